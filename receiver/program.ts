@@ -2,29 +2,16 @@ import { readFileSync } from "node:fs";
 import module from "node:module";
 import { Command } from "commander";
 import { z } from "zod";
-import { duration, handler, json, state, type, wholeNumber } from "./operations/commands/arguments.ts";
-import type * as InboxCommands from "./operations/commands/inbox.ts";
-import type { ExportOptions, ListOptions, RequeueOptions, ShowOptions } from "./operations/commands/inbox.ts";
-import type { RunOptions } from "./operations/commands/inbox-run.ts";
+import { duration, json, state, type, wholeNumber } from "./operations/commands/arguments.ts";
 import { start } from "./operations/commands/start.ts";
 import { EXIT, processTerminal as terminal } from "./operations/commands/terminal.ts";
-import type { Engine } from "./engine.ts";
 import { serverRoom } from "./engines/open.ts";
-import { isUnbegun, onEngine, withConfig, withEngine } from "./operations/commands/with-engine.ts";
+import { withConfig, withEngine } from "./operations/commands/with-engine.ts";
 
 /** The version of the package that this file lies in: the kit's, or that of a fork. */
 const { version } = z
   .object({ version: z.string().default("unknown") })
   .parse(JSON.parse(readFileSync(module.findPackageJSON(import.meta.url) ?? "", "utf8")));
-
-/** A command of the inbox. All but `start` are loaded when they are asked for, so that a start has less to read. */
-function inInbox<Given extends unknown[]>(
-  run: (commands: typeof InboxCommands, engine: Engine, ...given: Given) => Promise<number>,
-) {
-  return withEngine(async ({ engine }, ...given: Given) =>
-    run(await import("./operations/commands/inbox.ts"), engine, ...given),
-  );
-}
 
 const program = new Command("voice-agent-receiver")
   .description(
@@ -40,11 +27,7 @@ program
   .description("receive and handle events, until told to stop (also when no command is given)")
   .option("--watch", "load the handlers anew whenever one of their files changes")
   .option("--inspect-handlers [address]", "let a debugger stop in a handler, at 127.0.0.1:9229 unless given")
-  .action(
-    withConfig(async (config, options: { inspectHandlers?: string | true; watch?: boolean }) =>
-      start(config, options, terminal),
-    ),
-  );
+  .action(withConfig(async () => start));
 
 const inbox = program.command("inbox").description("look into the inbox, and act on it");
 inbox
@@ -52,23 +35,17 @@ inbox
   .description("the newest events, one a line")
   .addOption(state())
   .addOption(type())
-  .addOption(handler())
+  .option("--handler <name>", "only events with a job of this handler, by that job's state")
   .option("--limit <events>", "how many", wholeNumber, 50)
   .addOption(json())
-  .action(
-    inInbox(async ({ listInbox }, engine, options: ListOptions) => listInbox(engine, options, terminal)),
-  );
+  .action(withEngine(async () => (await import("./operations/commands/inbox.ts")).listInbox));
 
 inbox
   .command("show <event_id>")
   .description("all that is known of one event")
   .option("--body", "with its envelope, personal data included")
   .addOption(json())
-  .action(
-    inInbox(async ({ showEvent }, engine, id: string, options: ShowOptions) =>
-      showEvent(engine, id, options, terminal),
-    ),
-  );
+  .action(withEngine(async () => (await import("./operations/commands/inbox.ts")).showEvent));
 
 inbox
   .command("requeue [event_ids...]")
@@ -78,11 +55,7 @@ inbox
   .option("--handler <name>", "only the jobs of this handler")
   .option("--since <duration>", "only events received in the last 30m, 12h, 7d …", duration)
   .addOption(json())
-  .action(
-    inInbox(async ({ requeueEvents }, engine, ids: string[], options: RequeueOptions) =>
-      requeueEvents(engine, ids, options, terminal),
-    ),
-  );
+  .action(withEngine(async () => (await import("./operations/commands/inbox.ts")).requeueEvents));
 
 inbox
   .command("run <event_id>")
@@ -94,11 +67,7 @@ inbox
   )
   .option("--inspect [address]", "wait for a debugger first, at 127.0.0.1:9229 unless given")
   .addOption(json())
-  .action(
-    withEngine(async (context, id: string, options: RunOptions) => {
-      return (await import("./operations/commands/inbox-run.ts")).runJob(context, id, options, terminal);
-    }),
-  );
+  .action(withEngine(async () => (await import("./operations/commands/inbox-run.ts")).runJob));
 
 inbox
   .command("export")
@@ -107,31 +76,19 @@ inbox
   .addOption(type())
   .option("--since <duration>", "only those received in the last 30m, 12h, 7d …", duration)
   .option("--include-personal-data", "with phone numbers, names and texts, which are redacted otherwise")
-  .action(
-    inInbox(async ({ exportEvents }, engine, options: ExportOptions) =>
-      exportEvents(engine, options, terminal),
-    ),
-  );
+  .action(withEngine(async () => (await import("./operations/commands/inbox.ts")).exportEvents));
 
 inbox
   .command("prune")
   .description("delete now what RETENTION_DAYS and ID_RETENTION_DAYS have passed")
   .addOption(json())
-  .action(
-    withEngine(async ({ engine, config }, options: { json?: boolean }) =>
-      (await import("./operations/commands/inbox.ts")).pruneInbox(engine, config, options, terminal),
-    ),
-  );
+  .action(withEngine(async () => (await import("./operations/commands/inbox.ts")).pruneInbox));
 
 inbox
   .command("stats")
   .description("how many events are in each state")
   .addOption(json())
-  .action(
-    inInbox(async ({ inboxStatistics }, engine, options: { json?: boolean }) =>
-      inboxStatistics(engine, options, terminal),
-    ),
-  );
+  .action(withEngine(async () => (await import("./operations/commands/inbox.ts")).inboxStatistics));
 
 program
   .command("reconcile")
@@ -139,42 +96,26 @@ program
   .option("--since <duration>", "how far back: 30m, 12h, 7d …", duration, duration("7d"))
   .option("--dry-run", "only say what would be enqueued")
   .addOption(json())
-  .action(
-    withEngine(async ({ engine, config }, options: { since: number; dryRun?: boolean; json?: boolean }) =>
-      (await import("./operations/commands/reconcile.ts")).runReconcile(config, engine, options, terminal),
-    ),
-  );
+  .action(withEngine(async () => (await import("./operations/commands/reconcile.ts")).runReconcile));
 
 program
   .command("doctor")
   .description("check secrets, clock, API key, database and disk")
   .option("--verbose", "also what is well")
   .addOption(json())
-  .action(
-    withConfig(async (config, options: { json?: boolean; verbose?: boolean }) => {
-      const { runDoctor } = await import("./operations/commands/care.ts");
-      const run = async (engine?: Engine) => runDoctor(config, engine, options, terminal);
-      return isUnbegun(config) ? run() : onEngine({ config, terminal }, run);
-    }),
-  );
+  .action(withConfig(async () => (await import("./operations/commands/care.ts")).doctor));
 
 program
   .command("health")
   .description("whether the receiver that runs here is ready, for the health checks of containers")
   .action(
-    withConfig(async (config) => (await import("./operations/commands/health.ts")).health(config, terminal), {
-      needsSecret: false,
-    }),
+    withConfig(async () => (await import("./operations/commands/health.ts")).health, { needsSecret: false }),
   );
 
 program
   .command("backup <directory>")
   .description("copy the database while it is in use")
-  .action(
-    withEngine(async ({ engine }, directory: string) =>
-      (await import("./operations/commands/care.ts")).backup(engine, directory, terminal),
-    ),
-  );
+  .action(withEngine(async () => (await import("./operations/commands/care.ts")).backup));
 
 (await serverRoom())?.addCommands(program);
 
@@ -184,11 +125,7 @@ program
   .option("--handle-again", "handle every stored event once more")
   .option("--consider-handled", "handle none of the stored events again")
   .action(
-    withConfig(
-      async (config, options: { handleAgain?: boolean; considerHandled?: boolean }) =>
-        (await import("./operations/commands/care.ts")).recover(config, options, terminal),
-      { needsSecret: false },
-    ),
+    withConfig(async () => (await import("./operations/commands/care.ts")).recover, { needsSecret: false }),
   );
 
 // Not as a default command: that one would take a misspelt command for its argument, and nobody would be asked what

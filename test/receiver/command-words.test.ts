@@ -171,7 +171,7 @@ test("inbox show says of what is dead how to have it handled again, and of nothi
   const said = await Promise.all(
     events.map(async ({ id }) => {
       const terminal = recordingTerminal();
-      expect(await showEvent(engine, id, {}, terminal)).toBe(0);
+      expect(await showEvent({ engine, terminal }, id, {})).toBe(0);
       return terminal.said;
     }),
   );
@@ -181,7 +181,7 @@ test("inbox show says of what is dead how to have it handled again, and of nothi
 test("inbox list and stats show each event and each handler in a line", async () => {
   const { engine, events, clock } = await setUp();
   const list = recordingTerminal();
-  expect(await listInbox(engine, { limit: 4 }, list)).toBe(0);
+  expect(await listInbox({ engine, terminal: list }, { limit: 4 })).toBe(0);
   const told = [
     `pending   TIME  order.created      ${events[3]!.id}  1 attempt  not yet`,
     `ignored   TIME  other              ${events[2]!.id}  0 attempts`,
@@ -192,15 +192,15 @@ test("inbox list and stats show each event and each handler in a line", async ()
   expect(list.printed.map((line) => line.replace(time, "TIME"))).toEqual(told);
   expect(list.said).toEqual(["There may be more: --limit shows them."]);
   const whole = recordingTerminal();
-  expect(await listInbox(engine, { limit: 5 }, whole)).toBe(0);
+  expect(await listInbox({ engine, terminal: whole }, { limit: 5 })).toBe(0);
   expect([whole.printed.length, whole.said]).toEqual([4, []]);
   const none = recordingTerminal();
-  expect(await listInbox(engine, { limit: 4, type: "voicemail.created" }, none)).toBe(0);
+  expect(await listInbox({ engine, terminal: none }, { limit: 4, type: "voicemail.created" })).toBe(0);
   expect([none.printed, none.said]).toEqual([[], ["No event matches."]]);
 
   clock.move(90_000);
   const stats = recordingTerminal();
-  expect(await inboxStatistics(engine, {}, stats)).toBe(0);
+  expect(await inboxStatistics({ engine, terminal: stats }, {})).toBe(0);
   expect(stats.printed.slice(0, 5).toSorted()).toEqual([
     "claimed  0",
     "dead     1",
@@ -218,19 +218,19 @@ test("inbox requeue says what it left and why, and prune by which ages it went",
   const { engine, events, config } = await setUp();
   const ids = events.map(({ id }) => id);
   const terminal = recordingTerminal();
-  expect(await requeueEvents(engine, ids, { handler: "pos" }, terminal)).toBe(1);
+  expect(await requeueEvents({ engine, terminal }, ids, { handler: "pos" })).toBe(1);
   expect([terminal.printed, terminal.said]).toEqual([
     ["1 requeued."],
     ["3 left as they are: only dead and ignored jobs of pos can be requeued, of events that are not pruned."],
   ]);
   const json = recordingTerminal();
-  expect(await requeueEvents(engine, ids, { json: true }, json)).toBe(1);
+  expect(await requeueEvents({ engine, terminal: json }, ids, { json: true })).toBe(1);
   expect([json.printed, json.said]).toEqual([['{"requeued":1,"left":3}'], []]);
   const pruned = recordingTerminal();
-  expect(await pruneInbox(engine, config, {}, pruned)).toBe(0);
+  expect(await pruneInbox({ engine, config, terminal: pruned }, {})).toBe(0);
   expect(pruned.printed).toEqual(["0 events older than 30 days and 0 ids older than 400 days pruned."]);
   const nothing = recordingTerminal();
-  expect(await requeueEvents(engine, [], { type: "call.completed" }, nothing)).toBe(2);
+  expect(await requeueEvents({ engine, terminal: nothing }, [], { type: "call.completed" })).toBe(2);
   expect(nothing.said.join()).toContain("--state dead, --state ignored, or --handler NAME --since 7d");
 });
 
@@ -275,10 +275,15 @@ test.each<[string, boolean, RequeueOptions, number, number, string[]]>([
       requeue: async () => requeued,
     });
     const terminal = recordingTerminal();
-    expect(await requeueEvents(partly, isNamed ? events : [], options, terminal)).toBe(code);
+    expect(await requeueEvents({ engine: partly, terminal }, isNamed ? events : [], options)).toBe(code);
     expect([terminal.printed, terminal.said]).toEqual([[`${String(requeued)} requeued.`], said]);
     const json = recordingTerminal();
-    expect(await requeueEvents(partly, isNamed ? events : [], { ...options, json: true }, json)).toBe(code);
+    expect(
+      await requeueEvents({ engine: partly, terminal: json }, isNamed ? events : [], {
+        ...options,
+        json: true,
+      }),
+    ).toBe(code);
     expect([json.printed, json.said]).toEqual([[JSON.stringify({ requeued, left: 2 - requeued })], []]);
   },
 );
@@ -290,7 +295,7 @@ test("inbox requeue says which handlers there are, and why there are none", asyn
     const known = withLedger(engine, {
       handlers: async () => handlers.map((name) => ({ name, types: "*" })),
     });
-    expect(await requeueEvents(known, [], { handler: "lost", state: "dead" }, terminal)).toBe(2);
+    expect(await requeueEvents({ engine: known, terminal }, [], { handler: "lost", state: "dead" })).toBe(2);
     return terminal.said;
   };
   const start = "voice-agent-receiver: no handler is called lost. There are: ";
@@ -338,8 +343,8 @@ test.each<[EventState, string]>([
     const listed = withLedger(engine, { list: async () => [event] });
     const lines: unknown[] = [];
     const terminal = { ...recordingTerminal(), print: (...line: unknown[]) => void lines.push(line) };
-    expect(await listInbox(listed, { limit: 2 }, terminal)).toBe(0);
-    expect(await listInbox(listed, { limit: 2, handler: "crm" }, terminal)).toBe(0);
+    expect(await listInbox({ engine: listed, terminal }, { limit: 2 })).toBe(0);
+    expect(await listInbox({ engine: listed, terminal }, { limit: 2, handler: "crm" })).toBe(0);
     const type = (state === "pruned" ? "" : "a.type_of_one").padEnd(17);
     const start = `2026-01-31T00:00:00.000Z  ${type}  evt_1  `;
     expect(lines).toEqual([
@@ -359,7 +364,7 @@ test("what is pruned is left out of an export, and shown without its envelope", 
     body: async (seq) => bodies.get(seq),
   });
   const terminal = recordingTerminal();
-  expect(await exportEvents(some, { includePersonalData: true }, terminal)).toBe(0);
+  expect(await exportEvents({ engine: some, terminal }, { includePersonalData: true })).toBe(0);
   expect(terminal.printed).toEqual(['{"id":"evt_1","a":[1]}', '{"id":"evt_3","a":[1]}']);
   for (const [id, envelope] of [
     ["evt_1", { id: "evt_1", a: [1] }],
@@ -367,13 +372,13 @@ test("what is pruned is left out of an export, and shown without its envelope", 
   ] as const) {
     for (const json of [true, false]) {
       const shown = recordingTerminal();
-      expect(await showEvent(some, id, { body: true, json }, shown)).toBe(0);
+      expect(await showEvent({ engine: some, terminal: shown }, id, { body: true, json })).toBe(0);
       expect((JSON.parse(shown.printed[0]!) as { envelope?: object }).envelope).toEqual(envelope);
       // People read it in many lines.
       expect(shown.printed[0]!.includes("\n")).toBe(!json);
     }
     const bare = recordingTerminal();
-    await showEvent(some, id, {}, bare);
+    await showEvent({ engine: some, terminal: bare }, id, {});
     expect(bare.printed[0]).not.toContain("envelope");
   }
 });
@@ -392,7 +397,7 @@ test("inbox stats tells whole seconds to people, and no handler that has nothing
     }),
   });
   const terminal = recordingTerminal();
-  expect(await inboxStatistics(counted, {}, terminal)).toBe(0);
+  expect(await inboxStatistics({ engine: counted, terminal }, {})).toBe(0);
   expect(terminal.printed).toEqual([
     "pending  1",
     "claimed  2",
@@ -403,7 +408,7 @@ test("inbox stats tells whole seconds to people, and no handler that has nothing
     "The oldest unfinished event came 91 s ago.",
   ]);
   const json = recordingTerminal();
-  await inboxStatistics(counted, { json: true }, json);
+  await inboxStatistics({ engine: counted, terminal: json }, { json: true });
   expect(JSON.parse(json.printed[0]!)).toEqual({
     by_state: { pending: 1, claimed: 2, done: 3, ignored: 4, dead: 5 },
     by_handler: [
@@ -421,7 +426,9 @@ test("reconcile tells programs each field of its report, and people what it woul
   const [call] = state.calls;
   const withApi = { ...config, api: { baseUrl, key: API_KEY } };
   const dry = recordingTerminal();
-  expect(await runReconcile(withApi, engine, { since: 3_600, dryRun: true }, dry)).toBe(0);
+  expect(await runReconcile({ config: withApi, engine, terminal: dry }, { since: 3_600, dryRun: true })).toBe(
+    0,
+  );
   expect(dry.printed.slice(0, 3)).toEqual([
     "Would be healed: 1",
     expect.stringMatching(
@@ -431,7 +438,9 @@ test("reconcile tells programs each field of its report, and people what it woul
   ]);
   const json = recordingTerminal();
   const before = Date.now();
-  expect(await runReconcile(withApi, engine, { since: 3_600, json: true }, json)).toBe(0);
+  expect(await runReconcile({ config: withApi, engine, terminal: json }, { since: 3_600, json: true })).toBe(
+    0,
+  );
   const report = JSON.parse(json.printed[0]!) as { since: string; cannot_be_healed: object[] };
   expect(Math.abs(Date.parse(report.since) - (before - 3_600_000))).toBeLessThan(60_000);
   const unhealed = { type: expect.any(String), reason: expect.any(String), what_to_do: expect.any(String) };
@@ -460,10 +469,10 @@ test("doctor is short when all is well, and says all of it when it is asked to",
   const { baseUrl } = await startRestService();
   const withApi = { ...config, api: { baseUrl, key: API_KEY } };
   const short = recordingTerminal();
-  expect(await runDoctor(withApi, engine, {}, short)).toBe(0);
+  expect(await runDoctor({ config: withApi, engine, terminal: short }, {})).toBe(0);
   expect(short.printed).toEqual(["All 6 checks are well."]);
   const long = recordingTerminal();
-  expect(await runDoctor(withApi, engine, { verbose: true }, long)).toBe(0);
+  expect(await runDoctor({ config: withApi, engine, terminal: long }, { verbose: true })).toBe(0);
   expect(long.printed.map((line) => line.slice(0, 17).trimEnd())).toEqual([
     "ok       secrets",
     "ok       database",
@@ -474,14 +483,17 @@ test("doctor is short when all is well, and says all of it when it is asked to",
     "All 6 checks are",
   ]);
   const warned = recordingTerminal();
-  expect(await runDoctor(config, engine, {}, warned)).toBe(0);
+  expect(await runDoctor({ config, engine, terminal: warned }, {})).toBe(0);
   expect(warned.printed).toEqual([
     expect.stringMatching(/^warning  api       API_BASE_URL and API_KEY are not set/),
   ]);
   const wrong = recordingTerminal();
-  expect(await runDoctor({ ...config, api: { baseUrl, key: "wrong" } }, engine, { json: true }, wrong)).toBe(
-    1,
-  );
+  expect(
+    await runDoctor(
+      { config: { ...config, api: { baseUrl, key: "wrong" } }, engine, terminal: wrong },
+      { json: true },
+    ),
+  ).toBe(1);
   expect(JSON.parse(wrong.printed[0]!)).toMatchObject({
     findings: expect.arrayContaining([{ check: "api", level: "problem", message: expect.any(String) }]),
   });
@@ -493,10 +505,10 @@ test("backup names its files, and says whose affair it is where it is none of ou
   onTestFinished(() => void process.umask(mask));
   const target = `${config.databaseFile!}.copy`;
   const terminal = recordingTerminal();
-  expect(await backup(engine, target, terminal)).toBe(0);
+  expect(await backup({ engine, terminal }, target)).toBe(0);
   expect(terminal.printed).toEqual([`${target}/receiver.work.db`, `${target}/receiver.db`]);
   const { backup: _ours, ...ledger } = engine.ledger;
   const elsewhere = recordingTerminal();
-  expect(await backup({ ...engine, ledger }, target, elsewhere)).toBe(1);
+  expect(await backup({ engine: { ...engine, ledger }, terminal: elsewhere }, target)).toBe(1);
   expect(elsewhere.said.join()).toContain("pg_dump");
 });

@@ -77,7 +77,7 @@ test("all dead events are requeued, however many pages of them there are", async
   const stop = await handleAll(engine, () => ({ kind: "dead", error: "the number is wrong" }));
   await stop();
   const terminal = recordingTerminal();
-  expect(await requeueEvents(engine, [], { state: "dead", json: true }, terminal)).toBe(0);
+  expect(await requeueEvents({ engine, terminal }, [], { state: "dead", json: true })).toBe(0);
   expect(JSON.parse(terminal.printed[0]!)).toEqual({ requeued: 501, left: 0 });
   expect((await engine.ledger.counts()).byState).toMatchObject({ dead: 0, pending: 501 });
 });
@@ -93,7 +93,7 @@ test("all events that are named are requeued, however many pages of them there a
   )();
   const terminal = recordingTerminal();
   const ids = events.map(({ id }) => id);
-  expect(await requeueEvents(engine, ids, { json: true }, terminal)).toBe(0);
+  expect(await requeueEvents({ engine, terminal }, ids, { json: true })).toBe(0);
   expect(JSON.parse(terminal.printed[0]!)).toEqual({ requeued: 501, left: 0 });
 });
 
@@ -101,7 +101,7 @@ describe("inbox", () => {
   test("list shows the newest first, of a state when asked, as lines or as JSON", async () => {
     const { engine, ids } = await setUp();
     const lines = recordingTerminal();
-    expect(await listInbox(engine, { limit: 50 }, lines)).toBe(0);
+    expect(await listInbox({ engine, terminal: lines }, { limit: 50 })).toBe(0);
     expect(lines.printed.map((line) => /evt_[0-9a-f]+/.exec(line)?.[0])).toEqual([
       ids.ignored,
       ids.dead,
@@ -109,7 +109,7 @@ describe("inbox", () => {
     ]);
     expect(lines.printed[1]).toContain("the number is wrong");
     const json = recordingTerminal();
-    await listInbox(engine, { limit: 50, state: "dead", json: true }, json);
+    await listInbox({ engine, terminal: json }, { limit: 50, state: "dead", json: true });
     expect(JSON.parse(json.printed[0]!)).toMatchObject({
       object: "list",
       data: [{ id: ids.dead, state: "dead" }],
@@ -119,25 +119,25 @@ describe("inbox", () => {
   test("show says all about one event, and that it knows no other", async () => {
     const { engine, ids } = await setUp();
     const shown = recordingTerminal();
-    expect(await showEvent(engine, ids.dead, { body: true }, shown)).toBe(0);
+    expect(await showEvent({ engine, terminal: shown }, ids.dead, { body: true })).toBe(0);
     expect(JSON.parse(shown.printed[0]!)).toMatchObject({
       state: "dead",
       envelope: { id: ids.dead, type: "voicemail.created" },
     });
     expect(shown.said.join()).toContain(`inbox requeue ${ids.dead}`);
     const missing = recordingTerminal();
-    expect(await showEvent(engine, newEventId(), {}, missing)).toBe(2);
+    expect(await showEvent({ engine, terminal: missing }, newEventId(), {})).toBe(2);
     expect(missing.said).toHaveLength(1);
   });
 
   test("requeue takes events by name or by state, and leaves what is done", async () => {
     const { engine, ids } = await setUp();
-    expect(await requeueEvents(engine, [], {}, recordingTerminal())).toBe(2);
+    expect(await requeueEvents({ engine, terminal: recordingTerminal() }, [], {})).toBe(2);
     const named = recordingTerminal();
-    expect(await requeueEvents(engine, [ids.done], {}, named)).toBe(1);
+    expect(await requeueEvents({ engine, terminal: named }, [ids.done], {})).toBe(1);
     expect(named.printed).toEqual(["0 requeued."]);
     const all = recordingTerminal();
-    expect(await requeueEvents(engine, [], { state: "dead" }, all)).toBe(0);
+    expect(await requeueEvents({ engine, terminal: all }, [], { state: "dead" })).toBe(0);
     expect(all.printed).toEqual(["1 requeued."]);
     expect((await engine.ledger.find(ids.dead))!.jobs).toMatchObject([
       { handler: "mail", state: "pending", attempts: 0 },
@@ -149,7 +149,7 @@ describe("inbox", () => {
   test("show lists an event's jobs, and list looks at one handler's", async () => {
     const { engine, ids } = await setUp();
     const shown = recordingTerminal();
-    await showEvent(engine, ids.dead, { json: true }, shown);
+    await showEvent({ engine, terminal: shown }, ids.dead, { json: true });
     expect(JSON.parse(shown.printed[0]!)).toMatchObject({
       state: "dead",
       jobs: [
@@ -158,30 +158,30 @@ describe("inbox", () => {
       ],
     });
     const lines = recordingTerminal();
-    await listInbox(engine, { limit: 50, handler: "store" }, lines);
+    await listInbox({ engine, terminal: lines }, { limit: 50, handler: "store" });
     expect(lines.printed).toHaveLength(1);
     expect(lines.printed[0]).toContain(ids.dead);
     expect(lines.printed[0]).not.toContain("the number is wrong");
     const dead = recordingTerminal();
-    await listInbox(engine, { limit: 50, handler: "store", state: "dead" }, dead);
+    await listInbox({ engine, terminal: dead }, { limit: 50, handler: "store", state: "dead" });
     expect(dead.printed).toEqual([]);
   });
 
   test("requeue gives a handler what came before it when it is asked to, and knows its name", async () => {
     const { engine, ids } = await setUp();
     const unknown = recordingTerminal();
-    expect(await requeueEvents(engine, [], { handler: "crm", since: 1e9 }, unknown)).toBe(2);
+    expect(await requeueEvents({ engine, terminal: unknown }, [], { handler: "crm", since: 1e9 })).toBe(2);
     expect(unknown.said.join()).toMatch(/crm.*mail, store/);
-    expect(await requeueEvents(engine, [], { handler: "mail" }, recordingTerminal())).toBe(2);
+    expect(await requeueEvents({ engine, terminal: recordingTerminal() }, [], { handler: "mail" })).toBe(2);
     const crm = handler({ name: "crm", types: ["call.completed", "call.pondered"] });
     await (
       await handleAll(engine, () => ({ kind: "done" }), [MAIL, STORE, crm])
     )();
     const late = recordingTerminal();
-    expect(await requeueEvents(engine, [], { handler: "crm", since: -60 }, late)).toBe(0);
+    expect(await requeueEvents({ engine, terminal: late }, [], { handler: "crm", since: -60 })).toBe(0);
     expect(late.printed).toEqual(["0 requeued."]);
     const since = recordingTerminal();
-    expect(await requeueEvents(engine, [], { handler: "crm", since: 1e9 }, since)).toBe(0);
+    expect(await requeueEvents({ engine, terminal: since }, [], { handler: "crm", since: 1e9 })).toBe(0);
     expect(since.printed).toEqual(["2 requeued."]);
     const seen: string[] = [];
     const stop = await handleAll(
@@ -195,39 +195,39 @@ describe("inbox", () => {
     await stop();
     expect(seen.toSorted()).toEqual([`crm ${ids.done}`, `crm ${ids.ignored}`].toSorted());
     const named = recordingTerminal();
-    expect(await requeueEvents(engine, [ids.dead], { handler: "store" }, named)).toBe(1);
-    expect(await requeueEvents(engine, [ids.dead], { handler: "mail" }, named)).toBe(0);
+    expect(await requeueEvents({ engine, terminal: named }, [ids.dead], { handler: "store" })).toBe(1);
+    expect(await requeueEvents({ engine, terminal: named }, [ids.dead], { handler: "mail" })).toBe(0);
   });
 
   test("export writes envelopes, oldest first, redacted unless told not to", async () => {
     const { engine, ids, bodies } = await setUp();
     const redacted = recordingTerminal();
-    await exportEvents(engine, {}, redacted);
+    await exportEvents({ engine, terminal: redacted }, {});
     const envelopes = redacted.printed.map((line) => envelopeSchema.parse(JSON.parse(line)));
     expect(envelopes.map(({ id }) => id)).toEqual([ids.done, ids.dead, ids.ignored]);
     expect(redacted.printed.join()).not.toContain(sampleVoicemail.phone);
     expect(redacted.printed.join()).not.toContain(sampleVoicemail.message_text);
     const full = recordingTerminal();
-    await exportEvents(engine, { type: "voicemail.created", includePersonalData: true }, full);
+    await exportEvents({ engine, terminal: full }, { type: "voicemail.created", includePersonalData: true });
     expect(full.printed.map((line) => JSON.parse(line) as unknown)).toEqual([
       JSON.parse(bodies.dead.toString()),
     ]);
     const recent = recordingTerminal();
-    await exportEvents(engine, { since: -60 }, recent);
+    await exportEvents({ engine, terminal: recent }, { since: -60 });
     expect(recent.printed).toEqual([]);
   });
 
   test("prune and stats say what they did and saw", async () => {
     const { engine, config } = await setUp();
     const stats = recordingTerminal();
-    await inboxStatistics(engine, { json: true }, stats);
+    await inboxStatistics({ engine, terminal: stats }, { json: true });
     expect(JSON.parse(stats.printed[0]!)).toEqual({
       by_state: { pending: 0, claimed: 0, done: 1, ignored: 1, dead: 1 },
       by_handler: [{ handler: "mail", pending: 0, claimed: 0, dead: 1, ignored: 0 }],
       oldest_unfinished_age_seconds: null,
     });
     const pruned = recordingTerminal();
-    await pruneInbox(engine, { ...config, retentionDays: 0 }, { json: true }, pruned);
+    await pruneInbox({ engine, config: { ...config, retentionDays: 0 }, terminal: pruned }, { json: true });
     expect(JSON.parse(pruned.printed[0]!)).toEqual({ bodies: 2, ids: 0 });
   });
 });
@@ -239,13 +239,15 @@ describe("reconcile", () => {
     state.calls = makeCalls(2, Date.now());
     const withApi = { ...config, api: { baseUrl, key: API_KEY } };
     const good = recordingTerminal();
-    expect(await runReconcile(withApi, engine, { since: 3_600 }, good)).toBe(0);
+    expect(await runReconcile({ config: withApi, engine, terminal: good }, { since: 3_600 })).toBe(0);
     expect(good.printed.join("\n")).toMatch(
       /^Healed: 2\n[^]*Already there: 0\nCannot be healed:\n +order\.created[^]*booking\.created/,
     );
     const bad = recordingTerminal();
     const wrongKey = { ...config, api: { baseUrl, key: "wrong" } };
-    expect(await runReconcile(wrongKey, engine, { since: 3_600, json: true }, bad)).toBe(1);
+    expect(
+      await runReconcile({ config: wrongKey, engine, terminal: bad }, { since: 3_600, json: true }),
+    ).toBe(1);
     expect(JSON.parse(bad.printed[0]!)).toMatchObject({
       finished: false,
       problem: expect.stringMatching(/unauthorized.*[^.]\. Check API_KEY\.$/),
@@ -255,10 +257,12 @@ describe("reconcile", () => {
     )();
     await engine.ledger.prune({ bodiesOlderThanMs: 0, idsOlderThanMs: 86_400_000 });
     const floored = recordingTerminal();
-    expect(await runReconcile(withApi, engine, { since: 31 * 86_400 }, floored)).toBe(0);
+    expect(await runReconcile({ config: withApi, engine, terminal: floored }, { since: 31 * 86_400 })).toBe(
+      0,
+    );
     expect(floored.printed.join("\n")).toMatch(
       /Looked back to .* only: what arrived before .* may be pruned/,
     );
-    expect(await runReconcile(config, engine, { since: 60 }, recordingTerminal())).toBe(2);
+    expect(await runReconcile({ config, engine, terminal: recordingTerminal() }, { since: 60 })).toBe(2);
   });
 });

@@ -82,8 +82,8 @@ test.each(["reconcile", "doctor"])(
     const terminal = recordingTerminal();
     const code =
       command === "doctor"
-        ? await runDoctor(withApi, engine, {}, terminal)
-        : await runReconcile(withApi, engine, { since: 3_600 }, terminal);
+        ? await runDoctor({ config: withApi, engine, terminal }, {})
+        : await runReconcile({ config: withApi, engine, terminal }, { since: 3_600 });
     expect({ code, said: terminal.said, isAsked: taken() > 0 }).toEqual({ code: 0, said: [], isAsked: true });
     await expect.poll(open).toBe(0);
   },

@@ -9,7 +9,7 @@ import {
 import { backup, runDoctor, recover } from "../../receiver/operations/commands/care.ts";
 import { move } from "../../receiver/engines/postgres/move/command.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
-import { openEngineOrComplain } from "../../receiver/operations/commands/with-engine.ts";
+import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { sampleOrganization } from "../../shared/samples.ts";
 import { filesOf } from "../repository/files.ts";
@@ -86,24 +86,24 @@ describe("what others say", () => {
 
     const id = idOf(body);
     for (const json of [true, false]) {
-      expect(await shown(async (terminal) => listInbox(engine, { limit: 5, json }, terminal))).toContain(
+      expect(await shown(async (terminal) => listInbox({ engine, terminal }, { limit: 5, json }))).toContain(
         json ? "x #\\u0023vso[" : "x #\\#vso[",
       );
       const options = { body: true, json };
-      const event = await shown(async (terminal) => showEvent(engine, id, options, terminal));
+      const event = await shown(async (terminal) => showEvent({ engine, terminal }, id, options));
       expect(JSON.parse(event.slice(0, event.lastIndexOf("}") + 1))).toMatchObject({
         type: "other",
         last_error: HOSTILE,
         envelope: { [HOSTILE]: HOSTILE },
       });
-      await shown(async (terminal) => showEvent(engine, HOSTILE, options, terminal));
-      await shown(async (terminal) => requeueEvents(engine, [HOSTILE], { json }, terminal));
+      await shown(async (terminal) => showEvent({ engine, terminal }, HOSTILE, options));
+      await shown(async (terminal) => requeueEvents({ engine, terminal }, [HOSTILE], { json }));
     }
     const exported = await shown(async (terminal) =>
-      exportEvents(engine, { includePersonalData: true }, terminal),
+      exportEvents({ engine, terminal }, { includePersonalData: true }),
     );
     expect(JSON.parse(exported)).toEqual(JSON.parse(body.toString()));
-    await shown(async (terminal) => exportEvents(engine, {}, terminal));
+    await shown(async (terminal) => exportEvents({ engine, terminal }, {}));
   });
 
   test("in answers of the REST API is plain in reconcile and doctor", async () => {
@@ -118,19 +118,21 @@ describe("what others say", () => {
     for (const json of [true, false]) {
       state.calls = makeCalls(1, Date.now(), `${String(json)}${HOSTILE.slice(0, 200)}`);
       const healed = await shown(async (terminal) =>
-        runReconcile(withApi, engine, { since: 3_600, json }, terminal),
+        runReconcile({ config: withApi, engine, terminal }, { since: 3_600, json }),
       );
       expect(healed).toContain(json ? String.raw`#\u0023vso[` : String.raw`#\#vso[`);
       for (const command of [
-        async (terminal: RecordingTerminal) => runReconcile(withApi, engine, { since: 60, json }, terminal),
-        async (terminal: RecordingTerminal) => runDoctor(withApi, engine, { json, verbose: true }, terminal),
+        async (terminal: RecordingTerminal) =>
+          runReconcile({ config: withApi, engine, terminal }, { since: 60, json }),
+        async (terminal: RecordingTerminal) =>
+          runDoctor({ config: withApi, engine, terminal }, { json, verbose: true }),
       ]) {
         answer(403, { error: HOSTILE, message: HOSTILE });
         expect(await shown(command)).toContain("answered 403");
       }
       answer(200, { ...sampleOrganization, name: HOSTILE, id: HOSTILE });
       const examined = await shown(async (terminal) =>
-        runDoctor(withApi, engine, { json, verbose: true }, terminal),
+        runDoctor({ config: withApi, engine, terminal }, { json, verbose: true }),
       );
       expect(examined).toContain("The key belongs to");
       state.interludes = [];
@@ -140,10 +142,9 @@ describe("what others say", () => {
   test("in names of files is plain where they can't be opened", async () => {
     // There is a file where a directory would have to be.
     const inTheWay = { ...testConfig(), databaseFile: `/dev/null/${HOSTILE.replaceAll("\0", "")}` };
-    expect(await shown(async (terminal) => openEngineOrComplain(inTheWay, terminal))).toContain(
-      "cannot open the database",
-    );
-    await shown(async (terminal) => recover(inTheWay, { handleAgain: true }, terminal));
+    const recovering = async (terminal: RecordingTerminal) =>
+      orComplain(terminal, async () => recover({ config: inTheWay, terminal }, { handleAgain: true }));
+    expect(await shown(recovering)).toContain("cannot open the database");
   });
 
   test("in names of files and directories is plain in backup", async () => {
@@ -151,10 +152,12 @@ describe("what others say", () => {
     const umask = process.umask();
     onTestFinished(() => void process.umask(umask));
     const directory = join(temporaryDirectory(), NAME_OF_A_FILE);
-    const copied = await shown(async (terminal) => backup(engine, directory, terminal));
+    const copied = await shown(async (terminal) => backup({ engine, terminal }, directory));
     expect(copied).toContain(String.raw`\u001b[2J`);
     // They are there now, and none is written over; the program says so with what it says of every such failure.
-    const again = await backup(engine, directory, recordingTerminal()).catch((error: unknown) => error);
+    const again = await backup({ engine, terminal: recordingTerminal() }, directory).catch(
+      (error: unknown) => error,
+    );
     expect(again).toMatchObject({ name: "LedgerFailed", message: expect.stringContaining(NAME_OF_A_FILE) });
     await shown(async (terminal) => Promise.resolve(terminal.complain(String(again))));
   });
@@ -166,7 +169,9 @@ describe("what others say", () => {
     const missing = { ...config, databaseFile: join(temporaryDirectory(), NAME_OF_A_FILE) };
     for (const json of [true, false]) {
       const moved = async (of: typeof config, address: string): Promise<string> =>
-        shown(async (terminal) => move(of, { to: address, json }, terminal));
+        shown(async (terminal) =>
+          orComplain(terminal, async () => move({ config: of, terminal }, { to: address, json })),
+        );
       expect(await moved(config, NAME_OF_A_FILE)).toContain("--to takes");
       expect(await moved(missing, to)).toContain("there is no inbox at");
       expect(await moved(config, to)).toContain("cannot open the database");

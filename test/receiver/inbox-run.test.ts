@@ -82,7 +82,7 @@ async function storedEvent() {
     const file = join(directory, `handlers-${String((modules += 1))}.mjs`);
     writeFileSync(file, `import { defineHandler } from ${JSON.stringify(url)};\n${module}`);
     const terminal = recordingTerminal();
-    const code = await runJob(receiver, event, options, terminal, pathToFileURL(file));
+    const code = await runJob({ ...receiver, terminal, handlersModule: pathToFileURL(file) }, event, options);
     const job = (await receiver.engine.ledger.find(event))?.jobs[0];
     return { code, printed: terminal.printed.join("\n"), said: terminal.said.join("\n"), job };
   };

@@ -1,11 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openEngineOrComplain } from "../../receiver/operations/commands/with-engine.ts";
+import { openConfigured } from "../../receiver/engines/open.ts";
 import { examine } from "../../receiver/operations/doctor.ts";
 import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
-import { recordingTerminal } from "./helpers/terminal.ts";
 import { runReceiver } from "../usage/receiver-in-process.ts";
 
 test("doctor looks at everything but the database that is not there yet, and makes none", async () => {
@@ -42,10 +41,8 @@ test("a command on the inbox wants no secret and makes no inbox, and no receiver
     DATABASE_URL: `sqlite:${join(folder, "receiver.db")}`,
   });
   expect(stats).toMatchObject({ code: 3, err: expect.stringContaining("there is no inbox at") });
-  const terminal = recordingTerminal();
   const config = testConfig({ DATABASE_URL: `sqlite:${join(folder, "typo", "deep", "receiver.db")}` });
-  expect(await openEngineOrComplain(config, terminal)).toBeUndefined();
-  expect(terminal.said.join("")).toContain(`there is no folder ${join(folder, "typo")}`);
+  await expect(openConfigured(config)).rejects.toThrow(`there is no folder ${join(folder, "typo")}`);
   expect(readdirSync(folder)).toEqual([]);
 });
 

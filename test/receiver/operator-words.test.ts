@@ -66,11 +66,11 @@ test.each([
     ["worker", { PORT: nobody, ADMIN_PORT: String(port) }],
   ] as const) {
     const terminal = recordingTerminal();
-    expect(await health(testConfig({ RECEIVER_ROLE: role, ...ports }), terminal)).toBe(code);
+    expect(await health({ config: testConfig({ RECEIVER_ROLE: role, ...ports }), terminal })).toBe(code);
     expect(terminal.printed).toEqual([words]);
   }
   expect(asked).toEqual(["/readyz", "/readyz"]);
   const away = recordingTerminal();
-  expect(await health(testConfig({ PORT: nobody, HOST: "0.0.0.0" }), away)).toBe(3);
+  expect(await health({ config: testConfig({ PORT: nobody, HOST: "0.0.0.0" }), terminal: away })).toBe(3);
   expect(away.said).toEqual([expect.stringContaining(`http://127.0.0.1:${nobody}/readyz`)]);
 });

@@ -49,7 +49,7 @@ async function startVaried() {
     handle: async () => outcomes[(handled += 1) % outcomes.length]!,
   });
   const terminal = recordingTerminal();
-  await listInbox(engine, { limit: 100, json: true }, terminal);
+  await listInbox({ engine, terminal }, { limit: 100, json: true });
   const all = listSchema.parse(JSON.parse(terminal.printed[0]!)).data;
   expect(all).toHaveLength(12);
   return { ...receiver, all };
@@ -89,10 +89,10 @@ test("inbox list and GET /inbox show what all options together choose, page by p
   for (const { since: _, ...choice } of CHOICES.filter(({ since }) => since === undefined)) {
     const expected = idsOf(all.filter((shown) => fits(shown, choice)));
     const terminal = recordingTerminal();
-    await listInbox(engine, { ...choice, limit: 2, json: true }, terminal);
+    await listInbox({ engine, terminal }, { ...choice, limit: 2, json: true });
     const listed = idsOf(listSchema.parse(JSON.parse(terminal.printed[0]!)).data);
     const lines = recordingTerminal();
-    await listInbox(engine, { ...choice, limit: 2 }, lines);
+    await listInbox({ engine, terminal: lines }, { ...choice, limit: 2 });
     const inLines = lines.printed.map((line) => /evt_[0-9a-f]+/.exec(line)?.[0]);
     expect({ choice, listed, inLines, more: lines.said }).toEqual({
       choice,
@@ -127,7 +127,7 @@ test("inbox export writes what all options together choose, oldest first", async
   for (const choice of CHOICES.filter(({ handler: name }) => name === undefined)) {
     for (const includePersonalData of [true, false]) {
       const terminal = recordingTerminal();
-      await exportEvents(engine, { ...choice, includePersonalData }, terminal);
+      await exportEvents({ engine, terminal }, { ...choice, includePersonalData });
       const written = terminal.printed.map((line) => z.object({ id: z.string() }).parse(JSON.parse(line)));
       const expected = all.filter((shown) => fits(shown, choice)).toReversed();
       expect({ choice, ids: idsOf(written) }).toEqual({ choice, ids: idsOf(expected) });
@@ -140,7 +140,7 @@ test("inbox requeue asks for what all options together choose, and for no job of
   for (const choice of CHOICES.filter(({ state }) => state !== "done")) {
     const { asked, recording } = recordRequeues(engine);
     const terminal = recordingTerminal();
-    const code = await requeueEvents(recording, [], { ...choice, json: true }, terminal);
+    const code = await requeueEvents({ engine: recording, terminal }, [], { ...choice, json: true });
     const { state, handler: name, since } = choice;
     const isEnough = state !== undefined || (name !== undefined && since !== undefined);
     // A handler gets what it wants also of the events that came before there was one of its name.
@@ -159,13 +159,17 @@ test("inbox requeue asks for what all options together choose, and for no job of
   const named = idsOf(all).slice(0, 3);
   for (const name of [undefined, "crm"]) {
     const { asked, recording } = recordRequeues(engine);
-    await requeueEvents(recording, named, name === undefined ? {} : { handler: name }, recordingTerminal());
+    await requeueEvents(
+      { engine: recording, terminal: recordingTerminal() },
+      named,
+      name === undefined ? {} : { handler: name },
+    );
     expect(asked).toEqual([{ ids: named, handler: name }]);
   }
   for (const choice of [{ state: "dead" }, { type: "order.created" }, { since: 3_600 }] as const) {
     const { asked, recording } = recordRequeues(engine);
     const terminal = recordingTerminal();
-    expect(await requeueEvents(recording, named, choice, terminal)).toBe(2);
+    expect(await requeueEvents({ engine: recording, terminal }, named, choice)).toBe(2);
     expect({ asked, said: terminal.said }).toEqual({
       asked: [],
       said: [expect.stringContaining("not both")],

@@ -48,7 +48,7 @@ test("databases, what stands beside them and backups are the owner's alone", asy
   expect(statSync(directory).mode & 0o777).toBe(0o700);
 
   const target = join(temporaryDirectory(), "copy");
-  expect(await backup(engine, target, recordingTerminal())).toBe(0);
+  expect(await backup({ engine, terminal: recordingTerminal() }, target)).toBe(0);
   expect(process.umask()).toBe(0o077);
   expect(modes(target)).toEqual({ "receiver.db": "600", "receiver.work.db": "600" });
   expect(statSync(target).mode & 0o777).toBe(0o700);
@@ -89,7 +89,7 @@ test("files that others can read are named by doctor, and private again after th
   for (const name of ["receiver.db", "receiver.work.db"]) chmodSync(join(directory, name), 0o640);
   const terminal = recordingTerminal();
   // Said, but no reason to fail.
-  expect(await runDoctor(testConfig(environment), engine, {}, terminal)).toBe(0);
+  expect(await runDoctor({ config: testConfig(environment), engine, terminal }, {})).toBe(0);
   for (const name of ["receiver.db", "receiver.work.db"])
     expect(
       terminal.printed.filter((line) => line.endsWith(`chmod 600 ${join(directory, name)}`)),

@@ -111,12 +111,12 @@ test("how long the oldest event waits is said in seconds, alike in the command, 
   clock.move(HOUR_MS);
   await engine.intake.accept([newEvent()]);
   const asJson = recordingTerminal();
-  await inboxStatistics(engine, { json: true }, asJson);
+  await inboxStatistics({ engine, terminal: asJson }, { json: true });
   const told = z
     .object({ oldest_unfinished_age_seconds: z.number() })
     .parse(JSON.parse(asJson.printed.join("")));
   const inWords = recordingTerminal();
-  await inboxStatistics(engine, {}, inWords);
+  await inboxStatistics({ engine, terminal: inWords }, {});
   const words = /^The oldest unfinished event came (\d+) s ago\.$/.exec(inWords.printed.at(-1) ?? "")?.[1];
   const metrics = await (await get(`${adminUrl ?? ""}/metrics`)).text();
   const gauge = /^receiver_oldest_unfinished_event_age_seconds (\S+)$/m.exec(metrics)?.[1];

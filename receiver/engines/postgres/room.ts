@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import type { Engine } from "../../engine.ts";
 import { json } from "../../operations/commands/arguments.ts";
-import { processTerminal as terminal } from "../../operations/commands/terminal.ts";
 import { withConfig } from "../../operations/commands/with-engine.ts";
 import type { EngineOptions } from "../open.ts";
-import type { MoveOptions } from "./move/command.ts";
 
 /** What to do where a package that only this engine needs is not installed. */
 export const PACKAGES_MISSING =
@@ -34,11 +32,5 @@ export function addCommands(program: Command): void {
     .requiredOption("--to <url>", "where to: postgres://…")
     .option("--finish", "the receiver is stopped for good: move also what is not handled yet")
     .addOption(json())
-    .action(
-      withConfig(
-        async (config, options: MoveOptions) =>
-          (await import("./move/command.ts")).move(config, options, terminal),
-        { needsSecret: false },
-      ),
-    );
+    .action(withConfig(async () => (await import("./move/command.ts")).move, { needsSecret: false }));
 }

@@ -7,8 +7,6 @@ export const state = (): Option =>
   new Option("--state <state>", "only events in this state").choices(EVENT_STATES);
 export const type = (): Option =>
   new Option("--type <type>", "only events of this type, such as call.completed");
-export const handler = (): Option =>
-  new Option("--handler <name>", "only events with a job of this handler, by that job's state");
 export const json = (): Option => new Option("--json", "print JSON");
 
 /** Where debuggers look for a process unless they are told otherwise. */

@@ -1,14 +1,15 @@
 import { systemClock } from "../../clock.ts";
-import type { Config } from "../../config.ts";
-import type { Engine } from "../../engine.ts";
 import { examine, type Finding } from "../doctor.ts";
 import { createRestClient } from "../rest-client.ts";
 import { EXIT, type Terminal } from "./terminal.ts";
-import { onEngine } from "./with-engine.ts";
+import { isUnbegun, onEngine, type Context, type InboxContext } from "./with-engine.ts";
 
 /** Copies the database into `directory` while it is in use, where that is our affair. */
-export async function backup(engine: Engine, directory: string, terminal: Terminal): Promise<number> {
-  if (!engine.ledger.backup) {
+export async function backup(
+  { engine: { ledger }, terminal }: Pick<InboxContext, "engine" | "terminal">,
+  directory: string,
+): Promise<number> {
+  if (!ledger.backup) {
     terminal.complain(
       "PostgreSQL has tools of its own for that: pg_basebackup, pg_dump, or those of your provider.",
     );
@@ -16,16 +17,22 @@ export async function backup(engine: Engine, directory: string, terminal: Termin
   }
   // Also for what SQLite may need beside the copies while it writes them.
   process.umask(0o077);
-  for (const file of await engine.ledger.backup(directory)) terminal.print(file);
+  for (const file of await ledger.backup(directory)) terminal.print(file);
   return 0;
 }
 
-/** Runs every check of `doctor`, those of the database where there is one yet: short when all is well, one line for each thing that isn't. */
+type DoctorOptions = { json?: boolean; verbose?: boolean };
+
+/** `doctor`, which looks at the database where there is one yet: looking makes none. */
+export async function doctor(context: Context, options: DoctorOptions): Promise<number> {
+  if (isUnbegun(context.config)) return runDoctor(context, options);
+  return onEngine(context.config, async (engine) => runDoctor({ ...context, engine }, options));
+}
+
+/** Runs every check: short when all is well, one line for each thing that isn't. */
 export async function runDoctor(
-  config: Config,
-  engine: Engine | undefined,
-  options: { json?: boolean; verbose?: boolean },
-  terminal: Terminal,
+  { config, engine, terminal }: Context & Partial<InboxContext>,
+  options: DoctorOptions,
 ): Promise<number> {
   const api = config.api && createRestClient({ ...config.api, clock: systemClock, random: Math.random });
   const findings = await examine({ config, engine, api, environment: process.env });
@@ -48,9 +55,8 @@ function describe(findings: readonly Finding[], verbose: boolean, terminal: Term
  * goes on with what is left where the inbox has lost its newest events. Where nothing is lost it changes nothing.
  */
 export async function recover(
-  config: Config,
+  { config, terminal }: Context,
   options: { handleAgain?: boolean; considerHandled?: boolean },
-  terminal: Terminal,
 ): Promise<number> {
   if ((options.handleAgain === true) === (options.considerHandled === true)) {
     terminal.complain(
@@ -59,9 +65,7 @@ export async function recover(
     return EXIT.usage;
   }
   const whenLost = options.handleAgain === true ? "handle-again" : "consider-handled";
-  return onEngine({ config, terminal, whenLost }, async ({ ledger }) => {
-    const { byState } = await ledger.counts();
-    terminal.print(`${String(byState.pending)} events are pending, ${String(byState.done)} done.`);
-    return EXIT.ok;
-  });
+  const { byState } = await onEngine(config, async ({ ledger }) => ledger.counts(), { whenLost });
+  terminal.print(`${String(byState.pending)} events are pending, ${String(byState.done)} done.`);
+  return EXIT.ok;
 }

@@ -2,7 +2,8 @@ import { fetch } from "undici";
 import { z } from "zod";
 import { localHostInUrl } from "../../../shared/host.ts";
 import type { Config } from "../../config.ts";
-import { EXIT, type Terminal } from "./terminal.ts";
+import { EXIT } from "./terminal.ts";
+import type { Context } from "./with-engine.ts";
 
 const LONGEST_MS = 4_000;
 
@@ -12,7 +13,7 @@ const readinessSchema = z.looseObject({ checks: z.record(z.string(), z.string())
  * `health`, for the health checks of containers: asks the receiver that runs here with the same settings whether it is ready.
  * 0 when it is, 1 with what it lacks when it isn't, 3 when none answers.
  */
-export async function health(config: Config, terminal: Terminal): Promise<number> {
+export async function health({ config, terminal }: Context): Promise<number> {
   const url = readinessUrl(config);
   const answer = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS) })
     .then(async (response) => ({ ok: response.ok, body: await response.json() }))

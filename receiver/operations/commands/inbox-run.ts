@@ -1,8 +1,7 @@
 import inspector from "node:inspector";
 import { z } from "zod";
 import { systemClock } from "../../clock.ts";
-import type { Config } from "../../config.ts";
-import type { Engine, FailedJob, Handled, InboxEvent } from "../../engine.ts";
+import type { FailedJob, Handled, InboxEvent } from "../../engine.ts";
 import { createHandlerBench } from "../../work/handler-bench.ts";
 import { describeLoadError } from "../../work/code-place.ts";
 import type { Handler } from "../../work/handler.ts";
@@ -13,6 +12,7 @@ import { createRestClient, type RestClient } from "../rest-client.ts";
 import { NOT_FOR_HANDLERS, secretsOf } from "../secrets.ts";
 import { INSPECT_ADDRESS } from "./arguments.ts";
 import { EXIT, type Terminal } from "./terminal.ts";
+import type { InboxContext } from "./with-engine.ts";
 
 export type RunOptions = { handler?: string; dryRun?: boolean; inspect?: string | true; json?: boolean };
 
@@ -24,11 +24,9 @@ const LOOKS_BEFORE_A_WORD = 15;
  * the inbox stays as it is: the handler runs on an empty database of its own, though what it calls is called.
  */
 export async function runJob(
-  { engine, config }: { engine: Engine; config: Config },
+  { engine, config, terminal, handlersModule }: InboxContext & { handlersModule?: URL },
   id: string,
   options: RunOptions,
-  terminal: Terminal,
-  handlersModule?: URL,
 ): Promise<number> {
   // The handler runs in this process, and gets to see no more of the environment than in its own.
   for (const name of NOT_FOR_HANDLERS) Reflect.deleteProperty(process.env, name);
@@ -116,7 +114,7 @@ async function runDry(
 
 /** What became of the job; undefined where it is done already. */
 async function runForGood(
-  means: Means & { engine: Engine; config: Config },
+  means: Means & Pick<InboxContext, "engine" | "config">,
   handler: Handler,
   event: InboxEvent,
   terminal: Terminal,

@@ -1,12 +1,14 @@
-import type { Config } from "../../config.ts";
 import type { Engine, EventFilter, EventState, InboxEvent, InboxJob } from "../../engine.ts";
 import { PAGE, pagesOf } from "../pages.ts";
 import { inSnakeCase, presentEvent } from "../present.ts";
 import { redactEnvelope, shownType } from "../privacy.ts";
 import { momentAgo } from "./arguments.ts";
-import { EXIT, type Colour, type Terminal } from "./terminal.ts";
+import { EXIT, type Colour } from "./terminal.ts";
+import type { InboxContext } from "./with-engine.ts";
 
 const DAY_MS = 86_400_000;
+
+type OnInbox = Pick<InboxContext, "engine" | "terminal">;
 
 export type ShowOptions = { body?: boolean; json?: boolean };
 export type ListOptions = EventFilter & { limit: number; json?: boolean };
@@ -14,7 +16,7 @@ export type ListOptions = EventFilter & { limit: number; json?: boolean };
 export type ExportOptions = EventFilter & { since?: number | undefined; includePersonalData?: boolean };
 
 /** The newest events, one line each. */
-export async function listInbox(engine: Engine, options: ListOptions, terminal: Terminal): Promise<number> {
+export async function listInbox({ engine, terminal }: OnInbox, options: ListOptions): Promise<number> {
   const events = await engine.ledger.list(options, { limit: options.limit });
   if (options.json === true) {
     terminal.value({ object: "list", data: events.map(presentEvent) });
@@ -31,10 +33,9 @@ export async function listInbox(engine: Engine, options: ListOptions, terminal: 
 
 /** All that is known of one event, with its envelope when `body` is set. */
 export async function showEvent(
-  engine: Engine,
+  { engine, terminal }: OnInbox,
   id: string,
   options: ShowOptions,
-  terminal: Terminal,
 ): Promise<number> {
   const event = await engine.ledger.find(id);
   if (!event) {
@@ -56,10 +57,9 @@ export type RequeueOptions = EventFilter & { since?: number | undefined; json?: 
  * gets what it wants of the events since then, also of those that came before there was such a handler.
  */
 export async function requeueEvents(
-  engine: Engine,
+  { engine, terminal }: OnInbox,
   ids: readonly string[],
   options: RequeueOptions,
-  terminal: Terminal,
 ): Promise<number> {
   const mistake = await mistakeIn(engine, ids, options);
   if (mistake !== undefined) {
@@ -103,11 +103,7 @@ async function mistakeIn(
  * Writes envelopes as JSON Lines, oldest first, as the simulator's `replay` reads them. Without phone numbers and texts
  * unless they are asked for; as pruned events have no envelope any more, they are left out.
  */
-export async function exportEvents(
-  engine: Engine,
-  options: ExportOptions,
-  terminal: Terminal,
-): Promise<number> {
+export async function exportEvents({ engine, terminal }: OnInbox, options: ExportOptions): Promise<number> {
   const whole = options.includePersonalData === true;
   const sinceMs = momentAgo(options.since);
   for await (const page of pagesOf(engine.ledger, options, "oldest first")) {
@@ -123,10 +119,8 @@ export async function exportEvents(
 
 /** Prunes now what retention would prune within the hour. */
 export async function pruneInbox(
-  engine: Engine,
-  config: Config,
+  { engine, config, terminal }: InboxContext,
   options: { json?: boolean },
-  terminal: Terminal,
 ): Promise<number> {
   const pruned = await engine.ledger.prune({
     bodiesOlderThanMs: config.retentionDays * DAY_MS,
@@ -143,9 +137,8 @@ export async function pruneInbox(
 
 /** How many events there are in each state, and how long the oldest unfinished one has been waiting. */
 export async function inboxStatistics(
-  engine: Engine,
+  { engine, terminal }: OnInbox,
   options: { json?: boolean },
-  terminal: Terminal,
 ): Promise<number> {
   const { byState, byHandler, oldestUnfinishedAgeMs } = await engine.ledger.counts();
   const ageSeconds = oldestUnfinishedAgeMs === null ? null : oldestUnfinishedAgeMs / 1_000;

@@ -1,19 +1,16 @@
 import { systemClock } from "../../clock.ts";
-import type { Config } from "../../config.ts";
-import type { Engine } from "../../engine.ts";
 import { inSnakeCase } from "../present.ts";
 import { reconcile, type ReconcileReport } from "../reconcile.ts";
 import { createRestClient } from "../rest-client.ts";
 import { momentAgo } from "./arguments.ts";
 import { interruptible } from "./interrupt.ts";
 import { EXIT, type Terminal } from "./terminal.ts";
+import type { InboxContext } from "./with-engine.ts";
 
 /** Runs `reconcile` and prints its report. Answers 0 only when it looked at everything. */
 export async function runReconcile(
-  config: Config,
-  engine: Engine,
+  { config, engine, terminal }: InboxContext,
   options: { since: number; dryRun?: boolean; json?: boolean },
-  terminal: Terminal,
 ): Promise<number> {
   if (!config.api) {
     terminal.complain("reconcile reads the REST API: set API_BASE_URL and API_KEY.");

@@ -1,6 +1,6 @@
 import { systemClock, within } from "../../clock.ts";
 import type { Config } from "../../config.ts";
-import { filesOf } from "../../engines/open.ts";
+import { filesOf, openConfigured } from "../../engines/open.ts";
 import { createLog, type Log } from "../log.ts";
 import { protectFiles } from "../private-files.ts";
 import { secretsOf } from "../secrets.ts";
@@ -8,21 +8,19 @@ import type { Receiver } from "../../receiver.ts";
 import { INSPECT_ADDRESS } from "./arguments.ts";
 import { endWithin, stopWhenTold } from "./interrupt.ts";
 import { EXIT, type Terminal } from "./terminal.ts";
-import { openEngineOrComplain } from "./with-engine.ts";
+import type { Context } from "./with-engine.ts";
 
 /** Of the time for shutting down, what is left to the last lines of the log. */
 const LAST_LINES_MS = 500;
 
 /** Runs the receiver until it is told to stop: by a signal, or by a bug. Answers the exit code of a failed start. */
 export async function start(
-  config: Config,
+  { config, terminal }: Context,
   options: { inspectHandlers?: string | true; watch?: boolean },
-  terminal: Terminal,
 ): Promise<number | undefined> {
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
   protectFiles(await filesOf(config), log);
-  const engine = await openEngineOrComplain(config, terminal);
-  if (!engine) return EXIT.couldNotRun;
+  const engine = await openConfigured(config);
   // What commits starts in a thread of its own, while the rest is loaded here.
   void engine.intake.probe();
   const { startReceiver } = await import("../../receiver.ts");

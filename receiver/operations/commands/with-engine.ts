@@ -5,44 +5,53 @@ import { CannotOpen, openConfigured, type EngineOptions } from "../../engines/op
 import { secretsOf } from "../secrets.ts";
 import { EXIT, processTerminal as terminal, type Terminal } from "./terminal.ts";
 
-type Action<Arguments extends unknown[]> = (...rest: Arguments) => Promise<void>;
+/** What a command works with, and one that works on the inbox; each takes of it what it needs. */
+export type Context = { config: Config; terminal: Terminal };
+export type InboxContext = Context & { engine: Engine };
 
 /**
- * Makes a commander action of a command that needs the configuration. Mistakes in it are printed, one line each; the
- * command's answer becomes the exit code, and undefined means that it goes on running.
+ * Loads a command when it is asked for, so that a start has less to read. What the command answers becomes the exit code;
+ * undefined means that it goes on running.
  */
-export function withConfig<Arguments extends unknown[]>(
-  command: (config: Config, ...rest: Arguments) => Promise<number | undefined>,
+type Load<Given extends unknown[], Used> = () => Promise<
+  (context: Used, ...given: Given) => Promise<number | undefined>
+>;
+
+/** Makes a commander action of a command that needs the configuration. Mistakes in it are printed, one line each. */
+export function withConfig<Given extends unknown[]>(
+  load: Load<Given, Context>,
   { needsSecret = true } = {},
-): Action<Arguments> {
-  return async (...rest) => {
-    loadEnvFile();
+): (...given: Given) => Promise<void> {
+  return async (...given) => {
+    // What the environment has set already counts more.
+    if (existsSync(".env")) process.loadEnvFile(".env");
     const loaded = loadConfig(process.env, needsSecret ? {} : { needsSecret });
     if (!loaded.ok) {
       for (const problem of loaded.problems) terminal.complain(problem);
       process.exitCode = EXIT.usage;
       return;
     }
-    terminal.hide(secretsOf(loaded.config));
-    const exitCode = await command(loaded.config, ...rest);
+    const { config } = loaded;
+    terminal.hide(secretsOf(config));
+    const exitCode = await orComplain(terminal, async () => (await load())({ config, terminal }, ...given));
     if (exitCode !== undefined) process.exitCode = exitCode;
   };
 }
 
 /** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */
-export function withEngine<Arguments extends unknown[]>(
-  command: (context: { engine: Engine; config: Config }, ...rest: Arguments) => Promise<number>,
-): Action<Arguments> {
+export function withEngine<Given extends unknown[]>(
+  load: Load<Given, InboxContext>,
+): (...given: Given) => Promise<void> {
   return withConfig(
-    async (config, ...rest: Arguments) => {
-      if (isUnbegun(config)) {
+    async () =>
+      async ({ config }, ...given: Given) => {
+        if (!isUnbegun(config))
+          return onEngine(config, async (engine) => (await load())({ config, engine, terminal }, ...given));
         terminal.complain(
           `there is no inbox at ${String(config.databaseFile)} yet. Start the receiver, or set DATABASE_URL.`,
         );
         return EXIT.couldNotRun;
-      }
-      return onEngine({ config, terminal }, async (engine) => command({ engine, config }, ...rest));
-    },
+      },
     { needsSecret: false },
   );
 }
@@ -52,44 +61,31 @@ export function isUnbegun({ databaseFile }: Config): boolean {
   return databaseFile !== undefined && !existsSync(databaseFile);
 }
 
-/** Does something with the engine and closes it; complains where it cannot be opened, or fails meanwhile. */
-export async function onEngine(
-  { config, terminal, whenLost }: { config: Config; terminal: Terminal } & Pick<EngineOptions, "whenLost">,
-  command: (engine: Engine) => Promise<number>,
-): Promise<number> {
-  const engine = await openEngineOrComplain(config, terminal, whenLost);
-  if (!engine) return EXIT.couldNotRun;
+/** Does something with the engine that the configuration names, and closes it. Throws `CannotOpen`. */
+export async function onEngine<Result>(
+  config: Config,
+  work: (engine: Engine) => Promise<Result>,
+  options?: Pick<EngineOptions, "whenLost">,
+): Promise<Result> {
+  const engine = await openConfigured(config, options);
   try {
-    return await command(engine);
-  } catch (error) {
-    if (!(error instanceof Error && error.name === "LedgerFailed")) throw error;
-    terminal.complain(error.message);
-    return EXIT.couldNotRun;
+    return await work(engine);
   } finally {
     await engine.close();
   }
 }
 
-/** Opens the engine that DATABASE_URL names; complains and answers undefined when that cannot be done. */
-export async function openEngineOrComplain(
-  config: Config,
+/** Does `work`; complains where the database cannot be opened, or fails meanwhile. */
+export async function orComplain(
   terminal: Terminal,
-  whenLost?: EngineOptions["whenLost"],
-): Promise<Engine | undefined> {
+  work: () => Promise<number | undefined>,
+): Promise<number | undefined> {
   try {
-    return await openConfigured(config, { whenLost });
+    return await work();
   } catch (error) {
-    if (!(error instanceof CannotOpen)) throw error;
+    if (!(error instanceof CannotOpen || (error instanceof Error && error.name === "LedgerFailed")))
+      throw error;
     terminal.complain(error.message);
-    return undefined;
-  }
-}
-
-function loadEnvFile(): void {
-  try {
-    // What the environment has set already counts more.
-    process.loadEnvFile(".env");
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    return EXIT.couldNotRun;
   }
 }

@@ -1,17 +1,18 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../../../clock.ts";
-import { loadConfig, type Config } from "../../../config.ts";
+import { loadConfig } from "../../../config.ts";
 import type { MoveReport } from "./move.ts";
 import { EXIT, type Terminal } from "../../../operations/commands/terminal.ts";
 import { interruptible } from "../../../operations/commands/interrupt.ts";
-import { openEngineOrComplain } from "../../../operations/commands/with-engine.ts";
+import type { Context } from "../../../operations/commands/with-engine.ts";
+import { openConfigured } from "../../open.ts";
 
 const MOST_NAMED = 20;
 
 export type MoveOptions = { to: string; finish?: boolean; json?: boolean };
 
 /** Moves the inbox from SQLite to PostgreSQL. Answers 0 when all that could be moved was, and is the same there. */
-export async function move(config: Config, options: MoveOptions, terminal: Terminal): Promise<number> {
+export async function move({ config, terminal }: Context, options: MoveOptions): Promise<number> {
   const target = loadConfig({ DATABASE_URL: options.to }, { needsSecret: false });
   const url = target.ok ? target.config.databaseUrl : undefined;
   if (url === undefined) {
@@ -31,12 +32,7 @@ export async function move(config: Config, options: MoveOptions, terminal: Termi
   }
   const finish = options.finish === true;
   // Makes its tables.
-  const engine = await openEngineOrComplain(
-    { ...config, databaseFile: undefined, databaseUrl: url },
-    terminal,
-  );
-  if (!engine) return EXIT.couldNotRun;
-  await engine.close();
+  await (await openConfigured({ ...config, databaseFile: undefined, databaseUrl: url })).close();
   const { moveInbox, StillRunning } = await import("./move.ts");
   let moved = 0;
   const report = await interruptible(
