@@ -54,7 +54,6 @@ export function createConnections({
   maximumPerAddress = MAXIMUM_PER_ADDRESS,
 }: { clock: Clock } & ConnectionLimits) {
   const connections = new Map<Socket, Connection>();
-  const perAddress = new Map<string, number>();
   let accepted = 0;
   let acceptedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -74,15 +73,13 @@ export function createConnections({
     accepted += 1;
     acceptedAtMs = clock.monotonicMs();
     const address = socket.remoteAddress ?? "";
-    const ofAddress = perAddress.get(address) ?? 0;
-    const full = ofAddress >= maximumPerAddress || connections.size >= maximumConnections;
-    const victim = full ? leastActive(ofAddress >= maximumPerAddress ? address : undefined) : undefined;
-    if (full && !victim) {
-      socket.destroy();
-      return;
+    const ofAddress = [...connections].filter(([, other]) => other.address === address);
+    const isFull = ofAddress.length >= maximumPerAddress;
+    if (isFull || connections.size >= maximumConnections) {
+      const victim = leastActive(isFull ? ofAddress : [...connections]);
+      if (!victim) return void socket.destroy();
+      cut(victim);
     }
-    if (victim) cut(victim);
-    perAddress.set(address, (perAddress.get(address) ?? 0) + 1);
     connections.set(socket, {
       address,
       quietSinceMs: clock.monotonicMs(),
@@ -97,10 +94,7 @@ export function createConnections({
     socket.destroySoon = () => linger(socket);
   }
 
-  function leastActive(address: string | undefined): Socket | undefined {
-    const candidates = [...connections].filter(
-      ([, connection]) => address === undefined || connection.address === address,
-    );
+  function leastActive(candidates: readonly [Socket, Connection][]): Socket | undefined {
     const oldest = (isCandidate: (connection: Connection) => boolean): Socket | undefined =>
       candidates
         .filter(([, connection]) => isCandidate(connection))
@@ -176,9 +170,6 @@ export function createConnections({
     if (!connection) return;
     connections.delete(socket);
     connection.stopLingering?.();
-    const left = (perAddress.get(connection.address) ?? 1) - 1;
-    if (left > 0) perAddress.set(connection.address, left);
-    else perAddress.delete(connection.address);
   }
 }
 

@@ -128,14 +128,6 @@ export const plantedBySecondStranger: PlantedBug[] = [
     tests: ["test/verify/waits.test.ts"],
   },
   {
-    breaks:
-      "An address that has reached its limit of connections is counted too high from then on, so that later its connections are cut though few are open.",
-    file: "shared/listener/connections.ts",
-    find: "perAddress.set(address, (perAddress.get(address) ?? 0) + 1);",
-    replace: "perAddress.set(address, ofAddress + 1);",
-    tests: ["test/shared/listener.test.ts"],
-  },
-  {
     breaks: "A delivery whose body takes more than 5 s to arrive is answered 408 instead of having 10 s.",
     file: "shared/listener/index.ts",
     find: "requestTimeout: options.requestTimeout ?? REQUEST_TIMEOUT_MS,",
