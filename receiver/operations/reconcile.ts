@@ -88,7 +88,9 @@ export async function reconcile(options: {
   }
 
   async function walk(list: ListName, organizationId: string): Promise<void> {
-    const resumed = await readBookmark(list);
+    const bookmark = `reconcile ${list}`;
+    const left = await engine.ledger.bookmark(bookmark);
+    const resumed = left === undefined ? undefined : bookmarkSchema.parse(JSON.parse(left));
     let newestId: string | undefined;
     let batch: Resource[] = [];
     const settle = async (): Promise<void> => {
@@ -98,7 +100,8 @@ export async function reconcile(options: {
       report.objectsRead += batch.length;
       options.onProgress(report);
       batch = [];
-      if (!dryRun) await writeBookmark(list, { newestId: newestId ?? last.id, lastId: last.id });
+      const place: Bookmark = { newestId: newestId ?? last.id, lastId: last.id };
+      if (!dryRun) await engine.ledger.setBookmark(bookmark, JSON.stringify(place));
       await clock.sleep(PAUSE_MS);
     };
 
@@ -109,7 +112,7 @@ export async function reconcile(options: {
       if (batch.length === BATCH) await settle();
     }
     await settle();
-    if (!dryRun) await engine.ledger.setBookmark(`reconcile ${list}`, undefined);
+    if (!dryRun) await engine.ledger.setBookmark(bookmark, undefined);
   }
 
   /** Newest first. Where an unfinished walk began, its part is passed over: that has been looked at. */
@@ -182,15 +185,6 @@ export async function reconcile(options: {
         healed: { id, type, objectId: object.id, createdAt: object.created_at },
       },
     ];
-  }
-
-  async function readBookmark(list: ListName): Promise<Bookmark | undefined> {
-    const value = await engine.ledger.bookmark(`reconcile ${list}`);
-    return value === undefined ? undefined : bookmarkSchema.parse(JSON.parse(value));
-  }
-
-  async function writeBookmark(list: ListName, bookmark: Bookmark): Promise<void> {
-    await engine.ledger.setBookmark(`reconcile ${list}`, JSON.stringify(bookmark));
   }
 }
 

@@ -93,42 +93,36 @@ export function createRestClient(options: {
     item: z.ZodType<Item>,
     query: Query,
   ): AsyncGenerator<Item> {
-    const cursors = new Set<string>();
+    const cursors = new Set<string | undefined>();
     let listBytes = 0;
-    let page = await pageOf(query);
+    let page = await get(path, query, listSchema(item));
     for (let pages = 1; ; pages += 1) {
-      yield* page.data;
-      if (page.has_more !== true || page.data.length === 0) return;
-      if (pages === maximumPages) throw malformed(path, `has no end after ${String(pages)} pages`);
-      page = await next(page.data);
-    }
-
-    /** Refuses what a page may never be, or a walk would not end or fill the memory. */
-    async function pageOf(asked: Query) {
-      const { resource, bytes } = await get(path, asked, listSchema(item));
-      listBytes += bytes;
+      const { data, has_more: hasMore } = page.resource;
+      const cursor = data.at(-1)?.id;
+      listBytes += page.bytes;
+      // What a page may never be, or a walk would not end or fill the memory.
       if (listBytes > maximumListBytes) throw malformed(path, `has no end after ${String(listBytes)} bytes`);
-      if (resource.data.length > Number(query["limit"]))
+      if (data.length > Number(query["limit"]))
         throw malformed(path, "answered more items than were asked for");
-      if (resource.data.some(({ id }) => id.length > LONGEST_ID))
-        throw malformed(path, "answered an id without end");
-      const cursor = resource.data.at(-1)?.id;
-      if (cursor !== undefined && cursors.has(cursor))
-        throw malformed(path, "runs in a circle: a page came a second time");
-      if (cursor !== undefined) cursors.add(cursor);
-      return resource;
+      if (data.some(({ id }) => id.length > LONGEST_ID)) throw malformed(path, "answered an id without end");
+      if (cursors.has(cursor)) throw malformed(path, "runs in a circle: a page came a second time");
+      cursors.add(cursor);
+      yield* data;
+      if (hasMore !== true || cursor === undefined) return;
+      if (pages === maximumPages) throw malformed(path, `has no end after ${String(pages)} pages`);
+      page = await after(data);
     }
 
     /** The page after these items. Should the last of them have vanished meanwhile, the one before it serves as well. */
-    async function next(items: readonly Item[]) {
+    async function after(items: readonly Item[]) {
       for (const { id } of items.slice(1).toReversed()) {
         try {
-          return await pageOf({ ...query, starting_after: id });
+          return await get(path, { ...query, starting_after: id }, listSchema(item));
         } catch (error) {
           if (!(error instanceof RestError && error.code === "invalid_cursor")) throw error;
         }
       }
-      return pageOf({ ...query, starting_after: items[0]?.id });
+      return get(path, { ...query, starting_after: items[0]?.id }, listSchema(item));
     }
   }
 
