@@ -100,12 +100,6 @@ function noDatabaseFindings({ databaseFile = "" }: Config): Finding[] {
 
 /** A damaged database is not asked what is in its inbox. */
 async function engineFindings(engine: Engine, config: Config): Promise<Finding[]> {
-  const findings = await databaseFindings(engine, config);
-  const isSound = findings.every(({ level }) => level === "ok");
-  return isSound ? [...findings, ...(await backlogFindings(engine))] : findings;
-}
-
-async function databaseFindings(engine: Engine, config: Config): Promise<Finding[]> {
   const fix = config.databaseFile === undefined ? "" : ` ${FIX_DAMAGE}`;
   const damage = (await engine.ledger.check?.()) ?? [];
   if (damage.length > 0) return damage.map((message) => problem("database", message + fix));
@@ -114,7 +108,7 @@ async function databaseFindings(engine: Engine, config: Config): Promise<Finding
     const why = `It takes no writes (${probed.reason}): ${probed.detail}`;
     return [problem("database", probed.reason === "corrupt" ? why + fix : why)];
   }
-  return [ok("database", "Sound, and it takes writes.")];
+  return [ok("database", "Sound, and it takes writes."), ...(await backlogFindings(engine))];
 }
 
 async function backlogFindings(engine: Engine): Promise<Finding[]> {

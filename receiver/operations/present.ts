@@ -1,19 +1,17 @@
-import type { InboxEvent, InboxJob } from "../engine.ts";
+import type { InboxEvent } from "../engine.ts";
 import { isRecord, shownType } from "./privacy.ts";
 
 /** An event as the admin port and the `inbox` commands show it. */
 export function presentEvent(event: InboxEvent): Record<string, unknown> {
-  const { id, type, state, attempts, handled, duplicates, source, lastError, jobs, seq } = event;
-  const { receivedAtMs, finishedAtMs, nextAttemptAtMs, deferredUntilMs } = event;
-  const times = { receivedAtMs, finishedAtMs, nextAttemptAtMs };
-  const deferred = deferredUntilMs === null ? {} : { deferredUntilMs };
-  const known = { id, type: type === null ? null : shownType(type), state, attempts, handled, duplicates };
-  return inSnakeCase({ ...known, source, ...times, ...deferred, lastError, jobs: jobs.map(inOrder), seq });
-}
-
-function inOrder({ handler, state, attempts, handled, deferred, lastError, ...times }: InboxJob): InboxJob {
-  const { nextAttemptAtMs, finishedAtMs } = times;
-  return { handler, state, attempts, handled, deferred, nextAttemptAtMs, finishedAtMs, lastError };
+  const { id, type, state, deferredUntilMs, jobs, ...known } = event;
+  return inSnakeCase({
+    id,
+    type: type === null ? null : shownType(type),
+    state,
+    ...known,
+    ...(deferredUntilMs === null ? {} : { deferredUntilMs }),
+    jobs: jobs.map(({ handler, ...job }) => ({ handler, ...job })),
+  });
 }
 
 /** As programs read it: names in snake_case, points in time as ISO 8601. */

@@ -61,10 +61,10 @@ export function createRequestLog({ log, clock }: { log: Log; clock: Clock }): Re
         method,
         path: path.slice(0, LONGEST_PATH),
         status,
-        ...(id === undefined ? {} : { request_id: id }),
-        ...(durationMs === undefined ? {} : { duration_ms: Math.round(durationMs * 10) / 10 }),
+        request_id: id,
+        duration_ms: durationMs && Math.round(durationMs * 10) / 10,
         ...(refused === undefined ? {} : { result: "refused", reason: refused }),
-        ...(receipt ? describe(receipt) : {}),
+        ...(receipt && describe(receipt)),
       },
       "answered",
     );
@@ -87,12 +87,15 @@ function levelOf(status: number, path: string): Level {
 function describe(receipt: Receipt): Record<string, unknown> {
   switch (receipt.kind) {
     case "stored":
-    case "duplicate": {
-      // The first body counts. Two different ones under one id are the sender's mistake, or somebody else's attempt.
-      const { storedSha256: stored_sha256, receivedSha256: received_sha256 } = receipt.differs ?? {};
-      const hashes = receipt.differs ? { stored_sha256, received_sha256 } : {};
-      return { result: receipt.kind, event_id: receipt.id, type: knownType(receipt.type), ...hashes };
-    }
+    case "duplicate":
+      return {
+        result: receipt.kind,
+        event_id: receipt.id,
+        type: knownType(receipt.type),
+        // The first body counts. Two different ones under one id are the sender's mistake, or somebody else's attempt.
+        stored_sha256: receipt.differs?.storedSha256,
+        received_sha256: receipt.differs?.receivedSha256,
+      };
     case "invalid_signature":
       return { result: receipt.kind, reason: receipt.reason };
     case "invalid_json":
