@@ -36,12 +36,11 @@ export function createHealth(options: {
   freeBytes: () => Promise<number>;
   minimumFreeBytes: number;
   /** Bytes of bodies that were stored since the start. */
-  storedBytes?: () => number;
+  storedBytes: () => number;
   /** Of the role `worker` alone, which isn't ready without its worker process. */
-  workerAlive?: () => boolean;
+  workerAlive?: (() => boolean) | undefined;
 }): Health {
-  const { clock } = options;
-  const storedBytes = options.storedBytes ?? ((): number => 0);
+  const { clock, storedBytes } = options;
   let draining = false;
   let diskLow = false;
   let probed: { atMs: number; result: Promise<string> } | undefined;

@@ -22,6 +22,7 @@ function startHealth(options: Partial<Parameters<typeof createHealth>[0]> = {}) 
     clock,
     freeBytes: async () => 1_000_000,
     minimumFreeBytes: 0,
+    storedBytes: () => 0,
     ...options,
   });
   onTestFinished(health.stop);

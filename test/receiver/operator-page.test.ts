@@ -39,6 +39,7 @@ async function startPage({ showBodies = false, clock = systemClock } = {}) {
     clock: systemClock,
     freeBytes: async () => Number.MAX_SAFE_INTEGER,
     minimumFreeBytes: 0,
+    storedBytes: () => 0,
   });
   const app = express();
   app.use((_request, response, next) => {
@@ -141,7 +142,7 @@ describe("the operator's page", () => {
     expect(Object.fromEntries(hiddenFields(form))).toEqual(filter);
   });
 
-  test("says what isn't ready, how old the oldest is, and what happened since the look before", async () => {
+  test("says what isn't ready, and how old the oldest is", async () => {
     const page = await startPage();
     const { text: atRest } = await page.ask("/");
     expect(atRest).toContain("Nothing waits.");
@@ -151,41 +152,6 @@ describe("the operator's page", () => {
     const { text } = await page.ask("/");
     expect(text).toContain("draining: shutting down");
     expect(text).toMatch(/oldest unfinished event came 0 s ago/);
-    expect(text).toMatch(/In the last \d+ s \d+ came and 0 ended a minute/);
-  });
-
-  test("tells rates by the minute, since the look before both of two that come at once", async () => {
-    let nowMs = Date.now();
-    const page = await startPage({ clock: { ...systemClock, nowMs: () => nowMs } });
-    const rates = async (): Promise<string> =>
-      /In the last [^<]* a minute/.exec((await page.ask("/")).text)?.[0] ?? "none";
-    expect(await rates()).toBe("none");
-    await bury(page, ["Error: a", "Error: b", "Error: c"]);
-    await accept(page.engine, newEvents(30));
-    nowMs += 120_000;
-    for (const look of ["one", "another"])
-      expect(await rates(), look).toBe("In the last 120 s 17 came and 2 ended a minute");
-    nowMs += 4_000;
-    expect(await rates()).toBe("In the last 124 s 16 came and 1 ended a minute");
-    nowMs += 2_000;
-    expect(await rates()).toBe("In the last 6 s 0 came and 0 ended a minute");
-  });
-
-  test("counts as ended whatever has ended: done, dead, or wanted by nobody", async () => {
-    let nowMs = Date.now();
-    const page = await startPage({ clock: { ...systemClock, nowMs: () => nowMs } });
-    await page.ask("/");
-    await accept(page.engine, newEvents(6, { type: "nobody.wants" }));
-    const processor = await page.processing(async () => ({ kind: "done" }), {
-      handlers: [handler({ types: ["call.completed"] })],
-    });
-    await until(
-      () => page.engine.ledger.counts(),
-      ({ byState }) => byState.ignored === 6,
-    );
-    await processor.drain(0);
-    nowMs += 60_000;
-    expect((await page.ask("/")).text).toContain("In the last 60 s 6 came and 6 ended a minute");
   });
 
   test("requeues by handler and reason what has both in one job, and not in two", async () => {

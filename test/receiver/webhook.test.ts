@@ -34,6 +34,7 @@ async function ask(
     clock: systemClock,
     freeBytes: async () => world.freeBytes ?? 100,
     minimumFreeBytes: 100,
+    storedBytes: () => 0,
   });
   // It has looked at the disk by then.
   await new Promise(setImmediate);
