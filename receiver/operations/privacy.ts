@@ -109,6 +109,15 @@ function redactText(text: string, field: string): string {
   return /^\+[0-9]+$/.test(text) ? REDACTED_PHONE : REDACTED_TEXT;
 }
 
+/** What a text says in JSON; undefined where it is none. */
+export function parsedOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a value of JSON is an object. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

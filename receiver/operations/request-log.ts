@@ -87,15 +87,12 @@ function levelOf(status: number, path: string): Level {
 function describe(receipt: Receipt): Record<string, unknown> {
   switch (receipt.kind) {
     case "stored":
-    case "duplicate":
-      return {
-        result: receipt.kind,
-        event_id: receipt.id,
-        type: knownType(receipt.type),
-        // The first body counts. Two different ones under one id are the sender's mistake, or somebody else's attempt.
-        stored_sha256: receipt.differs?.storedSha256,
-        received_sha256: receipt.differs?.receivedSha256,
-      };
+    case "duplicate": {
+      // The first body counts. Two different ones under one id are the sender's mistake, or somebody else's attempt.
+      const { storedSha256: stored_sha256, receivedSha256: received_sha256 } = receipt.differs ?? {};
+      const known = { result: receipt.kind, event_id: receipt.id, type: knownType(receipt.type) };
+      return { ...known, stored_sha256, received_sha256 };
+    }
     case "invalid_signature":
       return { result: receipt.kind, reason: receipt.reason };
     case "invalid_json":

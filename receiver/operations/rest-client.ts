@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { errorSchema } from "../../shared/errors.ts";
 import { LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
+import { parsedOrNothing } from "./privacy.ts";
 import { createRedactor } from "./secrets.ts";
 import {
   agentSchema,
@@ -128,7 +129,7 @@ export function createRestClient(options: {
 
   async function get<Resource>(path: string, query: Query, schema: z.ZodType<Resource>) {
     const { status, body } = await send(path, query);
-    const json = parseJson(body);
+    const json = parsedOrNothing(body);
     if (status !== 200) {
       const error = errorSchema.safeParse(json);
       const code = error.success ? worded(error.data.error) : "unexpected_answer";
@@ -222,14 +223,6 @@ function malformed(path: string, what: string): RestError {
 
 function limitOf(pageSize: number | undefined): string {
   return String(Math.min(pageSize ?? LIST_LIMIT_MAXIMUM, LIST_LIMIT_MAXIMUM));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function describe(error: unknown): string {

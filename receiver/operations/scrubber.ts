@@ -3,6 +3,7 @@ import {
   ENVELOPE,
   isRecord,
   judge,
+  parsedOrNothing,
   REDACTED_PHONE,
   REDACTED_TEXT,
   type Fields,
@@ -53,7 +54,7 @@ export function scrub(text: string, body: string): string {
  * its longer texts. Everything else stays: words in lower case, such as those of a status, are nobody's.
  */
 export function createScrubber(body: string): Scrubber {
-  const { texts, values } = personalIn(parseOrNothing(body));
+  const { texts, values } = personalIn(parsedOrNothing(body));
   const longestFirst = [...values].toSorted((a, b) => b.length - a.length).map(escaped);
   // Without a value it matches nothing.
   const anyValue = new RegExp(
@@ -139,12 +140,4 @@ function inSnakeCase(field: string): string {
 
 function escaped(text: string): string {
   return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
-}
-
-function parseOrNothing(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { unescape } from "node:querystring";
 import type { Config } from "../config.ts";
 
 /** Variables that handlers do not get: secrets to sign events or to act as an operator, and where the admin port is. */
@@ -24,7 +25,7 @@ export function secretsOf(
 ): string[] {
   const password = config.databaseUrl === undefined ? "" : new URL(config.databaseUrl).password;
   const { signingSecrets, adminToken = "", api } = config;
-  return [...signingSecrets, adminToken, api?.key ?? "", password, decoded(password)];
+  return [...signingSecrets, adminToken, api?.key ?? "", password, unescape(password)];
 }
 
 /** Answers what replaces each of `secrets`, as it stands or as JSON, a text in JSON or a URL has it, and the user info of every URL. */
@@ -45,12 +46,4 @@ export function createRedactor(secrets: readonly string[]): Redact {
 
 function asJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
-}
-
-function decoded(password: string): string {
-  try {
-    return decodeURIComponent(password);
-  } catch {
-    return password;
-  }
 }

@@ -14,6 +14,7 @@ import {
 } from "../../receiver/operations/commands/inbox.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
 import { createTerminal } from "../../receiver/operations/commands/terminal.ts";
+import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import { handler, newEvent } from "./engine-suite/harness.ts";
 import { movableClock } from "./helpers/clock.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
@@ -230,7 +231,11 @@ test("inbox requeue says what it left and why, and prune by which ages it went",
   expect(await pruneInbox({ engine, config, terminal: pruned }, {})).toBe(0);
   expect(pruned.printed).toEqual(["0 events older than 30 days and 0 ids older than 400 days pruned."]);
   const nothing = recordingTerminal();
-  expect(await requeueEvents({ engine, terminal: nothing }, [], { type: "call.completed" })).toBe(2);
+  expect(
+    await orComplain(nothing, async () =>
+      requeueEvents({ engine, terminal: nothing }, [], { type: "call.completed" }),
+    ),
+  ).toBe(2);
   expect(nothing.said.join()).toContain("--state dead, --state ignored, or --handler NAME --since 7d");
 });
 
@@ -295,7 +300,11 @@ test("inbox requeue says which handlers there are, and why there are none", asyn
     const known = withLedger(engine, {
       handlers: async () => handlers.map((name) => ({ name, types: "*" })),
     });
-    expect(await requeueEvents({ engine: known, terminal }, [], { handler: "lost", state: "dead" })).toBe(2);
+    expect(
+      await orComplain(terminal, async () =>
+        requeueEvents({ engine: known, terminal }, [], { handler: "lost", state: "dead" }),
+      ),
+    ).toBe(2);
     return terminal.said;
   };
   const start = "voice-agent-receiver: no handler is called lost. There are: ";
@@ -509,6 +518,10 @@ test("backup names its files, and says whose affair it is where it is none of ou
   expect(terminal.printed).toEqual([`${target}/receiver.work.db`, `${target}/receiver.db`]);
   const { backup: _ours, ...ledger } = engine.ledger;
   const elsewhere = recordingTerminal();
-  expect(await backup({ engine: { ...engine, ledger }, terminal: elsewhere }, target)).toBe(1);
+  expect(
+    await orComplain(elsewhere, async () =>
+      backup({ engine: { ...engine, ledger }, terminal: elsewhere }, target),
+    ),
+  ).toBe(1);
   expect(elsewhere.said.join()).toContain("pg_dump");
 });

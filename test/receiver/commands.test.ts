@@ -8,6 +8,7 @@ import {
   showEvent,
 } from "../../receiver/operations/commands/inbox.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
+import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import type { Claim, Engine, Outcome } from "../../receiver/engine.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { sampleVoicemail } from "../../shared/samples.ts";
@@ -126,13 +127,17 @@ describe("inbox", () => {
     });
     expect(shown.said.join()).toContain(`inbox requeue ${ids.dead}`);
     const missing = recordingTerminal();
-    expect(await showEvent({ engine, terminal: missing }, newEventId(), {})).toBe(2);
+    expect(
+      await orComplain(missing, async () => showEvent({ engine, terminal: missing }, newEventId(), {})),
+    ).toBe(2);
     expect(missing.said).toHaveLength(1);
   });
 
   test("requeue takes events by name or by state, and leaves what is done", async () => {
     const { engine, ids } = await setUp();
-    expect(await requeueEvents({ engine, terminal: recordingTerminal() }, [], {})).toBe(2);
+    await expect(requeueEvents({ engine, terminal: recordingTerminal() }, [], {})).rejects.toMatchObject({
+      exitCode: 2,
+    });
     const named = recordingTerminal();
     expect(await requeueEvents({ engine, terminal: named }, [ids.done], {})).toBe(1);
     expect(named.printed).toEqual(["0 requeued."]);
@@ -170,9 +175,15 @@ describe("inbox", () => {
   test("requeue gives a handler what came before it when it is asked to, and knows its name", async () => {
     const { engine, ids } = await setUp();
     const unknown = recordingTerminal();
-    expect(await requeueEvents({ engine, terminal: unknown }, [], { handler: "crm", since: 1e9 })).toBe(2);
+    expect(
+      await orComplain(unknown, async () =>
+        requeueEvents({ engine, terminal: unknown }, [], { handler: "crm", since: 1e9 }),
+      ),
+    ).toBe(2);
     expect(unknown.said.join()).toMatch(/crm.*mail, store/);
-    expect(await requeueEvents({ engine, terminal: recordingTerminal() }, [], { handler: "mail" })).toBe(2);
+    await expect(
+      requeueEvents({ engine, terminal: recordingTerminal() }, [], { handler: "mail" }),
+    ).rejects.toMatchObject({ exitCode: 2 });
     const crm = handler({ name: "crm", types: ["call.completed", "call.pondered"] });
     await (
       await handleAll(engine, () => ({ kind: "done" }), [MAIL, STORE, crm])
@@ -263,6 +274,8 @@ describe("reconcile", () => {
     expect(floored.printed.join("\n")).toMatch(
       /Looked back to .* only: what arrived before .* may be pruned/,
     );
-    expect(await runReconcile({ config, engine, terminal: recordingTerminal() }, { since: 60 })).toBe(2);
+    await expect(
+      runReconcile({ config, engine, terminal: recordingTerminal() }, { since: 60 }),
+    ).rejects.toMatchObject({ exitCode: 2 });
   });
 });

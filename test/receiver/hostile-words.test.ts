@@ -59,7 +59,10 @@ describe("printable", () => {
 /** Runs a command and answers what it printed and said, after a look at every line. */
 async function shown(command: (terminal: RecordingTerminal) => Promise<unknown>): Promise<string> {
   const terminal = recordingTerminal();
-  await command(terminal);
+  await orComplain(terminal, async () => {
+    await command(terminal);
+    return undefined;
+  });
   const lines = [...terminal.printed, ...terminal.said];
   expectPlain(lines);
   return lines.join("\n");
@@ -142,9 +145,9 @@ describe("what others say", () => {
   test("in names of files is plain where they can't be opened", async () => {
     // There is a file where a directory would have to be.
     const inTheWay = { ...testConfig(), databaseFile: `/dev/null/${HOSTILE.replaceAll("\0", "")}` };
-    const recovering = async (terminal: RecordingTerminal) =>
-      orComplain(terminal, async () => recover({ config: inTheWay, terminal }, { handleAgain: true }));
-    expect(await shown(recovering)).toContain("cannot open the database");
+    expect(
+      await shown(async (terminal) => recover({ config: inTheWay, terminal }, { handleAgain: true })),
+    ).toContain("cannot open the database");
   });
 
   test("in names of files and directories is plain in backup", async () => {
@@ -169,9 +172,7 @@ describe("what others say", () => {
     const missing = { ...config, databaseFile: join(temporaryDirectory(), NAME_OF_A_FILE) };
     for (const json of [true, false]) {
       const moved = async (of: typeof config, address: string): Promise<string> =>
-        shown(async (terminal) =>
-          orComplain(terminal, async () => move({ config: of, terminal }, { to: address, json })),
-        );
+        shown(async (terminal) => move({ config: of, terminal }, { to: address, json }));
       expect(await moved(config, NAME_OF_A_FILE)).toContain("--to takes");
       expect(await moved(missing, to)).toContain("there is no inbox at");
       expect(await moved(config, to)).toContain("cannot open the database");

@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { runJob, type RunOptions } from "../../receiver/operations/commands/inbox-run.ts";
+import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
 import { startHandlers } from "../../receiver/work/handlers-module.ts";
@@ -82,7 +83,9 @@ async function storedEvent() {
     const file = join(directory, `handlers-${String((modules += 1))}.mjs`);
     writeFileSync(file, `import { defineHandler } from ${JSON.stringify(url)};\n${module}`);
     const terminal = recordingTerminal();
-    const code = await runJob({ ...receiver, terminal, handlersModule: pathToFileURL(file) }, event, options);
+    const code = await orComplain(terminal, async () =>
+      runJob({ ...receiver, terminal, handlersModule: pathToFileURL(file) }, event, options),
+    );
     const job = (await receiver.engine.ledger.find(event))?.jobs[0];
     return { code, printed: terminal.printed.join("\n"), said: terminal.said.join("\n"), job };
   };

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { health } from "../../receiver/operations/commands/health.ts";
+import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import { errorKind } from "../../receiver/operations/page/dead-letters.ts";
 import { distance, moment } from "../../receiver/operations/page/layout.ts";
 import { freePort } from "../helpers/free-port.ts";
@@ -66,11 +67,19 @@ test.each([
     ["worker", { PORT: nobody, ADMIN_PORT: String(port) }],
   ] as const) {
     const terminal = recordingTerminal();
-    expect(await health({ config: testConfig({ RECEIVER_ROLE: role, ...ports }), terminal })).toBe(code);
+    expect(
+      await orComplain(terminal, async () =>
+        health({ config: testConfig({ RECEIVER_ROLE: role, ...ports }), terminal }),
+      ),
+    ).toBe(code);
     expect(terminal.printed).toEqual([words]);
   }
   expect(asked).toEqual(["/readyz", "/readyz"]);
   const away = recordingTerminal();
-  expect(await health({ config: testConfig({ PORT: nobody, HOST: "0.0.0.0" }), terminal: away })).toBe(3);
+  expect(
+    await orComplain(away, async () =>
+      health({ config: testConfig({ PORT: nobody, HOST: "0.0.0.0" }), terminal: away }),
+    ),
+  ).toBe(3);
   expect(away.said).toEqual([expect.stringContaining(`http://127.0.0.1:${nobody}/readyz`)]);
 });

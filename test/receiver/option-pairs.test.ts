@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Engine, EventState, Outcome } from "../../receiver/engine.ts";
 import { exportEvents, listInbox, requeueEvents } from "../../receiver/operations/commands/inbox.ts";
+import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import { handler, newEvent } from "./engine-suite/harness.ts";
 import { get } from "./helpers/events.ts";
 import { movableClock } from "./helpers/clock.ts";
@@ -140,7 +141,9 @@ test("inbox requeue asks for what all options together choose, and for no job of
   for (const choice of CHOICES.filter(({ state }) => state !== "done")) {
     const { asked, recording } = recordRequeues(engine);
     const terminal = recordingTerminal();
-    const code = await requeueEvents({ engine: recording, terminal }, [], { ...choice, json: true });
+    const code = await orComplain(terminal, async () =>
+      requeueEvents({ engine: recording, terminal }, [], { ...choice, json: true }),
+    );
     const { state, handler: name, since } = choice;
     const isEnough = state !== undefined || (name !== undefined && since !== undefined);
     // A handler gets what it wants also of the events that came before there was one of its name.
@@ -169,7 +172,9 @@ test("inbox requeue asks for what all options together choose, and for no job of
   for (const choice of [{ state: "dead" }, { type: "order.created" }, { since: 3_600 }] as const) {
     const { asked, recording } = recordRequeues(engine);
     const terminal = recordingTerminal();
-    expect(await requeueEvents({ engine: recording, terminal }, named, choice)).toBe(2);
+    expect(
+      await orComplain(terminal, async () => requeueEvents({ engine: recording, terminal }, named, choice)),
+    ).toBe(2);
     expect({ asked, said: terminal.said }).toEqual({
       asked: [],
       said: [expect.stringContaining("not both")],

@@ -104,7 +104,9 @@ test("a handler that is run by hand sees none of the variables that would let it
   const receiver = await startTestReceiver();
   for (const name of [...names, "MINE"]) process.env[name] = "x";
   onTestFinished(() => void delete process.env["MINE"]);
-  expect(await runJob({ ...receiver, terminal: recordingTerminal() }, newEventId(), {})).toBe(2);
+  await expect(
+    runJob({ ...receiver, terminal: recordingTerminal() }, newEventId(), {}),
+  ).rejects.toMatchObject({ exitCode: 2 });
   expect([...names, "MINE"].filter((name) => process.env[name] !== undefined)).toEqual(["MINE"]);
 });
 

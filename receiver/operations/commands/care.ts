@@ -1,7 +1,7 @@
 import { systemClock } from "../../clock.ts";
 import { examine, type Finding } from "../doctor.ts";
 import { createRestClient } from "../rest-client.ts";
-import { EXIT, type Terminal } from "./terminal.ts";
+import { EXIT, Refused, type Terminal } from "./terminal.ts";
 import { isUnbegun, onEngine, type Context, type InboxContext } from "./with-engine.ts";
 
 /** Copies the database into `directory` while it is in use, where that is our affair. */
@@ -9,12 +9,11 @@ export async function backup(
   { engine: { ledger }, terminal }: Pick<InboxContext, "engine" | "terminal">,
   directory: string,
 ): Promise<number> {
-  if (!ledger.backup) {
-    terminal.complain(
+  if (!ledger.backup)
+    throw new Refused(
       "PostgreSQL has tools of its own for that: pg_basebackup, pg_dump, or those of your provider.",
+      EXIT.somethingIsWrong,
     );
-    return 1;
-  }
   // Also for what SQLite may need beside the copies while it writes them.
   process.umask(0o077);
   for (const file of await ledger.backup(directory)) terminal.print(file);
@@ -58,12 +57,11 @@ export async function recover(
   { config, terminal }: Context,
   options: { handleAgain?: boolean; considerHandled?: boolean },
 ): Promise<number> {
-  if ((options.handleAgain === true) === (options.considerHandled === true)) {
-    terminal.complain(
+  if ((options.handleAgain === true) === (options.considerHandled === true))
+    throw new Refused(
       "say what to think of the stored events: --handle-again handles all of them once more, --consider-handled none.",
+      EXIT.usage,
     );
-    return EXIT.usage;
-  }
   const whenLost = options.handleAgain === true ? "handle-again" : "consider-handled";
   const { byState } = await onEngine(config, async ({ ledger }) => ledger.counts(), { whenLost });
   terminal.print(`${String(byState.pending)} events are pending, ${String(byState.done)} done.`);

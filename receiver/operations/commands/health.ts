@@ -2,7 +2,7 @@ import { fetch } from "undici";
 import { z } from "zod";
 import { localHostInUrl } from "../../../shared/host.ts";
 import type { Config } from "../../config.ts";
-import { EXIT } from "./terminal.ts";
+import { EXIT, Refused } from "./terminal.ts";
 import type { Context } from "./with-engine.ts";
 
 const LONGEST_MS = 4_000;
@@ -17,11 +17,10 @@ export async function health({ config, terminal }: Context): Promise<number> {
   const url = readinessUrl(config);
   const answer = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS) })
     .then(async (response) => ({ ok: response.ok, body: await response.json() }))
-    .catch(() => undefined);
-  if (answer === undefined) {
-    terminal.complain(`no receiver answers at ${url}. Start it, with the same settings as here.`);
-    return EXIT.couldNotRun;
-  }
+    .catch(() => {
+      const problem = `no receiver answers at ${url}. Start it, with the same settings as here.`;
+      throw new Refused(problem, EXIT.couldNotRun);
+    });
   if (answer.ok) {
     terminal.print("ready");
     return EXIT.ok;

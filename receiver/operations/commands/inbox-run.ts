@@ -11,7 +11,7 @@ import { createLog } from "../log.ts";
 import { createRestClient, type RestClient } from "../rest-client.ts";
 import { NOT_FOR_HANDLERS, secretsOf } from "../secrets.ts";
 import { INSPECT_ADDRESS } from "./arguments.ts";
-import { EXIT, type Terminal } from "./terminal.ts";
+import { EXIT, Refused, type Terminal } from "./terminal.ts";
 import type { InboxContext } from "./with-engine.ts";
 
 export type RunOptions = { handler?: string; dryRun?: boolean; inspect?: string | true; json?: boolean };
@@ -33,26 +33,24 @@ export async function runJob(
   const event = await engine.ledger.find(id);
   const body = event && (await engine.ledger.body(event.seq));
   if (!event || !body)
-    return refuse(
+    throw new Refused(
       `${id} is not in this inbox, or pruned. See \`inbox list\`, and DATABASE_URL if it should be.`,
       EXIT.usage,
     );
-  if (options.inspect !== undefined && !waitForDebugger(options.inspect, terminal)) return EXIT.usage;
-  const loaded = await startHandlers(handlersModule).catch(describeLoadError);
-  if (typeof loaded === "string")
-    return refuse(`the handlers cannot be started: ${loaded}`, EXIT.couldNotRun);
-  const { handlers, services } = loaded;
+  if (options.inspect !== undefined) waitForDebugger(options.inspect, terminal);
+  const { handlers, services, close } = await startHandlers(handlersModule).catch((error: unknown) => {
+    throw new Refused(`the handlers cannot be started: ${describeLoadError(error)}`, EXIT.couldNotRun);
+  });
   const api = config.api && createRestClient({ ...config.api, clock: systemClock, random: Math.random });
   try {
     const handler = chosen(handlers, event, options.handler);
-    if (typeof handler === "string") return refuse(handler, EXIT.usage);
     const means = { handlers, services, api };
     const result =
       options.dryRun === true
         ? await runDry(handler, body, means, terminal)
         : await runForGood({ engine, config, ...means }, handler, event, terminal);
     if (!result)
-      return refuse(
+      throw new Refused(
         `${handler.name} is done with this event: \`--dry-run\` runs it for show.`,
         EXIT.somethingIsWrong,
       );
@@ -62,17 +60,10 @@ export async function runJob(
     else terminal.print(line, { word: outcome, colour: outcome === "done" ? "green" : "red" });
     return outcome === "done" ? EXIT.ok : EXIT.somethingIsWrong;
   } finally {
-    await loaded
-      .close()
-      .catch((error: unknown) =>
-        terminal.complain(`the services could not be closed: ${describeLoadError(error)}`),
-      );
+    await close().catch((error: unknown) =>
+      terminal.complain(`the services could not be closed: ${describeLoadError(error)}`),
+    );
     await api?.close();
-  }
-
-  function refuse(problem: string, exitCode: number): number {
-    terminal.complain(problem);
-    return exitCode;
   }
 }
 
@@ -84,14 +75,17 @@ const eventSchema = z.record(z.string(), z.unknown());
 
 type Result = Pick<Handled, "attempt"> & { outcome: string; error?: string };
 
-/** The handler that was named, or the only one that wants the event; else what to do instead. */
-function chosen(handlers: readonly Handler[], { type }: InboxEvent, name?: string): Handler | string {
+/** The handler that was named, or the only one that wants the event. */
+function chosen(handlers: readonly Handler[], { type }: InboxEvent, name?: string): Handler {
   const wanting = handlers.filter(({ types }) => types === "*" || (type !== null && types.includes(type)));
   const named = name === undefined ? wanting : wanting.filter((handler) => handler.name === name);
   const [handler] = named;
   if (handler && named.length === 1) return handler;
   const names = wanting.map((one) => one.name).join(", ");
-  return names === "" ? `no handler wants this event.` : `name one of its handlers with --handler: ${names}.`;
+  throw new Refused(
+    names === "" ? "no handler wants this event." : `name one of its handlers with --handler: ${names}.`,
+    EXIT.usage,
+  );
 }
 
 async function runDry(
@@ -174,16 +168,15 @@ async function runForGood(
   }
 }
 
-/** Answers false where the address is none. */
-function waitForDebugger(given: string | true, terminal: Terminal): boolean {
+function waitForDebugger(given: string | true, terminal: Terminal): void {
   const address = given === true ? INSPECT_ADDRESS : given;
   const [, host = "127.0.0.1", port] = /^(?:([\w.-]+):)?(\d{1,5})$/.exec(address) ?? [];
-  if (port === undefined) {
-    terminal.complain(`--inspect takes a port or HOST:PORT, such as ${INSPECT_ADDRESS}, not ${address}.`);
-    return false;
-  }
+  if (port === undefined)
+    throw new Refused(
+      `--inspect takes a port or HOST:PORT, such as ${INSPECT_ADDRESS}, not ${address}.`,
+      EXIT.usage,
+    );
   inspector.open(Number(port), host);
   terminal.say(`Waiting for a debugger at ${host}:${port} …`);
   inspector.waitForDebugger();
-  return true;
 }

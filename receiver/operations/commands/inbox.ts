@@ -3,7 +3,7 @@ import { PAGE, pagesOf } from "../pages.ts";
 import { inSnakeCase, presentEvent } from "../present.ts";
 import { redactEnvelope, shownType } from "../privacy.ts";
 import { momentAgo } from "./arguments.ts";
-import { EXIT, type Colour } from "./terminal.ts";
+import { EXIT, Refused, type Colour } from "./terminal.ts";
 import type { InboxContext } from "./with-engine.ts";
 
 const DAY_MS = 86_400_000;
@@ -38,10 +38,11 @@ export async function showEvent(
   options: ShowOptions,
 ): Promise<number> {
   const event = await engine.ledger.find(id);
-  if (!event) {
-    terminal.complain(`${id} is not in this inbox. See \`inbox list\`, and DATABASE_URL if it should be.`);
-    return EXIT.usage;
-  }
+  if (!event)
+    throw new Refused(
+      `${id} is not in this inbox. See \`inbox list\`, and DATABASE_URL if it should be.`,
+      EXIT.usage,
+    );
   const body = options.body === true ? await engine.ledger.body(event.seq) : undefined;
   const shown = { ...presentEvent(event), ...(body ? { envelope: parse(body) } : {}) };
   terminal.value(shown, { indented: options.json !== true, whole: body !== undefined });
@@ -62,10 +63,7 @@ export async function requeueEvents(
   options: RequeueOptions,
 ): Promise<number> {
   const mistake = await mistakeIn(engine, ids, options);
-  if (mistake !== undefined) {
-    terminal.complain(mistake);
-    return EXIT.usage;
-  }
+  if (mistake !== undefined) throw new Refused(mistake, EXIT.usage);
   const { chosen, requeued } =
     ids.length > 0 ? await requeueThese(engine, ids, options.handler) : await requeueAll(engine, options);
   const left = chosen - requeued;

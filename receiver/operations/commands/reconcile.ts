@@ -4,7 +4,7 @@ import { reconcile, type ReconcileReport } from "../reconcile.ts";
 import { createRestClient } from "../rest-client.ts";
 import { momentAgo } from "./arguments.ts";
 import { interruptible } from "./interrupt.ts";
-import { EXIT, type Terminal } from "./terminal.ts";
+import { EXIT, Refused, type Terminal } from "./terminal.ts";
 import type { InboxContext } from "./with-engine.ts";
 
 /** Runs `reconcile` and prints its report. Answers 0 only when it looked at everything. */
@@ -12,10 +12,8 @@ export async function runReconcile(
   { config, engine, terminal }: InboxContext,
   options: { since: number; dryRun?: boolean; json?: boolean },
 ): Promise<number> {
-  if (!config.api) {
-    terminal.complain("reconcile reads the REST API: set API_BASE_URL and API_KEY.");
-    return EXIT.usage;
-  }
+  if (!config.api)
+    throw new Refused("reconcile reads the REST API: set API_BASE_URL and API_KEY.", EXIT.usage);
   const api = createRestClient({ ...config.api, clock: systemClock, random: Math.random });
   const tell = (report: ReconcileReport): void => {
     if (options.json === true) terminal.value(inSnakeCase(report));

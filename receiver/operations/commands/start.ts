@@ -7,7 +7,7 @@ import { secretsOf } from "../secrets.ts";
 import type { Receiver } from "../../receiver.ts";
 import { INSPECT_ADDRESS } from "./arguments.ts";
 import { endWithin, stopWhenTold } from "./interrupt.ts";
-import { EXIT, type Terminal } from "./terminal.ts";
+import { EXIT, Refused } from "./terminal.ts";
 import type { Context } from "./with-engine.ts";
 
 /** Of the time for shutting down, what is left to the last lines of the log. */
@@ -15,7 +15,7 @@ const LAST_LINES_MS = 500;
 
 /** Runs the receiver until it is told to stop: by a signal, or by a bug. Answers the exit code of a failed start. */
 export async function start(
-  { config, terminal }: Context,
+  { config }: Context,
   options: { inspectHandlers?: string | true; watch?: boolean },
 ): Promise<number | undefined> {
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
@@ -41,8 +41,7 @@ export async function start(
     return undefined;
   } catch (error) {
     leaveSignals();
-    describeListenError(error, terminal);
-    return EXIT.couldNotRun;
+    throw describeListenError(error);
   }
 }
 
@@ -69,18 +68,21 @@ async function written(log: Log): Promise<void> {
   await within(LAST_LINES_MS, flushed, systemClock);
 }
 
-function describeListenError(error: unknown, terminal: Terminal): void {
-  if (!(error instanceof Error) || !("code" in error)) throw error;
-  if ("hostname" in error) {
-    terminal.complain(
+/** Why a port cannot be had, and what to do about it; an error of another kind as it is. */
+function describeListenError(error: unknown): unknown {
+  if (!(error instanceof Error) || !("code" in error)) return error;
+  if ("hostname" in error)
+    return new Refused(
       `cannot listen at ${String(error.hostname)} (${String(error.code)}). This machine has no such address: choose another HOST or ADMIN_HOST.`,
+      EXIT.couldNotRun,
     );
-    return;
-  }
-  if (!("port" in error)) throw error;
+  if (!("port" in error)) return error;
   const fix =
     error.code === "EADDRINUSE"
       ? "Another program listens there: end it, or choose another PORT or ADMIN_PORT."
       : "Choose another HOST, PORT or ADMIN_PORT.";
-  terminal.complain(`cannot listen on port ${String(error.port)} (${String(error.code)}). ${fix}`);
+  return new Refused(
+    `cannot listen on port ${String(error.port)} (${String(error.code)}). ${fix}`,
+    EXIT.couldNotRun,
+  );
 }

@@ -6,6 +6,17 @@ import { createRedactor } from "../secrets.ts";
 /** What a command's exit code means: the same as the simulator's. */
 export const EXIT = { ok: 0, somethingIsWrong: 1, usage: 2, couldNotRun: 3 } as const;
 
+/** Why a command does not do what it was asked for, in a line for people; its exit code says what kind of reason that is. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly exitCode: number;
+
+  constructor(problem: string, exitCode: number) {
+    super(problem);
+    this.exitCode = exitCode;
+  }
+}
+
 /**
  * Where commands write: data to standard output, words to standard error. Each text becomes one printable line here,
  * whatever is in it: nobody whose words are shown can steer the terminal, or a build server that reads along.

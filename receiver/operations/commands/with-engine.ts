@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { loadConfig, type Config } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
-import { CannotOpen, openConfigured, type EngineOptions } from "../../engines/open.ts";
+import { openConfigured, type EngineOptions } from "../../engines/open.ts";
 import { secretsOf } from "../secrets.ts";
-import { EXIT, processTerminal as terminal, type Terminal } from "./terminal.ts";
+import { EXIT, processTerminal as terminal, Refused, type Terminal } from "./terminal.ts";
 
 /** What a command works with, and one that works on the inbox; each takes of it what it needs. */
 export type Context = { config: Config; terminal: Terminal };
@@ -45,12 +45,11 @@ export function withEngine<Given extends unknown[]>(
   return withConfig(
     async () =>
       async ({ config }, ...given: Given) => {
-        if (!isUnbegun(config))
-          return onEngine(config, async (engine) => (await load())({ config, engine, terminal }, ...given));
-        terminal.complain(
-          `there is no inbox at ${String(config.databaseFile)} yet. Start the receiver, or set DATABASE_URL.`,
-        );
-        return EXIT.couldNotRun;
+        if (isUnbegun(config)) {
+          const problem = `there is no inbox at ${String(config.databaseFile)} yet. Start the receiver, or set DATABASE_URL.`;
+          throw new Refused(problem, EXIT.couldNotRun);
+        }
+        return onEngine(config, async (engine) => (await load())({ config, engine, terminal }, ...given));
       },
     { needsSecret: false },
   );
@@ -75,7 +74,7 @@ export async function onEngine<Result>(
   }
 }
 
-/** Does `work`; complains where the database cannot be opened, or fails meanwhile. */
+/** Does `work`; complains where that was refused, or the database cannot be opened or fails meanwhile. */
 export async function orComplain(
   terminal: Terminal,
   work: () => Promise<number | undefined>,
@@ -83,9 +82,9 @@ export async function orComplain(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof CannotOpen || (error instanceof Error && error.name === "LedgerFailed")))
-      throw error;
+    const isKnown = error instanceof Error && ["Refused", "CannotOpen", "LedgerFailed"].includes(error.name);
+    if (!isKnown) throw error;
     terminal.complain(error.message);
-    return EXIT.couldNotRun;
+    return error instanceof Refused ? error.exitCode : EXIT.couldNotRun;
   }
 }
