@@ -30,15 +30,13 @@ const INSERT_ALIAS = `INSERT INTO aliases (key, seq, received_at_ms) VALUES (?, 
 export function serveWriter(
   hooks: { onOpen?: (db: Database.Database) => void; beforeCommit?: () => void } = {},
 ): void {
-  answerQuestions((file, clock) => {
-    const db = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
-    hooks.onOpen?.(db);
+  answerQuestions((file, clock, closing) => {
+    const db = closing(openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS }));
     const accept = createAccept(db, hooks);
-    // SQLite may fall back to less at the first write: so it is asked after one.
     accept([], 0);
     checkSynchronous(db, "FULL");
-    const verbs = { accept: (batch) => accept(batch, clock.nowMs()) } satisfies WriterVerbs;
-    return { verbs, close: () => void db.close() };
+    hooks.onOpen?.(db);
+    return { accept: (batch) => accept(batch, clock.nowMs()) } satisfies WriterVerbs;
   });
 }
 

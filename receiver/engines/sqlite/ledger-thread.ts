@@ -7,14 +7,9 @@ import { openWorkFile, workFileOf } from "./work-file.ts";
 /** Only operators wait here. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-answerQuestions((file, clock) => {
-  const inbox = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
-  const db = openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS });
-  return {
-    verbs: createLedgerVerbs({ inbox, db, clock }),
-    close: () => {
-      db.close();
-      inbox.close();
-    },
-  };
+answerQuestions((file, clock, closing) => {
+  const inbox = closing(openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS }));
+  const work = { file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS };
+  const db = closing(openWorkFile(work));
+  return createLedgerVerbs({ inbox, db, clock });
 });

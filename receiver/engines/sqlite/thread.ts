@@ -1,3 +1,4 @@
+import type Database from "better-sqlite3";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { systemClock, type Clock } from "../../clock.ts";
 import type { Refusal } from "../../engine.ts";
@@ -60,27 +61,31 @@ export function createThread<
   }
 }
 
+/** What a thread answers with, over databases that `closing` has closed when it ends, or when one of them cannot be opened. */
+type Open = (
+  file: string,
+  clock: Clock,
+  closing: (db: Database.Database) => Database.Database,
+) => Record<string, (...given: never[]) => unknown>;
+
 /**
  * The thread's side: answers one question after the other, for two that write would only wait for each other. It opens
- * the database with the first: one in trouble is refused with its reason then, and opened again with the next.
+ * its databases with the first: one in trouble is refused with its reason then, and opened again with the next.
  */
-export function answerQuestions(
-  open: (
-    file: string,
-    clock: Clock,
-  ) => { verbs: Record<string, (...given: never[]) => unknown>; close: () => void },
-): void {
+export function answerQuestions(open: Open): void {
   const port = parentPort;
   const file: unknown = workerData;
   if (!port || typeof file !== "string") throw new Error("This runs in a thread, given a file.");
   let nowMs = 0;
-  let opened: ReturnType<typeof open> | undefined;
+  let verbs: ReturnType<Open> | undefined;
+  const opened: Database.Database[] = [];
+  const close = (): void => opened.splice(0).forEach((db) => db.close());
   let last: Promise<unknown> = Promise.resolve();
   port.on("message", (question: (Question & { given: never[] }) | "close") => {
     last = last.then(async () => {
       if (question !== "close")
         return port.postMessage({ number: question.number, answer: await answer(file, question) });
-      opened?.close();
+      close();
       return port.close();
     });
   });
@@ -91,9 +96,10 @@ export function answerQuestions(
   ): Promise<Answer<unknown>> {
     nowMs = askedAtMs;
     try {
-      opened ??= open(file, { ...systemClock, nowMs: () => nowMs });
-      return { ok: true, result: await opened.verbs[verb]?.(...given) };
+      verbs ??= open(file, { ...systemClock, nowMs: () => nowMs }, (db) => (opened.push(db), db));
+      return { ok: true, result: await verbs[verb]?.(...given) };
     } catch (error) {
+      if (!verbs) close();
       const detail = error instanceof Error ? error.message : String(error);
       return { ok: false, reason: unavailability(error) ?? "outcome_unknown", detail };
     }

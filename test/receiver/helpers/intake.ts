@@ -48,6 +48,7 @@ export async function startIntake(
   const health = createHealth({
     probe: async () => ({ ok: true }),
     clock,
+    storedBytes: () => 0,
     freeBytes: async () => Number.POSITIVE_INFINITY,
     minimumFreeBytes: 0,
   });
