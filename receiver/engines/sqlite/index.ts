@@ -11,7 +11,6 @@ import { createProcessor } from "./processor.ts";
 import { createSettling } from "./settling.ts";
 import { createTransactions } from "./transactions.ts";
 import { openWorkFile, workFileOf, type WhenLost } from "./work-file.ts";
-import { createWorkers } from "./workers.ts";
 import { createWriter } from "./writer.ts";
 
 /** The loop's waits for a lock happen on the thread of the handlers, so they are short. */
@@ -86,7 +85,7 @@ export function createParts({
     transactions,
     clock,
     claims: createClaims({ db, inbox, handlers }),
-    workers: createWorkers(db, clock),
+    db,
     ...createHandlerTransaction({ db, settling, transactions, clock }),
   };
 }

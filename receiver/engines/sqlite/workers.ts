@@ -16,70 +16,36 @@ const DELETE = `DELETE FROM workers WHERE number = ?`;
 
 type Other = { number: number; id: string; beat: number; leaseUntilMs: number };
 
-/**
- * Who handles events, and who no longer does. A worker counts its beats in the work file and says until when its lease
- * runs. Others take it for gone when that time is over and they saw no beat for a moment, so that setting the clock makes
- * no living worker look dead; or when they saw none for a whole lease, whatever the clock says. One that holds no claims
- * does not renew its lease: it may be taken for gone, and gets another number with its next claim. `beat` and `remove`
- * want a transaction of the caller's.
- */
-export function createWorkers(db: Database.Database, clock: Clock) {
-  const insert = db.prepare<[string, number]>(INSERT);
-  const beat = db.prepare<[number, number]>(BEAT);
-  const findOthers = db.prepare<[number], Other>(FIND_OTHERS);
-  const remove = db.prepare<[number]>(DELETE);
-  let seen = new Map<number, { beat: number; atMs: number }>();
-
-  return {
-    /** Writes a beat of the worker `number`. Answers its number: a new one when it has none, or was taken for gone. */
-    beat(number: number | undefined, id: string): number {
-      const until = clock.nowMs() + LEASE_MS;
-      if (number !== undefined && beat.run(until, number).changes === 1) return number;
-      return Number(insert.run(id, until).lastInsertRowid);
-    },
-    remove: (number: number): void => void remove.run(number),
-    /** Workers other than `number` that are gone: those with one of the ids in `crashed`, and those without a beat. */
-    vanished(
-      number: number,
-      crashed: readonly string[] = [],
-    ): { number: number; why: "crashed" | "expired" }[] {
-      const nowMs = clock.monotonicMs();
-      const before = seen;
-      seen = new Map();
-      return findOthers.all(number).flatMap((other) => {
-        if (crashed.includes(other.id)) return { number: other.number, why: "crashed" };
-        const last = before.get(other.number);
-        const lastBeat = last?.beat === other.beat ? last : { beat: other.beat, atMs: nowMs };
-        seen.set(other.number, lastBeat);
-        const stillMs = nowMs - lastBeat.atMs;
-        const isOver = other.leaseUntilMs <= clock.nowMs();
-        return stillMs >= (isOver ? STILL_MS : LEASE_MS) ? { number: other.number, why: "expired" } : [];
-      });
-    },
-  };
-}
-
-export type Workers = ReturnType<typeof createWorkers>;
-
 export type LeaseParts = {
+  db: Database.Database;
   settling: Settling;
-  workers: Workers;
   transactions: Transactions;
   clock: Clock;
 };
 
-/** This worker among all there are: its own lease, and the leases of others that are over. */
+/**
+ * This worker among all there are: its own lease, and the leases of others that are over. A worker counts its beats in
+ * the work file and says until when its lease runs. Others take it for gone when that time is over and they saw no beat
+ * for a moment, so that setting the clock makes no living worker look dead; or when they saw none for a whole lease,
+ * whatever the clock says. One that holds no claims does not renew its lease: it may be taken for gone, and gets another
+ * number with its next claim.
+ */
 export function createLease(
-  { settling, workers, transactions, clock }: LeaseParts,
+  { db, settling, transactions, clock }: LeaseParts,
   options: Pick<ProcessOptions, "workerId" | "predecessors"> & {
     held: () => ClaimedJob[];
     /** Somebody took this worker for gone: what it holds is handled elsewhere. */
     onLost: () => void;
   },
 ) {
+  const insert = db.prepare<[string, number]>(INSERT);
+  const writeBeat = db.prepare<[number, number]>(BEAT);
+  const findOthers = db.prepare<[number], Other>(FIND_OTHERS);
+  const remove = db.prepare<[number]>(DELETE);
   let worker: number | undefined;
   let nextBeatAtMs = clock.monotonicMs();
   let crashed = options.predecessors ?? [];
+  let seen = new Map<number, { beat: number; atMs: number }>();
 
   return {
     beat,
@@ -90,7 +56,7 @@ export function createLease(
     leave: (): void => {
       if (worker === undefined) return;
       returnUnknown(worker);
-      workers.remove(worker);
+      remove.run(worker);
     },
   };
 
@@ -101,16 +67,32 @@ export function createLease(
     const isCommitUncertain = nextBeatAtMs === -Infinity;
     nextBeatAtMs = nowMs + BEAT_MS;
     const isDue = options.held().length > 0 || isCommitUncertain || crashed.length > 0;
-    if (!isDue && workers.vanished(worker ?? 0).length === 0) return;
+    if (!isDue && vanished(worker ?? 0).length === 0) return;
     await asWorker((mine) => {
       const number = mine();
       returnUnknown(number);
-      for (const gone of workers.vanished(number, crashed)) {
+      for (const gone of vanished(number)) {
         settling.takeBack(gone.number, clock.nowMs(), gone.why);
-        workers.remove(gone.number);
+        remove.run(gone.number);
       }
     });
     crashed = [];
+  }
+
+  /** Workers other than `mine` that are gone: those that are known to have crashed, and those without a beat. */
+  function vanished(mine: number): { number: number; why: "crashed" | "expired" }[] {
+    const nowMs = clock.monotonicMs();
+    const before = seen;
+    seen = new Map();
+    return findOthers.all(mine).flatMap((other) => {
+      if (crashed.includes(other.id)) return { number: other.number, why: "crashed" };
+      const last = before.get(other.number);
+      const lastBeat = last?.beat === other.beat ? last : { beat: other.beat, atMs: nowMs };
+      seen.set(other.number, lastBeat);
+      const stillMs = nowMs - lastBeat.atMs;
+      const isOver = other.leaseUntilMs <= clock.nowMs();
+      return stillMs >= (isOver ? STILL_MS : LEASE_MS) ? { number: other.number, why: "expired" } : [];
+    });
   }
 
   function returnUnknown(number: number): void {
@@ -122,12 +104,19 @@ export function createLease(
     const before = worker;
     const { number, result } = await transactions.run(() => {
       let number: number | undefined;
-      const result = statements(() => (number ??= workers.beat(before, options.workerId)));
+      const result = statements(() => (number ??= numbered(before)));
       return { number, result };
     });
     if (number === undefined) return result;
     worker = number;
     if (before !== undefined && before !== number) options.onLost();
     return result;
+  }
+
+  /** Writes a beat. Answers the worker's number: a new one when it has none, or was taken for gone. */
+  function numbered(before: number | undefined): number {
+    const until = clock.nowMs() + LEASE_MS;
+    if (before !== undefined && writeBeat.run(until, before).changes === 1) return before;
+    return Number(insert.run(options.workerId, until).lastInsertRowid);
   }
 }

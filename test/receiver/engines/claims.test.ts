@@ -1,12 +1,13 @@
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import type { JobHandler } from "../../../receiver/engine.ts";
 import type { Ending } from "../../../receiver/engines/ending.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
 import { createCounts } from "../../../receiver/engines/sqlite/counts.ts";
 import { createRetention } from "../../../receiver/engines/sqlite/retention.ts";
-import { createWorkers } from "../../../receiver/engines/sqlite/workers.ts";
+import type { ClaimedJob } from "../../../receiver/engines/sqlite/taking.ts";
+import { createLease } from "../../../receiver/engines/sqlite/workers.ts";
 import { handler, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { announcedParts, openFiles } from "../helpers/parts.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -278,8 +279,9 @@ test("an id that came to name what reconcile had enqueued is known for as long a
 });
 
 describe("a worker", () => {
-  function watched() {
-    const { db } = setUp({ events: 0 });
+  /** One that holds a job, and whether another one that looks takes it for gone. */
+  async function watched() {
+    const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
     const time = { nowMs: NOW_MS, monotonicMs: 0 };
     const clock = {
       nowMs: () => time.nowMs,
@@ -287,51 +289,69 @@ describe("a worker", () => {
       sleep: () => Promise.reject(new Error("nobody sleeps here")),
       after: () => () => undefined,
     };
-    const workers = createWorkers(db, clock);
-    const other = workers.beat(undefined, "other");
-    const mine = workers.beat(undefined, "mine");
-    const pass = (ms: number): void => {
-      time.nowMs += ms;
-      time.monotonicMs += ms;
+    const parts = announcedParts({ db, inbox, clock, policies: [handler()] });
+    createAccept(inbox)(newEvents(1), NOW_MS);
+    const lost = vi.fn<() => void>();
+    const held: ClaimedJob[] = [];
+    const worker = createLease(parts, { workerId: "worker", held: () => held, onLost: lost });
+    const claim = async () =>
+      worker.asWorker((mine) => parts.claims.claim({ ...CLAIM, worker: mine }).claimed);
+    held.push(...(await claim()));
+    const watcher = createLease(parts, { workerId: "watcher", held: () => [], onLost: () => undefined });
+    const isGone = async (): Promise<boolean> => {
+      await watcher.beat();
+      return db.prepare("SELECT state FROM jobs").pluck().get() === "suspect";
     };
-    return { workers, time, other, mine, pass };
+    expect(await isGone()).toBe(false);
+    return { worker, lost, time, isGone };
   }
 
-  test("is not gone because the clock was set, unless it stands still as well", () => {
-    const { workers, time, other, mine } = watched();
-    expect(workers.vanished(mine)).toEqual([]);
+  test.each([
+    [749, false],
+    [750, true],
+  ])("is not gone because the clock was set, unless it stands still as well: for %i ms", async (ms, gone) => {
+    const { worker, time, isGone } = await watched();
     time.nowMs += HOUR_MS;
-    time.monotonicMs += 749;
-    expect(workers.vanished(mine)).toEqual([]);
-    time.monotonicMs += 1;
-    expect(workers.vanished(mine)).toEqual([{ number: other, why: "expired" }]);
-    workers.beat(other, "other");
-    expect(workers.vanished(mine)).toEqual([]);
+    time.monotonicMs += ms - 300;
+    await worker.beat();
+    expect(await isGone()).toBe(false);
+    time.nowMs += HOUR_MS;
+    time.monotonicMs += ms;
+    expect(await isGone()).toBe(gone);
   });
 
-  test("is gone when it stood still for a whole lease, whatever the clock says", () => {
-    const { workers, time, other, mine } = watched();
-    workers.vanished(mine);
-    time.nowMs -= HOUR_MS;
+  test.each([
+    [29_999, false],
+    [30_000, true],
+  ])(
+    "is gone when it stood still for a whole lease, whatever the clock says: for %i ms",
+    async (ms, gone) => {
+      const { time, isGone } = await watched();
+      time.nowMs -= HOUR_MS;
+      time.monotonicMs += ms;
+      expect(await isGone()).toBe(gone);
+    },
+  );
+
+  test.each([
+    [29_999, false],
+    [30_000, true],
+  ])("is not gone before its lease is over: after %i ms", async (ms, gone) => {
+    const { time, isGone } = await watched();
+    time.nowMs += ms;
     time.monotonicMs += 29_999;
-    expect(workers.vanished(mine)).toEqual([]);
-    time.monotonicMs += 1;
-    expect(workers.vanished(mine)).toEqual([{ number: other, why: "expired" }]);
+    expect(await isGone()).toBe(gone);
   });
 
-  test("is not gone before its lease is over", () => {
-    const { workers, other, mine, pass } = watched();
-    workers.vanished(mine);
-    pass(29_999);
-    expect(workers.vanished(mine)).toEqual([]);
-    pass(1);
-    expect(workers.vanished(mine)).toEqual([{ number: other, why: "expired" }]);
-  });
-
-  test("that was taken for dead gets another number", () => {
-    const { workers, other } = watched();
-    expect(workers.beat(other, "other")).toBe(other);
-    workers.remove(other);
-    expect(workers.beat(other, "other")).toBeGreaterThan(other);
+  test("that was taken for dead hears of it with its next beat, and gets another number", async () => {
+    const { worker, lost, time, isGone } = await watched();
+    const number = await worker.asWorker((mine) => mine());
+    time.monotonicMs += 30_000;
+    expect(await isGone()).toBe(false);
+    time.monotonicMs += 30_000;
+    expect(await isGone()).toBe(true);
+    expect(lost).not.toHaveBeenCalled();
+    expect(await worker.asWorker((mine) => mine())).toBeGreaterThan(number);
+    expect(lost).toHaveBeenCalledOnce();
   });
 });

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import type { Handled } from "../../../receiver/engine.ts";
 import type { Ending } from "../../../receiver/engines/ending.ts";
@@ -39,6 +40,9 @@ function engineOfOne() {
   const never = (): never => {
     throw new Error("This is not asked here.");
   };
+  const db = new Database(":memory:");
+  onTestFinished(() => void db.close());
+  db.exec("CREATE TABLE workers (number INTEGER PRIMARY KEY, id TEXT, beat INTEGER, lease_until_ms INTEGER)");
   return {
     ended,
     fail: (times: number): void => {
@@ -70,11 +74,7 @@ function engineOfOne() {
         wanting: never,
         find: never,
       },
-      workers: {
-        beat: () => 1,
-        remove: () => undefined,
-        vanished: () => [],
-      },
+      db,
       transactions: {
         run: async <Result>(statements: () => Result | Promise<Result>): Promise<Result> => {
           if (failures > 0) {
@@ -224,14 +224,16 @@ test("a worker that drains gives signs of life for as long as a handler runs, te
   const left: number[] = [];
   let abortedAtMs: number | undefined;
   let reason: unknown;
-  const workers = {
-    ...engine.parts.workers,
-    beat: () => beats.push(clock.monotonicMs()) && 1,
-    remove: (number: number) => void left.push(number),
-  };
+  const { db } = engine.parts;
+  db.function("note_beat", () => beats.push(clock.monotonicMs()));
+  db.function("note_end", (number) => left.push(Number(number)));
+  db.exec(`
+    CREATE TEMP TRIGGER begun AFTER INSERT ON workers BEGIN SELECT note_beat(); END;
+    CREATE TEMP TRIGGER beaten AFTER UPDATE ON workers BEGIN SELECT note_beat(); END;
+    CREATE TEMP TRIGGER ended AFTER DELETE ON workers BEGIN SELECT note_end(old.number); END`);
   const handled: Handled[] = [];
   const processor = createProcessor(
-    { ...engine.parts, workers, clock },
+    { ...engine.parts, clock },
     {
       handlers: [],
       workerId: "worker",
