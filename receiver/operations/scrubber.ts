@@ -43,11 +43,6 @@ export type Scrubber = {
   hides: (field: string) => boolean;
 };
 
-/** `text` without what it repeats of the event that `body` holds: safe to log and to store. */
-export function scrub(text: string, body: string): string {
-  return createScrubber(body).text(text);
-}
-
 /**
  * Makes a scrubber for what is said while this event is handled. It takes out phone numbers, e-mail addresses, and what the
  * event says of persons: values of fields whose names say so, names and long numbers in all other fields, and quotations of

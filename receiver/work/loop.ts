@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import type { Engine, FailedJob, Handled, Processor, ProcessOptions } from "../engine.ts";
 import type { Log } from "../operations/log.ts";
 import { knownType } from "../operations/privacy.ts";
-import { scrub } from "../operations/scrubber.ts";
+import { createScrubber } from "../operations/scrubber.ts";
 import { createRestClient, type RestClient } from "../operations/rest-client.ts";
 import { createRedactor, secretsOf } from "../operations/secrets.ts";
 import { createHandling, type Handling } from "./handling.ts";
@@ -46,7 +46,7 @@ export async function startLoop(options: LoopOptions): Promise<Loop> {
   const { handlers, defaults, log, random = Math.random, workerId = createWorkerId() } = options;
   checkNames(handlers);
   const redact = createRedactor(options.secrets ?? []);
-  const clean = (text: string, body: string): string => scrub(redact(text), body);
+  const clean = (text: string, body: string): string => createScrubber(body).text(redact(text));
   const { handle, blame } = createHandling({ ...options, clean });
   const processor = await options.engine.work.process({
     handlers: handlers.map((handler) => jobHandler(handler, { defaults, random, clean })),

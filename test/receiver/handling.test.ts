@@ -9,7 +9,7 @@ import {
   type HandlerContext,
 } from "../../receiver/work/handler.ts";
 import { createHandling } from "../../receiver/work/handling.ts";
-import { scrub } from "../../receiver/operations/scrubber.ts";
+import { createScrubber } from "../../receiver/operations/scrubber.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { standingClock } from "./helpers/clock.ts";
 import { idOf, newBody } from "./helpers/events.ts";
@@ -450,7 +450,7 @@ function createBench(
     clock: options.clock ?? standingClock(),
     log: createLog({ level: "silent" }),
     api: undefined,
-    clean: scrub,
+    clean: (text, body) => createScrubber(body).text(text),
     onStuck: (job) => void stuck.push(job),
   });
   const claim = (overrides: Partial<Claim> = {}): Claim => {
