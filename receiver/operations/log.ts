@@ -86,11 +86,7 @@ export function describePlace(error: unknown): { error: string; at: string[] } {
 }
 
 /** An error without the properties that libraries hang on it, which may hold whole requests. */
-export function describeError(error: unknown): { type: string; message: string; stack?: string } {
+export function describeError(error: unknown): { type: string; message: string; stack?: string | undefined } {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
-  return {
-    type: error.name,
-    message: error.message,
-    ...(error.stack === undefined ? {} : { stack: error.stack }),
-  };
+  return { type: error.name, message: error.message, stack: error.stack };
 }

@@ -138,12 +138,9 @@ export async function reconcile(options: {
       eventsOf(object).flatMap((type) => newEvent(object, type, organizationId)),
     );
     const unknown: Candidate[] = [];
-    for (const type of new Set(candidates.map((candidate) => candidate.healed.type))) {
-      const ofType = candidates.filter(({ healed }) => healed.type === type);
-      const known = await engine.ledger.known(
-        type,
-        ofType.map(({ healed }) => healed.objectId),
-      );
+    for (const [type, ofType] of Map.groupBy(candidates, ({ healed }) => healed.type)) {
+      const objectIds = ofType.map(({ healed }) => healed.objectId);
+      const known = await engine.ledger.known(type, objectIds);
       unknown.push(...ofType.filter(({ healed }) => !known.has(healed.objectId)));
     }
     report.alreadyThere += candidates.length - unknown.length;

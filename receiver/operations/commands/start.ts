@@ -13,11 +13,11 @@ import type { Context } from "./with-engine.ts";
 /** Of the time for shutting down, what is left to the last lines of the log. */
 const LAST_LINES_MS = 500;
 
-/** Runs the receiver until it is told to stop: by a signal, or by a bug. Answers the exit code of a failed start. */
+/** Runs the receiver until it is told to stop: by a signal, or by a bug. Throws why it cannot start. */
 export async function start(
   { config }: Context,
   options: { inspectHandlers?: string | true; watch?: boolean },
-): Promise<number | undefined> {
+): Promise<undefined> {
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
   protectFiles(await filesOf(config), log);
   const engine = await openConfigured(config);
