@@ -14,7 +14,7 @@ export const CONNECTIONS = 10;
 export const CREATE_EFFECTS = "CREATE TABLE IF NOT EXISTS effects (event_id text, attempt integer)";
 
 export async function openEngine(url: string): Promise<Engine> {
-  return openPostgresEngine({ url, clock: systemClock });
+  return openPostgresEngine({ databaseUrl: url, clock: systemClock });
 }
 
 /** The handler that all of ours are measured by. */

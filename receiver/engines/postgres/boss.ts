@@ -20,69 +20,47 @@ export type Fetched = Pick<
   "id" | "name" | "retryCount" | "priority" | "data"
 >;
 
-export type Boss = ReturnType<typeof createBoss>;
+export type Boss = PgBoss;
 
-/** pg-boss on our connections: its tables, its queues, and what is due in them. */
-export function createBoss({
-  pool,
-  schema,
-  backend,
-}: {
-  pool: Pool;
-  schema: string;
-  backend: BackendProfile;
-}) {
-  const create = () => {
-    const made = new PgBoss({
-      db: executor(pool),
-      schema: `${schema}_boss`,
-      backend,
-      schedule: false,
-      supervise: false,
-      monitorIntervalSeconds: CARE_SECONDS,
-    });
-    // Errors that matter are thrown as well. An `error` event that nobody listens to would end the process.
-    return made.on("error", () => undefined);
-  };
-  /** It is never started: then it would go on with the queues' settings of its start, and handlers are announced later. */
-  const boss = create();
+/** Where its tables are, and which database that speaks PostgreSQL's protocol. */
+export type Place = { pool: Pool; schema: string; backend: BackendProfile };
 
-  return {
-    /** Whether its tables are there, as this version wants them. Throws when they are a newer version's. */
-    isCurrent: async (): Promise<boolean> => {
-      if (!(await boss.isInstalled())) return false;
-      const version = (await boss.schemaVersion()) ?? 0;
-      if (version > SCHEMA_VERSION) {
-        throw new Error(
-          `The jobs in this database are of a newer pg-boss (schema ${String(version)}, this one knows ${String(SCHEMA_VERSION)}): update this receiver.`,
-        );
-      }
-      return version === SCHEMA_VERSION;
-    },
-    /** pg-boss makes or upgrades its tables when it is started. All else that is asked of it works without. */
-    install: async (): Promise<void> => {
-      const installing = await create().start();
-      await installing.stop({ graceful: false });
-    },
-    /** A queue for each handler, by its name. */
-    addQueues: async (names: readonly string[]): Promise<void> => {
-      const there = new Set((await boss.getQueues()).map(({ name }) => name));
-      for (const name of names) if (!there.has(name)) await boss.createQueue(name);
-    },
-    /** Claims what is due, on a connection whose transaction it becomes part of. */
-    fetch: async (client: Client, queue: string, priority: number, limit: number): Promise<Fetched[]> =>
-      boss.fetch(queue, {
-        batchSize: limit,
-        includeMetadata: true,
-        minPriority: priority,
-        maxPriority: priority,
-        db: executor(client),
-      }),
-    /** pg-boss's own care of its tables: it looks at their statistics, and rebuilds bloated indexes where they are its role's. */
-    care: async (): Promise<void> => boss.supervise(),
-  };
+/**
+ * pg-boss on our connections. It is never started: then it would go on with the queues' settings of its start, and
+ * handlers are announced later.
+ */
+export function createBoss({ pool, schema, backend }: Place): Boss {
+  const boss = new PgBoss({
+    db: executor(pool),
+    schema: `${schema}_boss`,
+    backend,
+    schedule: false,
+    supervise: false,
+    monitorIntervalSeconds: CARE_SECONDS,
+  });
+  // Errors that matter are thrown as well. An `error` event that nobody listens to would end the process.
+  return boss.on("error", () => undefined);
 }
 
-function executor(database: Pick<Client, "query">): Db {
+/** Has pg-boss use a connection, in whose transaction it then takes part. */
+export function executor(database: Pick<Client, "query">): Db {
   return { executeSql: async (text, values) => database.query(text, values) };
+}
+
+/** A queue for each handler, by its name. */
+export async function addQueues(boss: Boss, names: Iterable<string>): Promise<void> {
+  const there = new Set((await boss.getQueues()).map(({ name }) => name));
+  for (const name of names) if (!there.has(name)) await boss.createQueue(name);
+}
+
+/** Whether its tables are there, as this version wants them. Throws when they are a newer version's. */
+export async function isCurrent(boss: Boss): Promise<boolean> {
+  if (!(await boss.isInstalled())) return false;
+  const version = (await boss.schemaVersion()) ?? 0;
+  if (version > SCHEMA_VERSION) {
+    throw new Error(
+      `The jobs in this database are of a newer pg-boss (schema ${String(version)}, this one knows ${String(SCHEMA_VERSION)}): update this receiver.`,
+    );
+  }
+  return version === SCHEMA_VERSION;
 }

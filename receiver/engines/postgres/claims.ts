@@ -1,6 +1,6 @@
 import { LEASE_MS, type JobHandler } from "../../engine.ts";
 import { fateOf, UNKNOWN_POLICY, VANISHED } from "../ending.ts";
-import { KEYED, SUSPECT, type Boss, type Fetched } from "./boss.ts";
+import { executor, KEYED, SUSPECT, type Boss, type Fetched } from "./boss.ts";
 import type { Database, Say } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
 import { eventSeq, ID, jobId, milliseconds, uuidOf } from "./text.ts";
@@ -76,13 +76,12 @@ const LOOK = `
     EXISTS (SELECT FROM receiver.handlers WHERE NOT current AND EXISTS (
       SELECT FROM boss.job WHERE job.name = handlers.name AND state < 'active')) AS gone`;
 
-/** Locks the handler's row, so that one worker at a time counts its starts. */
-const LOCK_STARTS = `
-  SELECT (SELECT count(*) FROM ${recentStarts("$2")}) AS recent
-  FROM (SELECT starts FROM receiver.handlers WHERE name = $1 FOR UPDATE) AS locked`;
+/** Locks the handler's row as well, so that one worker at a time counts its starts. */
+const FORGET_STARTS = `
+  UPDATE receiver.handlers SET starts = ARRAY(SELECT at FROM ${recentStarts("$2")}) WHERE name = $1
+  RETURNING cardinality(starts) AS recent`;
 const ADD_STARTS = `
-  UPDATE receiver.handlers SET starts =
-    ARRAY(SELECT at FROM ${recentStarts("$2")}) || array_fill(clock_timestamp(), ARRAY[$3::integer]) WHERE name = $1`;
+  UPDATE receiver.handlers SET starts = starts || array_fill(clock_timestamp(), ARRAY[$2::integer]) WHERE name = $1`;
 
 /**
  * Writes down what the worker holds from now on, and answers what is new of that, with its events. The token of a claim is
@@ -151,14 +150,22 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
       wanted: readonly Wanted[],
     ): Promise<ClaimedJob[]> =>
       transaction(async (client, say) => {
-        const fetch = async ({ handler, priority, limit }: Wanted): Promise<Fetched[]> =>
-          boss.fetch(client, handler.name, priority + (handler.key ? KEYED : 0), limit);
+        const fetch = async ({ handler, priority, limit }: Wanted): Promise<Fetched[]> => {
+          const stored = priority + (handler.key ? KEYED : 0);
+          return boss.fetch<Fetched["data"]>(handler.name, {
+            batchSize: limit,
+            includeMetadata: true,
+            minPriority: stored,
+            maxPriority: stored,
+            db: executor(client),
+          });
+        };
         const fetchLimited = async (one: Wanted, { limit, perMs }: RateLimit): Promise<Fetched[]> => {
           const { name } = one.handler;
-          const [started] = await say<{ recent: number }>(LOCK_STARTS, [name, perMs]);
+          const [started] = await say<{ recent: number }>(FORGET_STARTS, [name, perMs]);
           const free = limit - (started?.recent ?? 0);
           const fetched = free > 0 ? await fetch({ ...one, limit: Math.min(one.limit, free) }) : [];
-          if (fetched.length > 0) await say(ADD_STARTS, [name, perMs, fetched.length]);
+          if (fetched.length > 0) await say(ADD_STARTS, [name, fetched.length]);
           return fetched;
         };
         const claimed: Fetched[] = [];
@@ -210,7 +217,10 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
 
 type RateLimit = NonNullable<JobHandler["rateLimit"]>;
 
-/** Writes down what the worker holds from now on. Throws where its lease was lost, which gives back what was fetched. */
+/**
+ * Writes down what the worker holds from now on. Throws where another worker took it for dead, since it had extended its
+ * lease too late: that gives back what was fetched.
+ */
 async function hold(
   say: Say,
   worker: string,
@@ -223,13 +233,9 @@ async function hold(
   });
   const values = [worker, JSON.stringify(held), JSON.stringify(claimed)];
   const rows = await say<Omit<ClaimedJob, "body"> & { body: Buffer }>(HOLD, values);
-  if (rows.length === 0) throw new NoLease();
+  if (rows.length === 0)
+    throw new Error(`The lease of worker ${worker} was lost: it claims nothing without.`);
   return rows.map(({ body, ...job }) => ({ ...job, body: body.toString("utf8") }));
-}
-
-/** Another worker took this one for dead, since it had extended its lease too late. */
-export class NoLease extends Error {
-  override readonly name = "NoLease";
 }
 
 type Left = ClaimKey & { attempt: number; alone: boolean; why: "crashed" | "expired" };

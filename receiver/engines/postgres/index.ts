@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { within, type Clock } from "../../clock.ts";
+import { within } from "../../clock.ts";
 import type { Engine } from "../../engine.ts";
 import { createBoss } from "./boss.ts";
 import type { EngineOptions } from "../open.ts";
@@ -44,38 +44,41 @@ const FIND_NOW = `SELECT ${milliseconds("clock_timestamp()")} AS now`;
  * The engine for more than one machine: any number of processes share one PostgreSQL, and pg-boss owns their jobs. Fails
  * when the server can't be reached or its tables can't be made.
  */
-export async function openPostgresEngine(options: {
-  url: string;
-  clock: Clock;
-  /** Of the inbox's tables; pg-boss's and the handlers' are in schemas beside it. */
-  schema?: string | undefined;
-  backend?: EngineOptions["postgresBackend"];
-  signingSecrets?: readonly string[] | undefined;
-  /** Other times than the usual, for tests. */
-  times?: Partial<typeof TIMES>;
-}): Promise<Engine> {
-  const { url, clock, schema = "receiver", backend = "postgres" } = options;
+export async function openPostgresEngine(
+  options: EngineOptions & {
+    databaseUrl: string;
+    /** Other times than the usual, for tests. */
+    times?: Partial<typeof TIMES>;
+  },
+): Promise<Engine> {
+  const {
+    databaseUrl: url,
+    databaseSchema: schema = "receiver",
+    postgresBackend: backend = "postgres",
+    clock,
+  } = options;
   const { lookMs, connectTimeoutMs, acceptTimeoutMs } = { ...TIMES, ...options.times };
   const poolFor = (purpose: string, connections: number, how: Partial<PoolOptions> = {}): Pool =>
     createPool({ url, schema, purpose, connections, connectTimeoutMs, ...how });
   /** Each with the number of connections it may open at most. None is opened before it is needed. */
   const pools = {
     intake: poolFor("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
-    jobs: poolFor("jobs", 3, { pipeline: true }),
+    /** One of them is listened on. */
+    jobs: poolFor("jobs", 4, { pipeline: true }),
     handlers: poolFor("handlers", 20, { pipeline: true }),
     operators: poolFor("operators", 3),
-    listener: poolFor("listener", 1),
   };
   const operators = pools.operators;
   const close = async (): Promise<void> => {
     const ended = Promise.all(Object.values(pools).map(async (one) => (one.ending ? undefined : one.end())));
     await within(CLOSE_TIMEOUT_MS, ended, clock);
   };
-  const boss = createBoss({ pool: operators, schema, backend });
+  const place = { pool: operators, schema, backend };
+  const boss = createBoss(place);
   let prepare: Prepare;
   try {
     prepare = await preparing(operators, schema);
-    await migrate({ pool: operators, schema }, boss, backend === "postgres");
+    await migrate(place, boss);
     await refuseStrangers(createDatabase(operators, prepare), options.signingSecrets ?? []);
   } catch (error) {
     await close();
@@ -90,9 +93,9 @@ export async function openPostgresEngine(options: {
     intake: createIntake(pools.intake, prepare, channel),
     work: {
       process: async (processing) => {
-        await migrateHandlers({ pool: operators, schema }, processing.handlers);
+        await migrateHandlers(place, processing.handlers);
         await jobs.announce(processing.handlers);
-        const { handlers: pool, listener: listening } = pools;
+        const { handlers: pool, jobs: listening } = pools;
         return createProcessor(
           { pool, listening, channel, prepare, schema, jobs, clock, lookMs },
           processing,

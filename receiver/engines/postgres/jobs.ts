@@ -68,9 +68,28 @@ export type Jobs = ReturnType<typeof createJobs>;
 
 /** What a claim allows: to end it, and to record steps until then. */
 export function createJobs({ run }: Database) {
+  let waiting: Settlement[] = [];
+  let next: Promise<Set<number>> | undefined;
+  let settling: Promise<unknown> = Promise.resolve();
+
+  async function settleWaiting(): Promise<Set<number>> {
+    const batch = waiting;
+    [waiting, next] = [[], undefined];
+    return settle(run, batch);
+  }
+
   return {
-    /** Answers which of these claims, by their place, were still held; of the others nothing was changed. */
-    settle: async (settlements: readonly Settlement[]): Promise<Set<number>> => settle(run, settlements),
+    /**
+     * Writes down how a claim ends. Answers whether it was still held; otherwise nothing was changed. Claims that end while
+     * one statement is on its way are written down by the next, together.
+     */
+    settle: async (settlement: Settlement): Promise<boolean> => {
+      const place = waiting.push(settlement) - 1;
+      next ??= settling.then(settleWaiting);
+      const settled = next;
+      settling = settled.catch(() => undefined);
+      return (await settled).has(place);
+    },
 
     /** Whether the transaction that was to complete this claim was committed, when its answer was lost. */
     isCompleted: async ({ handler, job, token }: ClaimKey): Promise<boolean> =>
@@ -87,6 +106,7 @@ export function createJobs({ run }: Database) {
   };
 }
 
+/** Answers which of these claims, by their place, were still held. */
 export async function settle(say: Say, settlements: readonly Settlement[]): Promise<Set<number>> {
   if (settlements.length === 0) return new Set();
   const given = settlements.map(({ error, delayMs = 0, deferred = false, uncounted, ...ending }, n) => ({
@@ -106,34 +126,4 @@ export function keyOf({ handler, job, token }: ClaimKey): ClaimKey {
 /** Tells claims of one worker apart, also where it lost a job and claimed it again. */
 export function nameOf({ handler, job, token }: ClaimKey): string {
   return `${token} ${job} ${handler}`;
-}
-
-/**
- * Answers a function that writes down how a claim ends, and tells whether it was still held. Claims that end while one
- * statement is on its way are written down by the next, together.
- */
-export function createSettling(settle: Jobs["settle"]): (settlement: Settlement) => Promise<boolean> {
-  type Waiting = { settlement: Settlement; give: (held: boolean) => void; fail: (error: unknown) => void };
-  const waiting: Waiting[] = [];
-  let isSettling = false;
-
-  return async (settlement) =>
-    new Promise((give, fail) => {
-      waiting.push({ settlement, give, fail });
-      if (!isSettling) void settleAll();
-    });
-
-  async function settleAll(): Promise<void> {
-    isSettling = true;
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0);
-      try {
-        const held = await settle(batch.map(({ settlement }) => settlement));
-        for (const [n, { give }] of batch.entries()) give(held.has(n));
-      } catch (error) {
-        for (const { fail } of batch) fail(error);
-      }
-    }
-    isSettling = false;
-  }
 }

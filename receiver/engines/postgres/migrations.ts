@@ -1,14 +1,6 @@
 import type { JobHandler } from "../../engine.ts";
-import {
-  naming,
-  retryingConflicts,
-  searchPath,
-  sqlState,
-  withClient,
-  type Client,
-  type Pool,
-} from "./connection.ts";
-import type { Boss } from "./boss.ts";
+import { naming, retryingConflicts, searchPath, sqlState, withClient, type Client } from "./connection.ts";
+import { createBoss, isCurrent, type Boss, type Place } from "./boss.ts";
 
 /** Of an event's offer to handlers. */
 const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted'))`;
@@ -162,31 +154,31 @@ const anothersTables = (schema: string, tables: readonly string[]): Error =>
 
 type Queries = Pick<Client, "query">;
 
-export type Migrating = { pool: Pool; schema: string };
-
 /**
  * Brings pg-boss's tables and ours up to date. Any number of processes may start at once: one migrates, the others wait
  * for it, and who finds everything in place takes no lock and needs no right to create anything.
  */
-export async function migrate(migrating: Migrating, boss: Boss, isPlain: boolean): Promise<void> {
-  const { pool, schema } = migrating;
+export async function migrate(place: Place, boss: Boss): Promise<void> {
+  const { pool, schema, backend } = place;
   const named = naming(schema);
   const there = await versionOf(pool, schema);
-  if (there === VERSION && (await boss.isCurrent())) return;
+  if (there === VERSION && (await isCurrent(boss))) return;
   if (there === undefined)
     await pool.query(named(CREATE_MIGRATIONS)).catch(async (error: unknown) => {
       // Where several processes create the same at one time, all but one fail.
       if ((await versionOf(pool, schema)) === undefined) throw error;
     });
-  await locked(migrating, async (client) => {
+  await locked(place, async (client) => {
     const version = (await versionOf(client, schema)) ?? 0;
-    await boss.install();
+    // pg-boss makes or upgrades its tables when it is started. All else that is asked of it works without.
+    const installing = await createBoss(place).start();
+    await installing.stop({ graceful: false });
     // pg-boss takes tables that are there already for its own.
-    if (!(await boss.isCurrent())) throw anothersTables(`${schema}_boss`, ["job"]);
+    if (!(await isCurrent(boss))) throw anothersTables(`${schema}_boss`, ["job"]);
     for (let step = UPGRADES.get(version); step; step = UPGRADES.get(step.to)) {
       await client.query(named(step.sql));
     }
-    if (version === 0 && isPlain) await client.query(named(SET_TIMELINE));
+    if (version === 0 && backend === "postgres") await client.query(named(SET_TIMELINE));
     await client.query(named(SET_APPLIED), ["receiver", VERSION]);
   });
 }
@@ -210,14 +202,14 @@ async function versionOf(database: Queries, schema: string): Promise<number | un
  * Runs what handlers have in migrations beyond those that ran. Before handlers had names, it was remembered by the type
  * of their events: the first handler of one type that has as many goes on from there.
  */
-export async function migrateHandlers(migrating: Migrating, handlers: readonly JobHandler[]): Promise<void> {
-  const named = naming(migrating.schema);
+export async function migrateHandlers(place: Place, handlers: readonly JobHandler[]): Promise<void> {
+  const named = naming(place.schema);
   const wanting = handlers.filter(({ migrations }) => migrations.length > 0);
-  const before = await appliedOf(migrating.pool, named);
+  const before = await appliedOf(place.pool, named);
   if (wanting.every(({ name, migrations }) => (before.get(`handler ${name}`) ?? 0) >= migrations.length))
     return;
-  await locked(migrating, async (client) => {
-    await client.query(`SET LOCAL search_path = ${searchPath(migrating.schema)}`);
+  await locked(place, async (client) => {
+    await client.query(`SET LOCAL search_path = ${searchPath(place.schema)}`);
     for (const { name, types, migrations } of wanting) {
       const applied = await appliedOf(client, named);
       const [own, former] = [`handler ${name}`, `type ${String(types)}`];
@@ -239,7 +231,7 @@ async function appliedOf(database: Queries, named: (text: string) => string): Pr
 }
 
 /** A transaction that no other migration runs beside. What works on the tables meanwhile may wait for it, and it for that. */
-async function locked({ pool, schema }: Migrating, work: (client: Client) => Promise<void>): Promise<void> {
+async function locked({ pool, schema }: Place, work: (client: Client) => Promise<void>): Promise<void> {
   const transact = async (client: Client): Promise<void> => {
     await client.query(BEGIN);
     await client.query(naming(schema)(LOCK));

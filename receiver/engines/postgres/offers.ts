@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JobHandler } from "../../engine.ts";
-import { KEYED, SUSPECT, type Boss } from "./boss.ts";
+import { addQueues, KEYED, SUSPECT, type Boss } from "./boss.ts";
 import type { Look } from "./claims.ts";
 import type { Database } from "./connection.ts";
 import { eventSeq, ID, jobId, storable } from "./text.ts";
@@ -77,7 +77,10 @@ export function createOffers({ run, transaction }: Database, boss: Boss) {
   return {
     /** Makes known which handlers there are, from now on. */
     announce: async (handlers: readonly JobHandler[]): Promise<void> => {
-      await boss.addQueues(handlers.map(({ name }) => name));
+      await addQueues(
+        boss,
+        handlers.map(({ name }) => name),
+      );
       const announced = handlers.map(({ name, types, key }) => {
         return { name, types: types === "*" ? null : types, has_key: key !== undefined };
       });

@@ -1,11 +1,11 @@
+import { once } from "node:events";
 import { LEASE_MS, type JobHandler, type Processor, type ProcessOptions } from "../../engine.ts";
 import { createLoop, type Asked } from "../loop.ts";
 import { SUSPECT } from "./boss.ts";
-import { NoLease, share, type Claims, type Look } from "./claims.ts";
+import { share, type Claims, type Look } from "./claims.ts";
 import type { Pool } from "./connection.ts";
 import { queryOnce, transact, type Means } from "./handler-transaction.ts";
-import { createSettling, keyOf, nameOf, type ClaimedJob, type Jobs } from "./jobs.ts";
-import { createListener } from "./listener.ts";
+import { keyOf, nameOf, type ClaimedJob, type Jobs } from "./jobs.ts";
 import type { Offers } from "./offers.ts";
 
 const HEARTBEAT_MS = LEASE_MS / 3;
@@ -28,11 +28,8 @@ export function createProcessor(
   const { jobs, clock, lookMs } = engine;
   const { workerId: worker, handlers, only } = options;
   const loop = createLoop<ClaimedJob>(clock, options, ({ held, lose, room, wake, turns }) => {
-    const settle = createSettling(jobs.settle);
-    const listener = createListener(engine.listening, engine.channel, {
-      onHeard: wake,
-      onBroken: () => (doubt(), wake()),
-    });
+    const leaving = new AbortController();
+    let listening: Promise<void> | undefined;
     let predecessors = options.predecessors ?? [];
     let extendAtMs = -Infinity;
     let turn = 0;
@@ -41,17 +38,20 @@ export function createProcessor(
       restMs: lookMs,
       aheadMs: lookMs,
       beat: async () => {
-        listener.keep();
+        // Without a connection to hear on, whatever is due is found by looking.
+        listening ??= listen()
+          .catch(() => undefined)
+          .finally(() => (listening = undefined));
         if (clock.monotonicMs() >= extendAtMs) await keepLease();
       },
       doubt,
       claim,
       transact: async (job, { signal, lost }, work) => transact(engine, job, [signal, lost], work),
       steps: jobs.steps,
-      settle: async (job, ending) => settle({ ...keyOf(job), ...(ending ?? { state: "returned" }) }),
+      settle: async (job, ending) => jobs.settle({ ...keyOf(job), ...(ending ?? { state: "returned" }) }),
       isCompleted: jobs.isCompleted,
       leave: async () => {
-        listener.stop();
+        leaving.abort();
         await keepLease();
         await jobs.resign(worker);
       },
@@ -59,6 +59,25 @@ export function createProcessor(
 
     function doubt(): void {
       extendAtMs = -Infinity;
+    }
+
+    /** Hears of what is stored, until this worker leaves or the connection is gone. */
+    async function listen(): Promise<void> {
+      if (engine.channel === null) return;
+      const client = await engine.listening.connect();
+      try {
+        client.on("notification", wake);
+        const over = once(client, "end", { signal: leaving.signal }).catch(() => undefined);
+        await client.query(`LISTEN "${engine.channel}"`);
+        // Something may have come before.
+        wake();
+        await over;
+        if (leaving.signal.aborted) return;
+        doubt();
+        wake();
+      } finally {
+        client.release(true);
+      }
     }
 
     /**
@@ -72,7 +91,7 @@ export function createProcessor(
       const known = new Set(held().map(nameOf));
       lose(held().filter((job) => !confirmed.has(nameOf(job))));
       const strays = theirs.filter((claim) => !known.has(nameOf(claim)));
-      await jobs.settle(strays.map((claim) => ({ ...claim, state: "returned" })));
+      await Promise.all(strays.map(async (claim) => jobs.settle({ ...claim, state: "returned" })));
     }
 
     async function claim(asked: Asked): Promise<ClaimedJob[]> {
@@ -111,12 +130,7 @@ export function createProcessor(
         return most === Infinity && !handler.rateLimit ? Infinity : Math.min(free, most);
       };
       const wanted = suspect ? [{ ...suspect, limit: 1 }] : share(others, { slots, room: roomOf, turn });
-      if (wanted.length === 0) return [];
-      return jobs.claim(worker, held().map(keyOf), wanted).catch((error: unknown) => {
-        if (!(error instanceof NoLease)) throw error;
-        doubt();
-        return [];
-      });
+      return wanted.length === 0 ? [] : jobs.claim(worker, held().map(keyOf), wanted);
     }
   });
   return { ...loop, query: async (sql, parameters) => queryOnce(engine, sql, parameters) };

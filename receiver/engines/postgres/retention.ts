@@ -69,11 +69,11 @@ type Seen = { lastSeq: number | null; old: number; finished: string[] };
  * Deletes what has been kept long enough, some hundred rows a statement, each state in between being sound; then pg-boss
  * sees to its tables.
  */
-export function createPrune({ run, transaction }: Database, boss: Pick<Boss, "care">): Ledger["prune"] {
+export function createPrune({ run, transaction }: Database, boss: Pick<Boss, "supervise">): Ledger["prune"] {
   return async ({ bodiesOlderThanMs, idsOlderThanMs }) => {
     const bodies = await forgetBodies(bodiesOlderThanMs);
     const ids = await forgetIds(idsOlderThanMs);
-    await boss.care();
+    await boss.supervise();
     return { bodies, ids };
   };
 

@@ -9,19 +9,13 @@ export const PACKAGES_MISSING =
   "DATABASE_URL names PostgreSQL, whose packages are not installed: npm install pg@8.23.1 pg-boss@12.30.0";
 
 /** Opens the engine for an inbox in PostgreSQL. Throws what is in the way, and what to do. */
-export async function openServer({
-  databaseUrl: url,
-  databaseSchema: schema,
-  postgresBackend: backend,
-  clock,
-  signingSecrets,
-}: EngineOptions & { databaseUrl: string }): Promise<Engine> {
+export async function openServer(options: EngineOptions & { databaseUrl: string }): Promise<Engine> {
   // Who keeps to SQLite installs nothing of what this imports.
   const { openPostgresEngine } = await import("./index.ts").catch((error: unknown) => {
     const isMissing = error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
     throw isMissing ? new Error(PACKAGES_MISSING, { cause: error }) : error;
   });
-  return openPostgresEngine({ url, schema, backend, clock, signingSecrets });
+  return openPostgresEngine(options);
 }
 
 /** The way from SQLite to here. */

@@ -59,7 +59,7 @@ async function makeTemplate(server: string): Promise<void> {
     if (rowCount === 0) {
       await client.query(`CREATE DATABASE ${TEMPLATE}_new`);
       const url = databaseUrl(server, `${TEMPLATE}_new`);
-      const engine = await openPostgresEngine({ url, clock: systemClock });
+      const engine = await openPostgresEngine({ databaseUrl: url, clock: systemClock });
       await engine.close();
       await client.query(`ALTER DATABASE ${TEMPLATE}_new RENAME TO ${TEMPLATE}`);
     }

@@ -11,7 +11,7 @@ export async function postgresBackend(): Promise<Backend & { url: string }> {
   return {
     url,
     open: async (options) => {
-      const engine = await openPostgresEngine({ url, times: { lookMs: 50 }, ...options });
+      const engine = await openPostgresEngine({ databaseUrl: url, times: { lookMs: 50 }, ...options });
       const check = async (): Promise<string[]> => {
         const findings = (await engine.ledger.check?.()) ?? [];
         // True of this server, and meant.

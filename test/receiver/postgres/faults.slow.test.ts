@@ -98,7 +98,7 @@ describe("an error at each step of an event's life loses nothing and does nothin
   beforeAll(async () => {
     const { url, drop } = await newDatabase();
     engine = await openPostgresEngine({
-      url,
+      databaseUrl: url,
       clock: hasty,
       times: { lookMs: 20 },
     });

@@ -11,7 +11,7 @@ export const EFFECTS = "CREATE TABLE IF NOT EXISTS effects (event_id text, attem
 /** An engine on `url`, closed when the test is over. */
 export async function opened(url: string, options: Options = {}): Promise<Engine> {
   const engine = await openPostgresEngine({
-    url,
+    databaseUrl: url,
     clock: systemClock,
     ...options,
     times: { lookMs: 50, ...options.times },

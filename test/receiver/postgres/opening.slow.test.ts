@@ -67,7 +67,7 @@ test.for([
       await rows(`SELECT count(*)::int AS columns FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
         WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r' AND attnum > 0`),
     ).toEqual([{ columns: /, /.test(sql) ? 2 : 1 }]);
-    await accept(await opened(url, { schema: "voice_agent" }), [newEvent()]);
+    await accept(await opened(url, { databaseSchema: "voice_agent" }), [newEvent()]);
   },
 );
 

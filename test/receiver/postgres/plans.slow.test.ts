@@ -91,8 +91,10 @@ async function everyStatement(pool: Pool): Promise<Map<string, unknown[]>> {
   await jobs.steps(first!).record("step", "1");
   await jobs.steps(first!).find("step");
   await jobs.isCompleted(first!);
-  await jobs.settle(
-    claimed.map(({ handler: of, job, token }) => ({ handler: of, job, token, state: "done" })),
+  await Promise.all(
+    claimed.map(async ({ handler: of, job, token }) =>
+      jobs.settle({ handler: of, job, token, state: "done" }),
+    ),
   );
   await jobs.takeOver("other", ["worker"], []);
   await ledger.find(events[0]!.id);

@@ -134,5 +134,5 @@ function pruning(url: string, between: () => Promise<void>): ReturnType<typeof c
       return rows;
     },
   };
-  return createPrune(interrupted, { care: async () => undefined });
+  return createPrune(interrupted, { supervise: async () => undefined });
 }

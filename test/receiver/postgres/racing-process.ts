@@ -3,7 +3,7 @@ import { openPostgresEngine } from "../../../receiver/engines/postgres/index.ts"
 
 /** Brings the ids that it is told of, in an order of its own, and answers how many of them were new. */
 const [url = "", turn = "0", ...ids] = process.argv.slice(2);
-const engine = await openPostgresEngine({ url, clock: systemClock });
+const engine = await openPostgresEngine({ databaseUrl: url, clock: systemClock });
 const from = (Number(turn) * 7) % ids.length;
 const events = [...ids.slice(from), ...ids.slice(0, from)].map((id) => {
   const source = "webhook" as const;

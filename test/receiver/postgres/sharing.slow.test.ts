@@ -11,7 +11,7 @@ test("a receiver with other secrets is refused, and told how to have an inbox of
   const production = await opened(url, { signingSecrets: ["production"] });
   await accept(production, [newEvent()]);
   await expect(opened(url, { signingSecrets: ["staging"] })).rejects.toThrow(/DATABASE_SCHEMA/);
-  const staging = await opened(url, { signingSecrets: ["staging"], schema: "receiver_staging" });
+  const staging = await opened(url, { signingSecrets: ["staging"], databaseSchema: "receiver_staging" });
   expect((await staging.ledger.counts()).byState.pending).toBe(0);
   // While it is rotated, the old secret is there beside the new one.
   await opened(url, { signingSecrets: ["new", "production"] });
@@ -23,7 +23,7 @@ test("a receiver with other secrets is refused, and told how to have an inbox of
 
 test("two inboxes in one database take, handle and move nothing of each other", async () => {
   const { url, rows } = await postgresBackend();
-  const engines = [await opened(url), await opened(url, { schema: "other" })];
+  const engines = [await opened(url), await opened(url, { databaseSchema: "other" })];
   const events = newEvents(20);
   for (const engine of engines) {
     await accept(engine, events);

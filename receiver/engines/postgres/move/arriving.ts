@@ -1,6 +1,6 @@
 import type { InboxJob } from "../../../engine.ts";
 import type { MovedAlias, MovedEvent, MovedJob } from "./leaving.ts";
-import { createBoss, RETRY, SUSPECT } from "../boss.ts";
+import { addQueues, createBoss, RETRY, SUSPECT } from "../boss.ts";
 import { createDatabase, createPool, preparing } from "../connection.ts";
 import { createLedger, EVENT } from "../ledger.ts";
 import { jobId, objectKey, storable, uuidOf } from "../text.ts";
@@ -121,7 +121,7 @@ export async function openArriving(options: { url: string; schema?: string | und
       batch: readonly MovedEvent[],
     ): Promise<{ fresh: ReadonlySet<number>; changed: ReadonlySet<number> }> => {
       const names = new Set(batch.flatMap(({ jobs }) => jobs.flatMap(({ handler }) => handler ?? [])));
-      await boss.addQueues([...names]);
+      await addQueues(boss, names);
       await run(KNOW_HANDLERS, [[...names]]);
       const changed = await run<{ n: number; fresh: boolean }>(ARRIVE, [JSON.stringify(batch.map(rowOf))]);
       return {
