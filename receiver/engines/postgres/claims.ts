@@ -217,10 +217,7 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
 
 type RateLimit = NonNullable<JobHandler["rateLimit"]>;
 
-/**
- * Writes down what the worker holds from now on. Throws where another worker took it for dead, since it had extended its
- * lease too late: that gives back what was fetched.
- */
+/** Writes down what the worker holds from now on. Throws where its lease was lost, which gives back what was fetched. */
 async function hold(
   say: Say,
   worker: string,
@@ -233,9 +230,13 @@ async function hold(
   });
   const values = [worker, JSON.stringify(held), JSON.stringify(claimed)];
   const rows = await say<Omit<ClaimedJob, "body"> & { body: Buffer }>(HOLD, values);
-  if (rows.length === 0)
-    throw new Error(`The lease of worker ${worker} was lost: it claims nothing without.`);
+  if (rows.length === 0) throw new NoLease();
   return rows.map(({ body, ...job }) => ({ ...job, body: body.toString("utf8") }));
+}
+
+/** Another worker took this one for dead, since it had extended its lease too late. */
+export class NoLease extends Error {
+  override readonly name = "NoLease";
 }
 
 type Left = ClaimKey & { attempt: number; alone: boolean; why: "crashed" | "expired" };
