@@ -69,7 +69,7 @@ export type MovedJob = {
 };
 
 /** Events in the order of their arrival. `mark` is the place of the last of them, where the next run goes on. */
-export type Page = { events: MovedEvent[]; mark?: number };
+export type Page = { events: MovedEvent[]; mark?: number | undefined };
 
 /** A second id of an event, under which the service brought what reconcile had enqueued. */
 export type MovedAlias = { id: string; of: string; receivedAtMs: number };
@@ -96,9 +96,9 @@ export function openLeaving(file: string) {
      * moved before. Leaves out what is being deleted.
      */
     pages: function* (mark: number, limit: number): Generator<Page> {
-      for (const { seqs, last } of pagesOf(listSeqs, mark, limit))
-        yield { events: seqs.flatMap(read), mark: last };
-      for (const { seqs } of pagesOf(listRequeued, 0, limit)) yield { events: seqs.flatMap(read) };
+      for (const seqs of pagesOf(listSeqs, mark, limit))
+        yield { events: seqs.flatMap(read), mark: seqs.at(-1) };
+      for (const seqs of pagesOf(listRequeued, 0, limit)) yield { events: seqs.flatMap(read) };
     },
     aliases: (): MovedAlias[] =>
       inbox
@@ -151,12 +151,10 @@ function* pagesOf(
   list: { all: (after: number, limit: number) => number[] },
   mark: number,
   limit: number,
-): Generator<{ seqs: number[]; last: number }> {
-  for (let after = mark; ;) {
+): Generator<number[]> {
+  for (let after: number | undefined = mark; after !== undefined;) {
     const seqs = list.all(after, limit);
-    const last = seqs.at(-1);
-    if (last === undefined) return;
-    yield { seqs, last };
-    after = last;
+    if (seqs.length > 0) yield seqs;
+    after = seqs.at(-1);
   }
 }
