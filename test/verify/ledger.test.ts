@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { effectChecks } from "../../simulator/verify/checks/effects.ts";
 import type { Recorded } from "../../simulator/verify/delivery.ts";
@@ -69,3 +70,34 @@ test.each(["undocumented", "superseded"] as const)(
     expect(await Promise.all(outcomes)).toEqual(["passed", "passed", "failed"]);
   },
 );
+
+/** What may come of one delivery of an event. */
+const FATES = {
+  acknowledged: { status: 200 },
+  failed: { status: 500 },
+  lost: {},
+  away: { connected: false },
+  "forgery refused": { status: 401, forged: true },
+  "forgery accepted": { status: 204, forged: true },
+} as const;
+
+test("of several deliveries it counts what came of any of them, in whatever order", async () => {
+  const fates = fc.array(fc.constantFrom(...Object.keys(FATES).filter((name) => name in FATES)), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  await fc.assert(
+    fc.asyncProperty(fates, async (names) => {
+      const deliveries = names.map((name) => sent(FATES[name as keyof typeof FATES]));
+      const has = (...wanted: (keyof typeof FATES)[]) => wanted.some((name) => names.includes(name));
+      const expected = has("forgery accepted")
+        ? ["passed", "passed", "passed"]
+        : has("acknowledged")
+          ? ["failed", "passed", "failed"]
+          : has("failed", "lost")
+            ? ["passed", "passed", "failed"]
+            : ["passed", "failed", "failed"];
+      expect(await Promise.all([0, 1, 2].map((count) => judged(deliveries, count)))).toEqual(expected);
+    }),
+  );
+});

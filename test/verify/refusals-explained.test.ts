@@ -1,8 +1,12 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import type { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { runChecks } from "../../simulator/verify/run.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { listen } from "../helpers/listen.ts";
+import { startRawServer } from "../helpers/raw-server.ts";
 import { run } from "../simulator/commands/in-process.ts";
 
 /** What `verify` says of a receiver that takes nothing, by what it answers to everything. */
@@ -10,7 +14,14 @@ import { run } from "../simulator/commands/in-process.ts";
 const reportSchema = z.object({
   verdict: z.string(),
   unproven: z.string().optional(),
-  checks: z.array(z.object({ id: z.string(), outcome: z.string(), explanation: z.string().optional() })),
+  checks: z.array(
+    z.object({
+      id: z.string(),
+      outcome: z.string(),
+      explanation: z.string().optional(),
+      repeat: z.string().optional(),
+    }),
+  ),
 });
 
 async function explanationOf(status: number): Promise<string> {
@@ -94,4 +105,82 @@ test.each([
   );
   const ran = await run("verify", url, "--secret", "s", ...only, "--json");
   expect(reportSchema.parse(JSON.parse(ran.out)).unproven).toContain(`Unproven: ${words}. To prove it, give`);
+});
+
+/** A receiver below HTTP, by what it does with a connection. */
+const BROKEN: [string, (socket: Socket) => unknown, RegExp][] = [
+  ["resets it", (socket) => socket.resetAndDestroy(), /cut the connection before it answered/],
+  ["closes it", (socket) => socket.end(), /closed the connection without a complete answer/],
+  [
+    "speaks something else",
+    (socket) => socket.end("220 mail.example ESMTP\r\n"),
+    /what came back is not HTTP/,
+  ],
+  ["says nothing", () => undefined, /no answer within 0\.3 s/],
+];
+
+const asked = { secret: "s", seed: "1", checks: [], now: Date.now };
+const timing = { readyMs: 0, responseTimeoutMs: 300 };
+
+test.each(BROKEN)(
+  "a receiver that takes a connection and %s is there, and has failed",
+  async (_, act, words) => {
+    const { url } = await startRawServer(act);
+    const { verdict, results } = await runChecks({ ...asked, url, timing });
+    expect({ verdict, ids: results.map(({ check, outcome }) => `${check.id} ${outcome}`) }).toEqual({
+      verdict: "failed",
+      ids: ["preflight.reachable passed", "preflight.accepts failed"],
+    });
+    expect(results[1]?.explanation).toMatch(/^The receiver accepts connections, but it got no answer: /);
+    expect(results[1]?.explanation).toMatch(words);
+  },
+);
+
+test.each([
+  ["nobody listens", async () => `http://127.0.0.1:${await freePort()}/`, /Nothing listens there/],
+  ["its name is unknown", async () => "https://receiver.invalid/", /The host name is unknown/],
+  [
+    "its certificate is not accepted",
+    async () => {
+      const file = (name: string) =>
+        readFileSync(new URL(`../helpers/certificates/${name}.pem`, import.meta.url));
+      const tls = { key: file("key"), cert: file("expired") };
+      return (await startRawServer(() => undefined, { tls })).tlsUrl;
+    },
+    /TLS failed: /,
+  ],
+])("nothing is verified where %s", async (_, makeUrl, words) => {
+  const url = await makeUrl();
+  const { verdict, results } = await runChecks({
+    ...asked,
+    url,
+    timing: { ...timing, responseTimeoutMs: 20_000 },
+  });
+  expect({ verdict, ids: results.map(({ check, outcome }) => `${check.id} ${outcome}`) }).toEqual({
+    verdict: "could_not_run",
+    ids: ["preflight.reachable unverified"],
+  });
+  expect(results[0]?.explanation).toContain(`${url} cannot be reached. `);
+  expect(results[0]?.explanation).toMatch(words);
+});
+
+test("the line that starts a run again has each option in the unit in which it was given", async () => {
+  const { url } = await listen(
+    createServer((request, response) => {
+      request.resume();
+      request.on("end", () => response.writeHead(401).end());
+    }),
+  );
+  const given = [
+    ...["--observe", `${url}/{id}`, "--events", "order.created", "--clock-variable", "AHEAD"],
+    ...["--effects-within", "60", "--ready-timeout", "7", "--allow-host", "receiver.test"],
+    ...["--fail-on", "advice,unverified", "--seed", "s"],
+  ];
+  const ran = await run("verify", url, "--secret", "s", ...given, "--json");
+  const { checks } = reportSchema.parse(JSON.parse(ran.out));
+  expect(checks.find(({ id }) => id === "preflight.accepts")?.repeat).toBe(
+    `voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET" --observe '${url}/{id}' --events order.created ` +
+      "--clock-variable AHEAD --effects-within 60 --ready-timeout 7 --allow-host receiver.test " +
+      "--fail-on advice,unverified --seed s",
+  );
 });

@@ -61,3 +61,19 @@ function choicesOf(options: readonly string[][][]): string[][][] {
   const more = choicesOf(others);
   return [...more, ...first.flatMap((words) => more.map((chosen) => [words, ...chosen]))];
 }
+
+test.each([
+  [["--only", "wrie"], "wrie"],
+  [["--skip", "wrie"], "wrie"],
+  [["--skip", "wire,wrie"], "wrie"],
+  [["--only", "wire", "--skip", "wrie.*"], "wrie.*"],
+  [["--only", "wrie", "--skip", "wire"], "wrie"],
+  [["--skip", "load", "--skip", "signature.nothing"], "signature.nothing"],
+  [["--only", "preflight"], "preflight"],
+])("what names no check is refused, wherever it stands among others: %j", async (words, name) => {
+  const { code, err, checks } = await listed(...words);
+  expect({ code, checks }).toEqual({ code: 2, checks: [] });
+  expect(err).toContain(
+    `No check is called ${JSON.stringify(name)}. Give a group (acknowledgement, signature,`,
+  );
+});

@@ -105,14 +105,24 @@ describe("--api-faults", () => {
     expect(await stateAt()).toEqual([done, done, done, done]);
   });
 
-  test("deprecation announces the end of this version, 90 days ahead, on every answer", async () => {
-    const { get } = await startFaultyApi("deprecation");
-    for (const path of ["/api/v1/me", "/api/v1/calls"]) {
-      const { headers } = await get(path);
-      const atSeconds = Number(/^@(\d+)$/.exec(headers.get("deprecation") ?? "")?.[1]);
-      const noticeMs = Date.parse(headers.get("sunset") ?? "") - atSeconds * 1000;
-      expect(Math.round(noticeMs / 86_400_000)).toBe(90);
-    }
+  test.each([
+    ["deprecation", "/api/v1/me", 200],
+    ["deprecation", "/api/v1/calls", 200],
+    ["deprecation", "/api/v1/calls?limit=0", 400],
+    ["deprecation,errors=1", "/api/v1/me", 500],
+    ["deprecation,throttle=1", "/api/v1/agents", 429],
+  ])("%s announces the end of this version, 90 days ahead: %s, %i", async (trouble, path, status) => {
+    const { get } = await startFaultyApi(trouble);
+    const answer = await get(path);
+    const atSeconds = Number(/^@(\d+)$/.exec(answer.headers.get("deprecation") ?? "")?.[1]);
+    const sunset = answer.headers.get("sunset") ?? "";
+    // An HTTP date, as RFC 8594 has it.
+    expect([answer.status, new Date(sunset).toUTCString()]).toEqual([status, sunset]);
+    expect(Math.round((Date.parse(sunset) - atSeconds * 1000) / 86_400_000)).toBe(90);
+    expect(answer.headers.get("link")).toBe('</api/v2>; rel="successor-version"');
+  });
+
+  test("without deprecation nothing of it is announced", async () => {
     const { get: plain } = await startFaultyApi("errors=0");
     expect((await plain("/api/v1/me")).headers.get("sunset")).toBeNull();
   });

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { startSimulator } from "../../../simulator/index.ts";
 import { freePort } from "../../helpers/free-port.ts";
@@ -116,4 +116,15 @@ test.each([
   const result = await run("dev", "--port", "0", "--calls", "0", ...url, ...args);
   expect(result.code).toBe(code);
   expect(result.err).toContain(message);
+});
+
+test.each([
+  [[], 30_000],
+  [["--ready-timeout", "7"], 7_000],
+  [["--ready-timeout", "600"], 600_000],
+])("without a command, --once looks for a receiver as long as is said: %j", async (words, ms) => {
+  const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(AbortSignal.abort());
+  onTestFinished(() => timeout.mockRestore());
+  const { code } = await run("dev", "--port", "0", "--calls", "0", "--once", ...words);
+  expect([code, timeout.mock.calls]).toEqual([3, [[ms]]]);
 });

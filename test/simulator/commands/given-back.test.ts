@@ -1,6 +1,9 @@
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startSimulator } from "../../../simulator/index.ts";
+import { listen } from "../../helpers/listen.ts";
 import { run as startProgram } from "../../helpers/process.ts";
 import { openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
 import { run, startService } from "./in-process.ts";
@@ -40,4 +43,31 @@ test.each([
   const { simulator } = await startService({ clock: "manual" });
   const command = ["clock", "advance", duration, "--simulator", simulator.url];
   expect(await startProgram("simulator/main.ts", command).exited).toEqual({ code, signal: null });
+});
+
+const FOREIGN = "http://example.com/";
+
+test.each<[string, (data: string[], port: number) => Promise<unknown>]>([
+  [
+    "the library, at a port that is taken",
+    ([, dataFile = ""], port) =>
+      startSimulator({ port, dataFile, calls: 0 }).catch((error: unknown) => error),
+  ],
+  ["serve, at a port that is taken", (data, port) => run("serve", "--port", String(port), ...data)],
+  ["serve, for another machine", (data) => run("serve", "--port", "0", ...data, "--forward-to", FOREIGN)],
+  ["dev, for another machine", (data) => run("dev", "--port", "0", ...data, "--url", FOREIGN, "--", "true")],
+  [
+    "dev, with a command that is not there",
+    (data) => run("dev", "--port", "0", ...data, "--", "no-such-program"),
+  ],
+])("a start that fails gives back its data file, for the next one: %s", async (_, start) => {
+  const { port } = await listen(createServer());
+  const dataFile = join(temporaryDirectory(), "simulator.db");
+  const failed = await start(["--data", dataFile], port);
+  expect(failed instanceof Error ? failed.message : failed).toEqual(
+    failed instanceof Error
+      ? expect.stringContaining("is taken")
+      : expect.objectContaining({ code: expect.toSatisfy((code: number) => code > 1) as number }),
+  );
+  expect(() => openSimulator({ dataFile, seed: undefined })).not.toThrow();
 });

@@ -4,8 +4,11 @@ import { expect, test } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { verify } from "../../../shared/signature.ts";
+import { createOutput } from "../../../simulator/commands/output.ts";
+import { createReplayReport } from "../../../simulator/commands/replay-report.ts";
+import { ATTEMPT_ERRORS } from "../../../simulator/domain/outcome.ts";
 import { run as spawnRun } from "../../helpers/process.ts";
-import { startEndpoint } from "../../helpers/endpoint.ts";
+import { type Behaviour, startEndpoint } from "../../helpers/endpoint.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
 import { run, startService } from "./in-process.ts";
 
@@ -405,4 +408,51 @@ test("--skip and --resume: whichever is further counts, what was done before is 
   });
   const none = await run(...words, "--skip", "5", "--json");
   expect(none.json()).toMatchObject({ total: 5, done: 5, sent: 0, outcomes: {} });
+});
+
+test.each<[string, Behaviour | "nobody", number, boolean]>([
+  ["was taken", 200, 0, false],
+  ["was refused", 401, 1, false],
+  ["failed in part", (response, count) => void response.writeHead(count === 1 ? 500 : 200).end(), 1, false],
+  ["was interrupted", () => void process.emit("SIGINT"), 3, true],
+  ["came to nobody", "nobody", 3, true],
+])(
+  "a state file is there for as long as something is left to send: what %s",
+  async (_, behaviour, code, isKept) => {
+    const file = writeJsonLines(3);
+    const state = join(temporaryDirectory(), "state.json");
+    const kept = { done: 1, sent: 1, acknowledged: 1, outcomes: { 200: 1 }, failures: [] };
+    writeFileSync(state, JSON.stringify({ sources: [file], total: 3, ...kept }));
+    const receiver = await startEndpoint(behaviour === "nobody" ? 200 : behaviour);
+    const to = behaviour === "nobody" ? "http://127.0.0.1:1/" : receiver.url;
+    const words = ["replay", file, "--to", to, "--secret", secret, "--resume", state];
+    expect((await run(...words)).code).toBe(code);
+    expect(existsSync(state)).toBe(isKept);
+    if (isKept) expect(JSON.parse(readFileSync(state, "utf8"))).toMatchObject({ total: 3, done: 1 });
+    // The same command goes on where something is left, and begins anew where nothing is.
+    const next = await startEndpoint();
+    const again = await run("replay", file, "--to", next.url, "--secret", secret, "--resume", state);
+    expect([again.code, idsOf(next)]).toEqual([
+      0,
+      envelopes(3)
+        .slice(isKept ? 1 : 0)
+        .map(({ id }) => id),
+    ]);
+  },
+);
+
+test.each(ATTEMPT_ERRORS)("whether to go on after %s", (outcome) => {
+  const before = { done: 0, sent: 0, acknowledged: 0, outcomes: {}, failures: [] };
+  const report = createReplayReport({ total: 3, before, output: createOutput({ json: true }) });
+  report.add([
+    { eventId: "evt_1", outcome },
+    { eventId: "evt_2", outcome: 200 },
+  ]);
+  const isHopeless = outcome === "dns" || outcome === "refused";
+  const isCut = isHopeless || outcome === "interrupted";
+  expect([report.isHopeless(), report.done(), report.failed()]).toEqual([
+    isHopeless,
+    isCut ? 0 : 2,
+    isCut ? 0 : 1,
+  ]);
 });

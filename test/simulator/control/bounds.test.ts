@@ -3,6 +3,8 @@ import { SCHEDULE_SECONDS } from "../../../shared/retry-policy.ts";
 import { verify } from "../../../shared/signature.ts";
 import type { SimulatorOptions } from "../../../simulator/compose.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { loopTurns } from "../../helpers/loop-turns.ts";
 import { startService, type Json } from "../../helpers/service.ts";
 import { emit, emitOne, readingsWith, register } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
@@ -323,5 +325,84 @@ test("an address is kept as a URL is written, whether it is registered or change
     await ask("PATCH", path, { url: "http://localhost:9/other" });
     expect((await ask("PATCH", path, { url: given })).body["url"]).toBe(kept);
     expect((await ask("GET", path)).body["url"]).toBe(kept);
+  }
+});
+
+test.each([
+  [
+    { known: true, count: 1, state: "done", duplicates: 2 },
+    { handled: 1, duplicates: 2, state: "done" },
+  ],
+  [
+    { known: true, count: 3, duplicates: 0 },
+    { handled: 3, duplicates: 0, state: null },
+  ],
+  [
+    { known: true, count: 0, state: "waiting" },
+    { handled: 0, duplicates: null, state: "waiting" },
+  ],
+] as const)(
+  "what a receiver tells of an event is shown with its delivery, and whether that is its last word: %j",
+  async (reading, shown) => {
+    const wall = createVirtualWall();
+    const { ask, simulator } = await startService({ clock: "manual", wall, send: answering(() => 200) });
+    register(simulator, "http://localhost:9/");
+    simulator.verdicts.observe(() => Promise.resolve(reading));
+    const id = emitOne(simulator);
+    await simulator.settled();
+    const handling = async () => (await ask("GET", `/deliveries/${id}`)).body["handling"];
+    expect(await handling()).toBeNull();
+    for (const [looks, isSettled] of [
+      [[60], false],
+      [[240, 700, 2_000], reading.count > 0],
+      [[5_000, 12_000], true],
+    ] as const) {
+      for (const ms of looks) {
+        wall.pass(ms);
+        await loopTurns(3);
+      }
+      expect(await handling()).toEqual({ ...shown, is_settled: isSettled });
+    }
+  },
+);
+
+test("an address is looked at before it is registered: whether it may be, and whether somebody listens there", async () => {
+  const receiver = await startEndpoint();
+  const { ask } = await startService();
+  const nobody = `http://localhost:${await freePort()}/in`;
+  for (const [given, told] of [
+    [receiver.url, { ok: true, url: receiver.url, is_listening: true }],
+    [nobody, { ok: true, url: nobody, is_listening: false }],
+    ["HTTPS://Example.com", { ok: true, url: "https://example.com/", is_listening: null }],
+    [
+      "http://example.com/",
+      { ok: false, message: expect.stringContaining("is for localhost only") as string },
+    ],
+  ] as const)
+    expect((await ask("POST", "/endpoints/check", { url: given })).body).toEqual(told);
+  expect(receiver.received).toEqual([]);
+  expect((await ask("GET", "/endpoints")).body.data).toEqual([]);
+});
+
+test.each([
+  "clock",
+  "endpoints",
+  "events",
+  "deliveries",
+  "readings show",
+  "trigger call.completed",
+  "replay call.completed",
+  "doctor",
+])("where a simulator wants its token, `%s` gives the one that it is given", async (command) => {
+  const token = "0123456789abcdef";
+  const { port } = await startService({ clock: "manual" }, { host: "0.0.0.0", token });
+  const words = [...command.split(" "), "--simulator", `http://localhost:${port}`];
+  expect((await run(...words, "--token", token)).code).toBe(0);
+  for (const wrong of [[], ["--token", "0123456789abcdeX"]]) {
+    const { code, out, err } = await run(...words, ...wrong);
+    expect({ code, isSaid: `${out}${err}`.includes("it wants its token: send Authorization") }).toEqual({
+      code: command === "doctor" ? 1 : 2,
+      isSaid: true,
+    });
   }
 });

@@ -137,6 +137,20 @@ describe("the stream", () => {
     await second.until(() => second.messages.filter(({ event }) => event === "clock").length > 1);
   });
 
+  test("tells the clock to those who stay, though another has left meanwhile", async () => {
+    const endpoint = await startEndpoint();
+    const { url, simulator } = await startService();
+    const watchers = countWatchers(simulator);
+    register(simulator, endpoint.url);
+    const [stays, leaves] = await Promise.all([watch(url), watch(url)]);
+    for (const stream of [stays, leaves]) await stream.until(({ event }) => event === "clock");
+    emitOne(simulator);
+    await leaves.until(isDelivered);
+    leaves.stop();
+    await expect.poll(watchers, { interval: 1 }).toBe(1);
+    await stays.until(() => stays.messages.filter(({ event }) => event === "clock").length > 1);
+  });
+
   test.each(["0", "12", "9007199254740991", "-1"])(
     "tells a watcher that cannot go on from %s to look at everything again",
     async (lastId) => {
@@ -161,6 +175,7 @@ describe("the stream", () => {
 
   test("drops a watcher for whom too much piles up, with the hint to begin anew, and no other", async () => {
     const { url, simulator } = await startService();
+    const watchers = countWatchers(simulator);
     const stream = await watch(url);
     await stream.until(({ event }) => event === "clock");
     emit(simulator, "call.completed", 1_000);
@@ -168,6 +183,8 @@ describe("the stream", () => {
     await stream.until(({ id }) => id === last);
     // All of it in one moment, in which nobody can read.
     emit(simulator, "call.completed", 6_000);
+    // From then on nothing is told to it, though it is there until it has read the rest.
+    expect(watchers()).toBe(0);
     const hint = await stream.until(({ event }) => event === "reset");
     expect(stream.messages.length).toBeLessThan(7_000);
     await expect(stream.until(() => false)).rejects.toThrow("The stream has ended.");

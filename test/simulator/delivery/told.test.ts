@@ -1,8 +1,17 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { FaultName } from "../../../simulator/domain/faults.ts";
 import { parseScenario } from "../../../simulator/domain/world/scenario.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
-import { emitOne, openSimulator, register, resend } from "../../helpers/simulator.ts";
+import {
+  emitOne,
+  fileAfterKill,
+  openSimulator,
+  register,
+  resend,
+  temporaryDirectory,
+} from "../../helpers/simulator.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 /** Who watches hears of whatever changes the clock; what happens at one time happens in the order in which it was told. */
 
@@ -33,6 +42,25 @@ test.each(MOVES)("a watcher is told that the clock has changed, and when: %s", a
   expect(told).toBeDefined();
   expect(Math.abs((told ?? 0) - simulator.clock.now())).toBeLessThan(1_000);
 });
+
+test.each([...MOVES, ["an event", (simulator: Simulator) => emitOne(simulator)] as const])(
+  "after a kill a clock that lags behind the machine's stands where it stood: %s",
+  async (_, move) => {
+    const dataFile = join(temporaryDirectory(), "simulator.db");
+    const wall = createVirtualWall();
+    const shared = { wall, clock: "manual", send: failing } as const;
+    const simulator = openSimulator({ ...shared, dataFile });
+    register(simulator, "http://localhost:9/");
+    emitOne(simulator);
+    await simulator.settled();
+    await simulator.clock.advance(1);
+    wall.jump(86_400_000 * 2);
+    await move(simulator);
+    await simulator.settled();
+    const killed = fileAfterKill(dataFile, "killed");
+    expect(openSimulator({ ...shared, dataFile: killed }).clock.now()).toBe(simulator.clock.now());
+  },
+);
 
 test("steps of stories at one time happen in the order in which they stand, the story told first before the other", async () => {
   const simulator = openSimulator({ clock: "manual" });

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import type { Simulator } from "../../../simulator/verbs/simulator.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
 import { allEvents } from "../../helpers/records.ts";
-import { openSimulator } from "../../helpers/simulator.ts";
+import { emitOne, openSimulator, register } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 test("calls come in one after the other, each at its time, at the last rate that was asked for", () => {
@@ -22,4 +24,42 @@ test("calls come in one after the other, each at its time, at the last rate that
   expect(expected.length).toBeGreaterThan(10);
   const happened = new Set(allEvents(simulator).map(({ createdAtMs }) => createdAtMs - startMs));
   expect([...happened].toReversed()).toEqual(expected);
+});
+
+const FAILS = () => Promise.resolve({ outcome: { status: 500 }, durationMs: 1 });
+
+test.each<[string, (simulator: Simulator) => unknown]>([
+  ["nothing", () => undefined],
+  ["calls that come in", ({ traffic }) => traffic.set(30)],
+  ["a delivery that waits for its next attempt", (simulator) => emitOne(simulator)],
+  ["a story", ({ stories }) => stories.tell("outage")],
+  [
+    "a receiver that is asked what it did",
+    (simulator) => {
+      simulator.verdicts.observe(() => Promise.resolve({ known: true, count: 0 }));
+      emitOne(simulator);
+    },
+  ],
+])("a simulator that is closed leaves no timer of its own behind: %s", async (_, begin) => {
+  const wall = createVirtualWall();
+  const simulator = openSimulator({ wall, clock: "real", send: FAILS });
+  register(simulator, "http://localhost:9/");
+  begin(simulator);
+  await simulator.settled();
+  expect(wall.waitingTimers()).toBeGreaterThan(0);
+  await simulator.close();
+  expect(wall.waitingTimers()).toBe(0);
+  // Whatever were left would act on a state that is closed.
+  wall.pass(86_400_000);
+});
+
+test("an attempt that is under way when its simulator is closed leaves no deadline behind", async () => {
+  const wall = createVirtualWall();
+  const silent = await startEndpoint(() => {});
+  const simulator = openSimulator({ wall, clock: "real" });
+  register(simulator, silent.url);
+  emitOne(simulator);
+  await silent.until(1);
+  await simulator.close();
+  expect(wall.waitingTimers()).toBe(0);
 });
