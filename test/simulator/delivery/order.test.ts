@@ -171,20 +171,6 @@ test("however slow the machine is, a page of what an index finds is as long as w
   expect(simulator.events.page({ limit: 3, orgId })).toMatchObject({ events: { length: 1 } });
 });
 
-test("a call stays for as long as one delivery of its event does", async () => {
-  const simulator = openSimulator({ clock: "skip", send: SUCCEEDS, retention: { deliveries: 1 } });
-  for (const path of ["a", "b"]) register(simulator, `http://localhost:9/${path}`);
-  emit(simulator);
-  // What is recorded at one look is counted at the next.
-  for (let look = 0; look < 3; look++) await simulator.settled();
-  expect(simulator.counts.deliveries().total).toBe(1);
-  const calls = simulator.world.organizations().flatMap(({ organization }) => {
-    const page = simulator.world.calls(organization.id, { limit: 10 });
-    return page.ok ? page.data : [];
-  });
-  expect(calls).toHaveLength(1);
-});
-
 test("a watcher that has missed nothing goes on from where it is", () => {
   const { journal, ...simulator } = openSimulator();
   simulator.clock.setMode("manual");

@@ -166,7 +166,7 @@ export const plantedByStranger: PlantedBug[] = [
     file: "simulator/domain/retention.ts",
     find: "    if (removeEvent.run(eventId).changes > 0) removeItems.run(eventId);",
     replace: "    removeEvent.run(eventId);\n    removeItems.run(eventId);",
-    tests: ["test/simulator/delivery/retention.slow.test.ts"],
+    tests: ["test/simulator/delivery/retention.test.ts"],
   },
   {
     breaks:

@@ -104,7 +104,7 @@ export const plantedLast: PlantedBug[] = [
     file: "simulator/domain/retention.ts",
     find: "Math.min(BATCH_ROWS, total - bounds.deliveries)",
     replace: "(total > bounds.deliveries ? BATCH_ROWS : 0)",
-    tests: ["test/simulator/delivery/retention.slow.test.ts"],
+    tests: ["test/simulator/delivery/retention.test.ts"],
   },
   {
     kind: "last",

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listen } from "../../../simulator/server.ts";
 import { allDeliveries, allEvents } from "../../helpers/records.ts";
+import { ALL } from "../../helpers/run/sizes.ts";
 import { emit, emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
@@ -111,7 +112,7 @@ describe("what is kept", () => {
     for (const id of own) expect(busy.deliveries.find(id)).toBeUndefined();
   });
 
-  test("are no more where attempts never cease, once it is far too much", async () => {
+  test.runIf(ALL)("are no more where attempts never cease, once it is far too much", async () => {
     let sent = 0;
     const simulator = keepOnly(100_000, {
       retention: { bytes: 2_000_000 },
@@ -154,7 +155,7 @@ describe("what is kept", () => {
     expect(simulator.counts.events().total).toBe(10);
   });
 
-  test("is less where the bytes are too many", async () => {
+  test.runIf(ALL)("is less where the bytes are too many", async () => {
     const simulator = keepOnly(100_000, { retention: { bytes: 3_000_000 } });
     for (let round = 0; round < 4; round++) {
       emit(simulator, "call.completed", 500);
@@ -192,7 +193,7 @@ describe("what is kept", () => {
     expect(allDeliveries(second).map(({ id }) => id)).toEqual(ids.slice(-2).toReversed());
   });
 
-  test("is as much after hours of traffic as after minutes", async () => {
+  test.runIf(ALL)("is as much after hours of traffic as after minutes", async () => {
     const wall = createVirtualWall();
     const simulator = keepOnly(100, { wall, clock: "real", calls: 20 });
     simulator.traffic.set(600);
