@@ -95,11 +95,15 @@ describe("--api-faults", () => {
       return unread
         .slice(0, 4)
         .map((id) => now.find((voicemail) => voicemail.id === id))
-        .map((voicemail) => [voicemail?.["reviewed"], voicemail?.["notes"] !== null]);
+        .map((voicemail) => [
+          voicemail?.["reviewed"],
+          voicemail?.["callback_made"],
+          voicemail?.["notes"] !== null,
+        ]);
     };
     const [done, open] = [
-      [true, true],
-      [false, false],
+      [true, true, true],
+      [false, false, false],
     ];
     expect(await stateAt()).toEqual([done, done, open, open]);
     expect(await stateAt()).toEqual([done, done, done, done]);

@@ -427,8 +427,8 @@ test.each<[string, Behaviour | "nobody", number, boolean]>([
     const to = behaviour === "nobody" ? "http://127.0.0.1:1/" : receiver.url;
     const words = ["replay", file, "--to", to, "--secret", secret, "--resume", state];
     expect((await run(...words)).code).toBe(code);
-    expect(existsSync(state)).toBe(isKept);
-    if (isKept) expect(JSON.parse(readFileSync(state, "utf8"))).toMatchObject({ total: 3, done: 1 });
+    const left: unknown = existsSync(state) ? JSON.parse(readFileSync(state, "utf8")) : undefined;
+    expect(left).toEqual(isKept ? { sources: [file], total: 3, ...kept } : undefined);
     // The same command goes on where something is left, and begins anew where nothing is.
     const next = await startEndpoint();
     const again = await run("replay", file, "--to", next.url, "--secret", secret, "--resume", state);

@@ -211,3 +211,27 @@ test("the banner says where it is, who may read it, how its clock runs and what 
       expect((await fetch(`${url}${path}`, { redirect: "manual" })).status, path).toBe(status);
   }
 });
+
+test.each([
+  ["127.0.0.1", "127.0.0.1"],
+  ["localhost", "localhost"],
+  // Others reach it by many names; here it has one.
+  ["0.0.0.0", "localhost"],
+])("bound to %s it says that it is at %s, also where its recordings are", async (host, name) => {
+  const token = "0123456789abcdef";
+  const flags = flagsOf("--port", "0", "--calls", "2", "--host", host, "--token", token);
+  const running = await startSimulatorForCommand(flags);
+  onTestFinished(() => running.close());
+  const url = `http://${name}:${running.server.port}`;
+  expect(running.server.url).toBe(url);
+  const headers = { authorization: "Bearer va_test_restaurant" };
+  const calls: unknown = await (await fetch(`${url}/api/v1/calls`, { headers })).json();
+  const recordings = [...JSON.stringify(calls).matchAll(/"recording_url":"([^"]*)"/g)].map(
+    ([, at = ""]) => at,
+  );
+  expect(recordings).toHaveLength(1);
+  for (const at of recordings) {
+    expect(at.startsWith(`${url}/recordings/call_`)).toBe(true);
+    expect((await fetch(at)).headers.get("content-type")).toBe("audio/mpeg");
+  }
+});

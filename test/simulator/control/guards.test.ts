@@ -204,6 +204,7 @@ describe("a simulator that is bound wider than loopback", () => {
     const [cookie = ""] = [opened.headers["set-cookie"] ?? []].flat();
     expect(cookie).toMatch(/; HttpOnly/);
     expect(cookie).toMatch(/; SameSite=Strict/);
+    expect(cookie).toMatch(/; Path=\/(?:;|$)/);
     const kept = { cookie: `other=1; ${cookie.split(";")[0] ?? ""}` };
     expect((await raw(port, "GET", "/control/stream", kept)).status).toBe(200);
     expect(

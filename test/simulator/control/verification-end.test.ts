@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { openSimulator, register } from "../../helpers/simulator.ts";
 
@@ -13,4 +13,18 @@ test("a run of verify that is under way ends with the simulator", async () => {
   const ended = simulator.verification.current();
   expect(ended?.report).toMatchObject({ verdict: "incomplete", incomplete: "It was interrupted." });
   expect(ended?.endedAtMs).toBeTypeOf("number");
+});
+
+test("a run of verify ends after ten minutes, with what it has found by then", async () => {
+  const limit = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValueOnce(limit.signal);
+  onTestFinished(() => timeout.mockRestore());
+  const silent = await startEndpoint(() => {});
+  const simulator = openSimulator();
+  const { id } = register(simulator, silent.url);
+  expect(await simulator.verification.start(id, { only: ["acknowledgement"] })).toMatchObject({ ok: true });
+  expect(timeout.mock.calls[0]).toEqual([10 * 60 * 1_000]);
+  await silent.until(1);
+  limit.abort();
+  await expect.poll(() => simulator.verification.current()?.report?.verdict).toBe("incomplete");
 });

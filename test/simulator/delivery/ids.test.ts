@@ -5,6 +5,7 @@ import { stableId } from "../../../simulator/domain/random.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { allEvents } from "../../helpers/records.ts";
 import { deliveryOf, emit, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
+import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 const idsOf = (simulator: Simulator) =>
   allEvents(simulator)
@@ -122,4 +123,20 @@ describe("what is refused", () => {
     expect(simulator.events.replay([{ ...rest, id }], { newIds: false }).ok).toBe(true);
     expect(simulator.counts.events().total).toBe(2);
   });
+});
+
+test("a seed means the same history on whatever day; without one it ends today", () => {
+  const days = [Date.UTC(2026, 1, 3, 17), Date.UTC(2031, 6, 1, 23, 59)];
+  const worlds = days.map((ms) => {
+    const shared = { calls: 20, wall: createVirtualWall(ms), clock: "manual" } as const;
+    const [seeded, drawn] = [
+      openSimulator(shared).world,
+      openSimulator({ ...shared, seed: undefined }).world,
+    ];
+    const calls = seeded.organizations().map(({ organization: { id } }) => seeded.calls(id, { limit: 100 }));
+    return { calls, ends: drawn.origin.epochMs };
+  });
+  expect(worlds[0]?.calls).toMatchObject([{ data: { length: 10 } }, { data: { length: 10 } }]);
+  expect(worlds[1]?.calls).toEqual(worlds[0]?.calls);
+  expect(worlds.map(({ ends }) => ends)).toEqual([Date.UTC(2026, 1, 3), Date.UTC(2031, 6, 1)]);
 });

@@ -123,8 +123,9 @@ test("endpoints are changed, tested and removed", async () => {
   expect(secret).toMatch(/^whsec_/);
   simulator.endpoints.change(id, { url: receiver.url, faults: ["duplicate:2"] });
   expect(simulator.endpoints.get(id)).toMatchObject({ url: receiver.url, faults: ["duplicate:2"], secret });
-  await simulator.endpoints.test(id);
+  const eventId = await simulator.endpoints.test(id);
   expect(receiver.received).toHaveLength(1);
+  expect(JSON.parse(receiver.received[0]?.body.toString() ?? "")).toMatchObject({ id: eventId });
   simulator.endpoints.remove(id);
   expect(simulator.endpoints.list()).toEqual([]);
 });
