@@ -112,10 +112,11 @@ describe("what is kept", () => {
     for (const id of own) expect(busy.deliveries.find(id)).toBeUndefined();
   });
 
-  test.runIf(ALL)("are no more where attempts never cease, once it is far too much", async () => {
+  test("are those under way alone where attempts never cease, once it is far too much", async () => {
     let sent = 0;
     const simulator = keepOnly(100_000, {
-      retention: { bytes: 2_000_000 },
+      // Whatever is there is far more than this.
+      retention: { bytes: 1 },
       // The first one hangs until the end of the simulator: something is always under way.
       send: ({ signal }) =>
         sent++ === 0
@@ -126,12 +127,11 @@ describe("what is kept", () => {
             )
           : Promise.resolve({ outcome: { status: 500 }, durationMs: 1 }),
     });
-    const [hanging = ""] = emit(simulator, "call.completed", 2_000);
-    for (let turn = 0; turn < 3_000 && simulator.counts.deliveries().total > 1_000; turn++) {
+    const [hanging = ""] = emit(simulator, "call.completed", 20);
+    for (let turn = 0; turn < 1_000 && simulator.counts.deliveries().total > 1; turn++) {
       await new Promise((resolve) => setImmediate(resolve));
     }
-    expect(simulator.counts.deliveries().total).toBeLessThanOrEqual(1_000);
-    expect(simulator.deliveries.find(hanging)).toMatchObject({ state: "attempting" });
+    expect(allDeliveries(simulator)).toMatchObject([{ id: hanging, state: "attempting" }]);
   });
 
   test("of an event is the event as long as one of its deliveries", async () => {

@@ -1,0 +1,26 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { createOutput } from "../../../simulator/commands/output.ts";
+
+const { isTTY } = process.stderr;
+
+afterEach(() => {
+  process.stderr.isTTY = isTTY;
+});
+
+test.each([
+  ["a terminal", true, ["\r\u001b[2K1 of 2", "\r\u001b[2K2 of 2 \\u001b", "\r\u001b[2K", "Done.\n"]],
+  ["no terminal", false, ["Done.\n"]],
+])(
+  "progress on %s is one line that is drawn anew, and goes before what follows",
+  (_, isTerminal, expected) => {
+    process.stderr.isTTY = isTerminal;
+    const written: unknown[] = [];
+    const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => written.push(text) > 0);
+    const output = createOutput({});
+    output.progress("1 of 2");
+    output.progress("2 of 2 \u001b");
+    output.note("Done.");
+    write.mockRestore();
+    expect(written).toEqual(expected);
+  },
+);
