@@ -144,16 +144,16 @@ export class RetryAfter extends Error {
   readonly when: number | Date;
 
   constructor(when: number | Date, reason?: string) {
-    super(reason ?? `Asked to come back ${describeWhen(when)}.`);
-    if (!(typeof when === "number" ? when >= 0 : Number.isFinite(when.getTime())))
-      throw new RangeError(`RetryAfter takes seconds from 0 on or a valid Date, not ${String(when)}.`);
+    const at = describeWhen(when);
+    super(reason ?? `Asked to come back ${at}.`);
     this.when = when;
   }
 }
 
 function describeWhen(when: number | Date): string {
-  if (typeof when === "number") return `in ${String(when)} s`;
-  return Number.isFinite(when.getTime()) ? `at ${when.toISOString()}` : "at no valid time";
+  if (typeof when !== "number" && Number.isFinite(when.getTime())) return `at ${when.toISOString()}`;
+  if (typeof when === "number" && when >= 0) return `in ${String(when)} s`;
+  throw new RangeError(`RetryAfter takes seconds from 0 on or a valid Date, not ${String(when)}.`);
 }
 
 function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {

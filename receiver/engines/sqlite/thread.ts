@@ -9,6 +9,8 @@ type Question = { number: number; verb: string; given: unknown[]; nowMs: number 
 /** Of unknown outcome is also what failed by a bug, or with the thread. */
 type Answer<Result = never> = { ok: true; result: Result } | Refusal;
 
+const CLOSED: Refusal = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
+
 /**
  * Asks a thread of our own, which runs `threadFile` on the database `file`, to do one of its verbs, with the time as the
  * asker has it. It starts with the first question. Should it die, what it had in hand is of unknown outcome, and the next
@@ -20,6 +22,7 @@ export function createThread<
   const waiting = new Map<number, (answer: Answer) => void>();
   let asked = 0;
   let thread: Worker | undefined;
+  let closed = false;
 
   return {
     /** Buffers in `moved` are transferred and not copied: the caller cannot use them any more. */
@@ -28,6 +31,7 @@ export function createThread<
       given: Parameters<Verbs[Verb]>,
       moved: readonly ArrayBuffer[] = [],
     ): Promise<Answer<Awaited<ReturnType<Verbs[Verb]>>>> => {
+      if (closed) return CLOSED;
       thread ??= start();
       const number = (asked += 1);
       const question: Question = { number, verb, given, nowMs: options.clock.nowMs() };
@@ -35,6 +39,7 @@ export function createThread<
       return new Promise((resolve) => waiting.set(number, resolve));
     },
     close: async (): Promise<void> => {
+      closed = true;
       if (!thread) return;
       const ended = new Promise((resolve) => thread?.once("exit", resolve));
       thread.postMessage("close");

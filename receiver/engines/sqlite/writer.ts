@@ -1,12 +1,10 @@
 import type { Clock } from "../../clock.ts";
-import type { Acceptance, AcceptResult, Intake, NewEvent } from "../../engine.ts";
+import type { Acceptance, Intake, NewEvent } from "../../engine.ts";
 import { siblingFile } from "../../sibling-file.ts";
 import { createThread } from "./thread.ts";
 
 /** What the thread does: stores a batch as received when it was asked. */
 export type WriterVerbs = { accept: (batch: readonly NewEvent[]) => Acceptance[] };
-
-const CLOSED: AcceptResult = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
 
 /**
  * Commits in a thread of its own, so that neither a slow disk nor a lock held by another process stops the event loop
@@ -23,10 +21,8 @@ export function createWriter({
   threadFile?: URL | undefined;
 }): Intake & { close: () => Promise<void> } {
   const thread = createThread<WriterVerbs>({ threadFile, file, clock });
-  let closed = false;
 
   const accept: Intake["accept"] = async (batch) => {
-    if (closed) return CLOSED;
     // Copied into buffers of their own, which are transferred: a request's body lies in a pool that holds others' too.
     const moved = batch.map((event) => ({ ...event, body: Uint8Array.from(event.body) }));
     const buffers = moved.map(({ body }) => body.buffer);
@@ -40,9 +36,6 @@ export function createWriter({
       const result = await accept([]);
       return result.ok ? { ok: true } : result;
     },
-    close: async () => {
-      closed = true;
-      await thread.close();
-    },
+    close: thread.close,
   };
 }
