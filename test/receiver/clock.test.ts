@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { systemClock } from "../../receiver/clock.ts";
+import { systemClock, within } from "../../receiver/clock.ts";
+import { standingClock } from "./helpers/clock.ts";
 
 /** Longer than any test may take: one that sleeps to the end has failed. */
 const HOUR_MS = 3_600_000;
@@ -56,4 +57,22 @@ test("the real time goes on under the fake timers of a test", async () => {
   await systemClock.sleep(5);
   await new Promise<void>((resolve) => systemClock.after(5, resolve));
   expect(systemClock.monotonicMs() - startedAtMs).toBeGreaterThan(6);
+});
+
+test.each<[string, () => Promise<string>, unknown]>([
+  ["comes in time", async () => "this", "this"],
+  ["fails in time", async () => Promise.reject(new Error("that")), new Error("that")],
+  ["never comes", async () => new Promise(() => undefined), undefined],
+])("what %s is waited for only so long, and nothing of the waiting is left", async (_how, work, expected) => {
+  const clock = standingClock();
+  let ended: unknown = "not yet";
+  void within(1_000, work(), clock).then(
+    (result) => (ended = result),
+    (error: unknown) => (ended = error),
+  );
+  await clock.pass(999);
+  expect(ended).toEqual(expected ?? "not yet");
+  expect(clock.waiting()).toBe(expected === undefined ? 1 : 0);
+  await clock.pass(1);
+  expect([ended, clock.waiting()]).toEqual([expected, 0]);
 });

@@ -297,6 +297,40 @@ test.each<[keyof typeof byState, number, number]>([
   },
 );
 
+test("a rate is never less than nothing, though retention makes counts smaller", () => {
+  const more = { pending: 5_000, claimed: 5_000, done: 50_000, ignored: 5_000, dead: 5_000 };
+  const { markup } = look({ before: { atMs: NOW_MS - 60_000, counts: { ...counts, byState: more } } });
+  expect(textOf(markup)).toContain("In the last 60 s 0 came and 0 ended a minute.");
+});
+
+test("what died is grouped by both its handler and its reason, and only what is dead", async () => {
+  const names = ["crm", "pos"];
+  const errors = ["no menu", "no crm", null];
+  const jobs = ["dead", "done", "ignored"].flatMap((state) =>
+    names.flatMap((name) =>
+      errors.map((lastError) => jobIn(state as InboxJob["state"], { handler: name, lastError })),
+    ),
+  );
+  const list: Ledger["list"] = async () => [
+    ...jobs.map((job, at) => eventIn("dead", { jobs: [job], receivedAtMs: minutesFromNow(-at) })),
+    eventIn("dead", { jobs, receivedAtMs: minutesFromNow(-500) }),
+  ];
+  const engine = await openSqliteEngine({
+    file: join(temporaryDirectory(), "receiver.db"),
+    clock: systemClock,
+  });
+  onTestFinished(engine.close);
+  const expected = names.flatMap((name, at) =>
+    errors.map((error, nth) => ({
+      handler: name,
+      error: error ?? "no error is known",
+      jobs: 2,
+      newestReceivedAtMs: minutesFromNow(-(at * errors.length + nth)),
+    })),
+  );
+  expect(await groupDeadLetters({ ...engine.ledger, list })).toEqual({ groups: expected, isWhole: true });
+});
+
 test("what died is grouped by handler and kind, most first, of the newest 5,000", async () => {
   const file = join(temporaryDirectory(), "receiver.db");
   const engine = await openSqliteEngine({ file, clock: systemClock });

@@ -1,4 +1,4 @@
-import { ChildProcess } from "node:child_process";
+import { ChildProcess, fork } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,12 +7,16 @@ import { systemClock } from "../../receiver/clock.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { createMetrics } from "../../receiver/operations/metrics.ts";
+import { childMessageSchema } from "../../receiver/work/messages.ts";
 import { startSupervisor } from "../../receiver/work/supervisor.ts";
 import { accept, newEvent } from "./engine-suite/harness.ts";
 import { standingClock } from "./helpers/clock.ts";
 import { idOf, newBody } from "./helpers/events.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
+
+/** More than all else that a process of handlers holds. */
+const HELD_BYTES = 256 * 1_048_576;
 
 /** A process of handlers that does nothing but what it is told to say. */
 function standIn(): ChildProcess & { dies: () => void } {
@@ -33,7 +37,7 @@ function standIn(): ChildProcess & { dies: () => void } {
   });
 }
 
-test("what a handlers' process has done until its very end is told before it ends", async () => {
+test("what a handlers' process has done until its very end is told before it ends, with the memory of its buffers", async () => {
   const folder = temporaryDirectory();
   const databaseFile = join(folder, "receiver.db");
   const engine = await openEngine({ databaseFile, clock: systemClock });
@@ -46,10 +50,12 @@ test("what a handlers' process has done until its very end is told before it end
     `import { existsSync } from "node:fs";
     import { setTimeout } from "node:timers/promises";
     import { defineHandler } from ${JSON.stringify(library)};
+    export const held = Buffer.alloc(${String(HELD_BYTES)});
     const handle = async () => { while (!existsSync(${JSON.stringify(go)})) await setTimeout(1); };
     export const handlers = [defineHandler({ name: "slow", type: "*", handle })];`,
   );
   const ended: object[] = [];
+  const told: number[] = [];
   const supervisor = startSupervisor({
     environment: { ...process.env, DATABASE_URL: `sqlite:${databaseFile}`, LOG_LEVEL: "silent" },
     handlersModule: pathToFileURL(module),
@@ -58,6 +64,14 @@ test("what a handlers' process has done until its very end is told before it end
     log: createLog({ level: "silent" }),
     onEnded: (attempts) => void ended.push(...attempts),
     onDeath: () => undefined,
+    fork: (...given) => {
+      const child = fork(...given);
+      child.on("message", (message) => {
+        const said = childMessageSchema.parse(message);
+        if (said.kind === "alive") told.push(said.memoryBytes);
+      });
+      return child;
+    },
   });
   const body = newBody();
   await accept(engine, [newEvent({ id: idOf(body), body })]);
@@ -69,6 +83,7 @@ test("what a handlers' process has done until its very end is told before it end
   writeFileSync(go, "");
   await stopped;
   expect(await engine.ledger.find(idOf(body))).toMatchObject({ state: "done" });
+  expect(told.at(-1)).toBeGreaterThan(HELD_BYTES);
   expect(ended).toEqual([
     { handler: "slow", type: "call.completed", outcome: "done", durationMs: expect.any(Number) },
   ]);

@@ -355,3 +355,62 @@ describe("a worker", () => {
     expect(lost).toHaveBeenCalledOnce();
   });
 });
+
+test("a job whose envelope is gone is dead with that reason, and those with its key go on", () => {
+  const key = (): string => "one";
+  const { inbox, db, claim } = setUp({ events: 3, key });
+  claim({ limit: 0, room: () => 0 });
+  inbox.exec("DELETE FROM events WHERE seq = 1");
+  expect(claim()).toEqual([]);
+  const [first] = db.prepare("SELECT * FROM jobs WHERE job < 2048").all();
+  expect(first).toMatchObject({
+    state: "dead",
+    due_at_ms: null,
+    key: null,
+    finished_at_ms: NOW_MS,
+    last_error: "Its envelope is not in the inbox file.",
+  });
+});
+
+test("as many names of handlers are known as an event has numbers for them, and one more is refused", () => {
+  const policies = Array.from({ length: 1_023 }, (_, index) => handler({ name: `h${String(index)}` }));
+  const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
+  const known = (more: JobHandler[]) =>
+    announcedParts({ db, inbox, clock: systemClock, policies: [...policies, ...more] }).handlers.own();
+  expect(known([]).at(-1)).toMatchObject({ number: 1_023, name: "h1022" });
+  expect(() => known([handler({ name: "one more" })])).toThrow(
+    "This database has seen more than 1023 names of handlers. Keep a handler's name when you change it.",
+  );
+});
+
+describe("retention leaves in the inbox", () => {
+  test.each([
+    ["webhook", { type: "", object_id: null }],
+    ["reconcile", { type: "call.completed", object_id: "call_1" }],
+  ] as const)("of an event that came by %s what it is known by, and nothing else", async (source, known) => {
+    const { inbox, db, settling, claim } = setUp({ events: 0 });
+    const store = createAccept(inbox);
+    const event = newEvent({ source, objectId: "call_1", trace: { requestId: "r_1" } });
+    for (const atMs of [NOW_MS, NOW_MS + 1]) store([event], atMs);
+    const [job] = claim();
+    settling.recordStep(job!, "pdf", "1");
+    settling.settle(job!, { state: "dead", error: "no" }, NOW_MS);
+    db.exec("UPDATE jobs SET state = 'ignored'");
+    await createRetention({ inbox, db, ...AT_ONCE }).pruneBodies(NOW_MS + 1);
+    expect(inbox.prepare("SELECT * FROM events").all()).toEqual([
+      {
+        seq: 1,
+        key: Buffer.from(event.id.slice(4), "hex"),
+        source,
+        received_at_ms: NOW_MS,
+        duplicates: 0,
+        handled: 0,
+        body: null,
+        trace: null,
+        ...known,
+      },
+    ]);
+    for (const table of ["jobs", "steps"])
+      expect(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()).toBe(0);
+  });
+});

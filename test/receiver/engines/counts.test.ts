@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import { createAccept } from "../../../receiver/engines/sqlite/accept.ts";
+import { check } from "../../../receiver/engines/sqlite/care.ts";
 import { createCounts } from "../../../receiver/engines/sqlite/counts.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { accept, newEvents } from "../engine-suite/harness.ts";
@@ -117,3 +118,33 @@ test.each(STATES)(
     expect(age()).toBe(isFinished ? null : 8_000);
   },
 );
+
+test("a check finds each way in which the two files may disagree, and nothing where they agree", () => {
+  const look = (sql: string, inboxSql = ""): string[] => {
+    const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
+    createAccept(inbox)(newEvents(STATES.length), 1_000);
+    const insert = db.prepare(`INSERT INTO jobs (job, state, attempts, token) VALUES (?, ?, 1, 1)`);
+    for (const [index, state] of STATES.entries()) insert.run((index + 1) * 1_024 + 1, state);
+    db.exec(`UPDATE position SET seq = ${String(STATES.length)}; ${sql}`);
+    inbox.exec(inboxSql);
+    return check({ inbox, db }).map((finding) => finding.replaceAll(/\S+\/receiver/g, "receiver"));
+  };
+  const count = STATES.length;
+  const belong = (known: number, there: number) =>
+    `receiver.work.db: it knows ${String(known)} events where ${String(there)} belong.`;
+  expect(look("")).toEqual([]);
+  expect(look(`INSERT INTO jobs (job, state, attempts, token) VALUES (1026, 'done', 1, 1)`)).toEqual([]);
+  expect(look(`UPDATE position SET seq = seq + 1, deleted = 1`)).toEqual([
+    "receiver.work.db: it is ahead of receiver.db.",
+  ]);
+  expect(look(`UPDATE position SET deleted = 1`)).toEqual([belong(count, count - 1)]);
+  expect(look(`DELETE FROM jobs WHERE job < 2048`)).toEqual([belong(count - 1, count)]);
+  const unfinished = STATES.filter((state) => state !== "done" && state !== "ignored");
+  const lost = (number: number) => [
+    `receiver.db: ${String(number)} unfinished events have lost their envelope.`,
+  ];
+  expect(look("", "UPDATE events SET body = NULL")).toEqual(lost(unfinished.length));
+  expect(look("", "DELETE FROM events WHERE seq < (SELECT max(seq) FROM events)")).toEqual(
+    lost(unfinished.length - 1),
+  );
+});

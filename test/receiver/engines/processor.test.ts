@@ -126,6 +126,44 @@ test("an end that can't be written down is written as soon as it can", async () 
   expect(troubles.length).toBeGreaterThan(0);
 });
 
+test("who is known to be dead is asked for until what they held is taken back, and then no more", async () => {
+  const engine = engineOfOne();
+  const clock = standingClock();
+  const asked: (readonly string[])[] = [];
+  const takenBack: unknown[] = [];
+  const workers = {
+    ...engine.parts.workers,
+    vanished: (_mine: number, crashed: readonly string[] = []) => {
+      asked.push(crashed);
+      return crashed.map((_, at) => ({ number: at + 7, why: "crashed" as const }));
+    },
+  };
+  const settling = {
+    ...engine.parts.settling,
+    takeBack: (...[number, , why]: [number, number, string]) => void takenBack.push([number, why]),
+  };
+  const claims = { ...engine.parts.claims, claim: () => ({ claimed: [], buried: [] }) };
+  let troubles = 0;
+  engine.fail(2);
+  const processor = createProcessor(
+    { ...engine.parts, workers, settling, claims, clock },
+    {
+      handlers: [HANDLER],
+      workerId: "worker",
+      predecessors: ["dead", "dead too"],
+      concurrency: 1,
+      handle: async () => ({ kind: "done" }),
+      onHandled: () => undefined,
+      onTrouble: () => (troubles += 1),
+    },
+  );
+  await clock.pass(0);
+  await clock.pass(2_000);
+  expect([troubles, takenBack]).toEqual([2, [[7, "crashed"], [8, "crashed"]]]);
+  expect(asked.filter(({ length }) => length > 0)).toEqual([["dead", "dead too"]]);
+  await processor.drain(0);
+});
+
 test("an event whose common commit comes after its handler's time was up is reported as done", async () => {
   const engine = engineOfOne();
   const handled: Handled[] = [];

@@ -84,6 +84,62 @@ describe("a commit that several share", () => {
   });
 });
 
+describe("while another process holds the write lock", () => {
+  function setUp() {
+    const file = join(temporaryDirectory(), "receiver.db");
+    const [other, db] = [new Database(file), new Database(file, { timeout: 0 })];
+    onTestFinished(() => void [other, db].map((one) => one.close()));
+    other.exec("CREATE TABLE calls (id INTEGER PRIMARY KEY); BEGIN IMMEDIATE");
+    const insert = db.prepare<[number]>("INSERT INTO calls VALUES (?)");
+    const clock = standingClock();
+    const transactions = createTransactions(db, clock);
+    const ended: Record<number, string> = {};
+    const add = (id: number): void =>
+      void transactions.run(() => insert.run(id)).then(
+        () => (ended[id] = "done"),
+        (error: unknown) => (ended[id] = String(error)),
+      );
+    return { other, clock, add, ended };
+  }
+
+  test("a transaction waits for it, and is done as soon as it is free", async () => {
+    const { other, clock, add, ended } = setUp();
+    add(1);
+    await clock.pass(7_999);
+    expect(ended).toEqual({});
+    other.exec("COMMIT");
+    await clock.pass(20);
+    expect(ended).toEqual({ 1: "done" });
+    expect(clock.waiting()).toBe(0);
+  });
+
+  test("a transaction fails after 8 s, and what waits behind it has as long", async () => {
+    const { other, clock, add, ended } = setUp();
+    add(1);
+    add(2);
+    await clock.pass(0);
+    await clock.pass(7_999);
+    expect(ended).toEqual({});
+    await clock.pass(1);
+    const locked = "SqliteError: database is locked";
+    expect(ended).toEqual({ 1: locked });
+    await clock.pass(7_000);
+    add(3);
+    other.exec("COMMIT");
+    await clock.pass(20);
+    expect(ended).toEqual({ 1: locked, 2: "done", 3: "done" });
+  });
+
+  test("what fails for another reason is not waited with", async () => {
+    const { other, clock, add, ended } = setUp();
+    other.exec("DROP TABLE calls; COMMIT");
+    add(1);
+    await clock.pass(0);
+    await clock.pass(0);
+    expect(ended).toEqual({ 1: "SqliteError: no such table: calls" });
+  });
+});
+
 test("a handler's transaction is ended after five seconds, and lets the others go on", async () => {
   const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
   const clock = standingClock();

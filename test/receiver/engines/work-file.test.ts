@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import { openInboxFile } from "../../../receiver/engines/sqlite/inbox-file.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { openWorkFile } from "../../../receiver/engines/sqlite/work-file.ts";
+import { openWorkFile, workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** Opens both files in the directory, which makes them when they are not there, and closes them. */
@@ -81,4 +81,16 @@ test("a row of the work file is written without building a table of the words th
   expect(() => work.exec("INSERT INTO jobs (job, state, attempts, token) VALUES (9, 'lost', 1, 1)")).toThrow(
     /CHECK/,
   );
+});
+
+test.each([
+  ["data/receiver.db", "data/receiver.work.db"],
+  ["receiver.sqlite3", "receiver.work.sqlite3"],
+  ["data/inbox", "data/inbox.work.db"],
+  ["data.d/inbox", "data.d/inbox.work.db"],
+  ["data/receiver.2.db", "data/receiver.2.work.db"],
+  ["../x.y/.hidden/a.b.c", "../x.y/.hidden/a.b.work.c"],
+  [String.raw`C:\data.d\inbox`, String.raw`C:\data.d\inbox.work.db`],
+])("the work of %s is in %s", (inbox, work) => {
+  expect(workFileOf(inbox)).toBe(work);
 });
