@@ -7,6 +7,7 @@ import {
   requeueEvents,
   showEvent,
 } from "../../receiver/operations/commands/inbox.ts";
+import { onEngine, orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
 import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import type { Claim, Engine, Outcome } from "../../receiver/engine.ts";
@@ -14,7 +15,8 @@ import { envelopeSchema } from "../../shared/events.ts";
 import { sampleVoicemail } from "../../shared/samples.ts";
 import { handler, newEvents } from "./engine-suite/harness.ts";
 import { idOf, newBody, newEventId, post } from "./helpers/events.ts";
-import { startTestReceiver } from "./helpers/receiver.ts";
+import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
 import { API_KEY, makeCalls, startRestService } from "./helpers/rest-service.ts";
 import { recordingTerminal } from "./helpers/terminal.ts";
 import { until } from "./helpers/until.ts";
@@ -277,5 +279,30 @@ describe("reconcile", () => {
     await expect(
       runReconcile({ config, engine, terminal: recordingTerminal() }, { since: 60 }),
     ).rejects.toMatchObject({ exitCode: 2 });
+  });
+});
+
+describe("a command on the inbox", () => {
+  test.each<[string, (engine: Engine) => Promise<number>, number | string, string[]]>([
+    ["ends", async () => 7, 7, []],
+    [
+      "asks for what the database refuses",
+      async ({ ledger }) => ledger.backup?.("/no/such/folder").then(() => 0) ?? 0,
+      3,
+      [expect.stringContaining("There is no folder /no/such")],
+    ],
+    ["meets a bug", async () => Promise.reject(new RangeError("a bug")), "RangeError: a bug", []],
+  ])("that %s closes the database behind it", async (_how, command, ended, said) => {
+    const config = testConfig({ DATABASE_URL: `sqlite:${temporaryDirectory()}/receiver.db` });
+    const terminal = recordingTerminal();
+    const opened: Engine[] = [];
+    const work = async (engine: Engine): Promise<number> => {
+      opened.push(engine);
+      expect(await engine.intake.probe()).toEqual({ ok: true });
+      return command(engine);
+    };
+    const came = orComplain(terminal, async () => onEngine(config, work));
+    expect([await came.catch(String), terminal.said]).toEqual([ended, said]);
+    expect(await opened[0]?.intake.probe()).toMatchObject({ ok: false, reason: "closed" });
   });
 });

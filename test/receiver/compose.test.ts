@@ -1,25 +1,29 @@
-import { expect, onTestFinished, test } from "vitest";
+import files from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { systemClock } from "../../receiver/clock.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { systemClock, type Clock } from "../../receiver/clock.ts";
 import { compose } from "../../receiver/compose.ts";
 import type { AcceptResult, Engine } from "../../receiver/engine.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import type { Answer } from "../../receiver/intake/answers.ts";
 import { newBody, signatureFor } from "./helpers/events.ts";
+import { handClock } from "./helpers/intake.ts";
 import { testConfig } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
 /** How the parts hang together, with a worker and a database that do what the test says. */
 
-async function composed(overrides: Partial<Engine["intake"]> = {}) {
-  const engine = await openSqliteEngine({ file: join(temporaryDirectory(), "receiver.db"), clock: systemClock });
+async function composed(overrides: Partial<Engine["intake"]> = {}, clock: Clock = systemClock) {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const engine = await openSqliteEngine({ file, clock: systemClock });
   const happened: string[] = [];
   const stopped = Promise.withResolvers<void>();
   const receiver = await compose({
-    config: testConfig({ SHUTDOWN_TIMEOUT_SECONDS: "9" }),
+    config: testConfig({ SHUTDOWN_TIMEOUT_SECONDS: "9", MIN_FREE_DISK_BYTES: "0", DATABASE_URL: `sqlite:${file}` }),
     engine: { ...engine, intake: { ...engine.intake, ...overrides } },
-    clock: systemClock,
+    clock,
     log: createLog({ level: "silent" }),
     environment: {},
     startWork: async () => ({
@@ -35,8 +39,7 @@ async function composed(overrides: Partial<Engine["intake"]> = {}) {
     stopped.resolve();
     await receiver.close();
   });
-  const body = newBody();
-  const send = async (): Promise<number | undefined> => {
+  const send = async (body = newBody()): Promise<number | undefined> => {
     const answers: Answer[] = [];
     await receiver.webhook(
       {
@@ -78,4 +81,28 @@ test("a drain takes nothing more at once, and waits for what is being answered a
   stopped.resolve();
   await drained;
   expect(happened.at(-1)).toBe("drained");
+});
+
+test("room on the disk is kept for as much again as was stored, and not for what came again", async () => {
+  const [one, other] = [newBody(), newBody()];
+  const free = { bavail: 5 * one.byteLength, bsize: 1 };
+  const look = vi.spyOn(files, "statfs").mockImplementation(async () => free as never);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    look.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const clock = handClock();
+  const { receiver, send } = await composed({}, clock);
+  const isLow = async (): Promise<boolean> => {
+    clock.pass(1_000);
+    await new Promise(setImmediate);
+    return receiver.health.diskLow();
+  };
+  expect(await isLow()).toBe(false);
+  for (const status of [200, 200, 200]) expect(await send(one)).toBe(status);
+  expect(await isLow()).toBe(false);
+  expect(await send(other)).toBe(200);
+  expect(await isLow()).toBe(true);
+  expect(await send(other)).toBe(503);
 });

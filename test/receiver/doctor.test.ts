@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import type { Engine } from "../../receiver/engine.ts";
 import { examine } from "../../receiver/operations/doctor.ts";
@@ -86,6 +86,20 @@ test.each(["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"])(
     expect(await diagnose({ environment })).toEqual([]);
   },
 );
+
+test("an .env that everybody can read is named as well", async () => {
+  const before = process.cwd();
+  process.chdir(temporaryDirectory());
+  onTestFinished(() => process.chdir(before));
+  for (const [mode, expected] of [
+    [0o604, ["warning secrets: .env can be read by everybody: chmod 600 .env"]],
+    [0o640, []],
+  ] as const) {
+    writeFileSync(".env", "");
+    chmodSync(".env", mode);
+    expect(await diagnose()).toEqual(expected);
+  }
+});
 
 test("a disk below the low-water mark is a problem", async () => {
   expect(await diagnose({ environment: { MIN_FREE_DISK_BYTES: String(Number.MAX_SAFE_INTEGER) } })).toEqual([

@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readlinkSync } from "node:fs";
+import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock, type Clock } from "../../receiver/clock.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { runDoctor } from "../../receiver/operations/commands/care.ts";
+import { runJob } from "../../receiver/operations/commands/inbox-run.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
 import { createRestClient } from "../../receiver/operations/rest-client.ts";
 import { defineHandler } from "../../receiver/work/handler.ts";
@@ -15,8 +17,8 @@ import { sampleOrganization } from "../../shared/samples.ts";
 import { listen } from "../helpers/listen.ts";
 import { ALL } from "../helpers/run/sizes.ts";
 import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
-import { handler, newEvents } from "./engine-suite/harness.ts";
-import { newBody } from "./helpers/events.ts";
+import { handler, newEvent, newEvents } from "./engine-suite/harness.ts";
+import { idOf, newBody } from "./helpers/events.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { recordingTerminal } from "./helpers/terminal.ts";
@@ -73,17 +75,34 @@ async function startApi() {
   return { baseUrl: url, taken: () => connections, open };
 }
 
-test.each(["reconcile", "doctor"])(
+test.each(["reconcile", "doctor", "inbox run"])(
   "%s closes its connections to the REST API before it ends",
   async (command) => {
     const { baseUrl, taken, open } = await startApi();
     const { engine, config } = await startTestReceiver();
     const withApi = { ...config, api: { baseUrl, key: "key_test" } };
     const terminal = recordingTerminal();
-    const code =
-      command === "doctor"
-        ? await runDoctor({ config: withApi, engine, terminal }, {})
-        : await runReconcile({ config: withApi, engine, terminal }, { since: 3_600 });
+    const runHandler = async (): Promise<number> => {
+      const body = newBody();
+      await engine.intake.accept([newEvent({ id: idOf(body), body })]);
+      const module = join(temporaryDirectory(), "handlers.mjs");
+      const library = new URL("../../receiver/work/handler.ts", import.meta.url).href;
+      writeFileSync(
+        module,
+        `import { defineHandler } from ${JSON.stringify(library)};
+        const handle = (_, { api }) => api.me();
+        export const handlers = [defineHandler({ name: "asks", type: "*", handle })];`,
+      );
+      const quiet = { ...withApi, logLevel: "silent" as const };
+      const handlersModule = pathToFileURL(module);
+      return runJob({ engine, config: quiet, terminal, handlersModule }, idOf(body), {});
+    };
+    const run: Record<string, () => Promise<number>> = {
+      doctor: async () => runDoctor({ config: withApi, engine, terminal }, {}),
+      reconcile: async () => runReconcile({ config: withApi, engine, terminal }, { since: 3_600 }),
+      "inbox run": runHandler,
+    };
+    const code = await run[command]?.();
     expect({ code, said: terminal.said, isAsked: taken() > 0 }).toEqual({ code: 0, said: [], isAsked: true });
     await expect.poll(open).toBe(0);
   },

@@ -2,29 +2,38 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { idOf, newBody, post } from "./helpers/events.ts";
+import { idOf, newBody, post, SECRET } from "./helpers/events.ts";
 import { startTestReceiver } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 import { until } from "./helpers/until.ts";
 
-test("handlers may be written in any TypeScript, also where no tsconfig.json is", async () => {
+/** What lets somebody sign or act as an operator, and where that is done; and what is the handlers' own. */
+const SECRETS = { ADMIN_TOKEN: "a-token-of-operators", ADMIN_HOST: "127.0.0.1" };
+const OWN = { API_BASE_URL: "https://api.example.com", API_KEY: "key_of_the_service", MINE: "mine" };
+
+test("handlers may be written in any TypeScript, also where no tsconfig.json is, and see their own settings alone", async () => {
   const file = join(temporaryDirectory(), "handlers.ts");
   const { href } = new URL("../../receiver/work/handler.ts", import.meta.url);
   writeFileSync(
     file,
-    `import { defineHandler } from ${JSON.stringify(href)};
+    `import { defineHandler, PermanentFailure } from ${JSON.stringify(href)};
     enum Name { First = "first" }
-    export const handlers = [defineHandler({ name: Name.First, type: "*", handle: async () => undefined })];`,
+    const names = ${JSON.stringify([...Object.keys(SECRETS), "SIGNING_SECRET", ...Object.keys(OWN)])};
+    const handle = () => {
+      const seen = names.filter((name) => process.env[name] !== undefined);
+      if (seen.join() !== ${JSON.stringify(Object.keys(OWN).join())}) throw new PermanentFailure(seen.join());
+    };
+    export const handlers = [defineHandler({ name: Name.First, type: "*", handle })];`,
   );
   const { engine, url, logLines } = await startTestReceiver({
-    environment: { RECEIVER_ROLE: "all" },
+    environment: { RECEIVER_ROLE: "all", SIGNING_SECRET: SECRET, ...SECRETS, ...OWN },
     handlersModule: pathToFileURL(file),
   });
   const body = newBody();
   await post(url, body);
   const seen = await until(
     async () => engine.ledger.find(idOf(body)),
-    (event) => event?.state === "done" || logLines.some((line) => line.includes('"problem"')),
+    (event) => event?.state === "done" || event?.state === "dead" || logLines.some((line) => line.includes('"problem"')),
   );
-  expect(seen?.jobs).toMatchObject([{ handler: "first", state: "done" }]);
+  expect(seen?.jobs).toMatchObject([{ handler: "first", state: "done", lastError: null }]);
 });

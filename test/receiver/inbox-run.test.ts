@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { runJob, type RunOptions } from "../../receiver/operations/commands/inbox-run.ts";
 import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
+import type { Outcome } from "../../receiver/engine.ts";
 import { openEngine } from "../../receiver/engines/open.ts";
 import { workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
 import { startHandlers } from "../../receiver/work/handlers-module.ts";
@@ -79,7 +80,7 @@ async function storedEvent() {
   const directory = temporaryDirectory();
   const url = new URL("../../receiver/work/handler.ts", import.meta.url).href;
   let modules = 0;
-  return async (module: string, options: RunOptions = {}, event = id) => {
+  const run = async (module: string, options: RunOptions = {}, event = id) => {
     const file = join(directory, `handlers-${String((modules += 1))}.mjs`);
     writeFileSync(file, `import { defineHandler } from ${JSON.stringify(url)};\n${module}`);
     const terminal = recordingTerminal();
@@ -89,6 +90,7 @@ async function storedEvent() {
     const job = (await receiver.engine.ledger.find(event))?.jobs[0];
     return { code, printed: terminal.printed.join("\n"), said: terminal.said.join("\n"), job };
   };
+  return Object.assign(run, { engine: receiver.engine, id });
 }
 
 /** The text of a module of handlers with these names, which do what `body` says. */
@@ -213,4 +215,35 @@ test("what cannot be run is told of with what can", async () => {
     code: 2,
     said: expect.stringContaining("is not in this inbox"),
   });
+});
+
+test.each<[Outcome, number, string]>([
+  [{ kind: "done" }, 0, "done  a, attempt 1"],
+  [{ kind: "dead", error: "never" }, 1, "dead  a, attempt 1: never"],
+])("what a receiver that was faster makes of the job is told: %j", async (outcome, code, printed) => {
+  const run = await storedEvent();
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const processor = await run.engine.work.process({
+    handlers: [handler({ name: "a" })],
+    handle: async () => {
+      begun.resolve();
+      await end.promise;
+      return outcome;
+    },
+    workerId: "faster",
+    concurrency: 1,
+    onHandled: () => undefined,
+    onTrouble: () => undefined,
+  });
+  onTestFinished(async () => processor.drain(0));
+  await begun.promise;
+  const { ledger } = run.engine;
+  const { find } = ledger;
+  let looks = 0;
+  vi.spyOn(ledger, "find").mockImplementation(async (id) => {
+    // It ends once the command has begun to wait for it.
+    if ((looks += 1) === 2) end.resolve();
+    return find(id);
+  });
+  expect(await run(handlersOf(["a"], `throw new Error("ran here");`))).toMatchObject({ code, printed });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openConfigured } from "../../receiver/engines/open.ts";
@@ -54,3 +54,19 @@ test("backup makes the folder that is named, and none above it", async () => {
   expect(existsSync(join(folder, "typo"))).toBe(false);
   expect(await engine.ledger.backup?.(join(folder, "copies"))).toHaveLength(2);
 });
+
+test.each(["receiver.db", "receiver.work.db"])(
+  "backup overwrites no %s that is there, and writes none beside it; what a broken one has left is no hindrance",
+  async (name) => {
+    const { engine } = await startTestReceiver();
+    const folder = temporaryDirectory();
+    const there = join(folder, name);
+    writeFileSync(there, "precious");
+    const refused = await engine.ledger.backup?.(folder).catch(String);
+    expect(refused).toContain(`${there} is there already. Name another directory, or move it away.`);
+    expect([readdirSync(folder), readFileSync(there, "utf8")]).toEqual([[name], "precious"]);
+    renameSync(there, `${there}.part`);
+    expect(await engine.ledger.backup?.(folder)).toHaveLength(2);
+    expect(readdirSync(folder).toSorted()).toEqual(["receiver.db", "receiver.work.db"]);
+  },
+);

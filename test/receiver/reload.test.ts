@@ -20,6 +20,23 @@ describe("handlers that have changed", () => {
     expect(followed).toHaveLength(2);
   });
 
+  test("take over from those that do not end as well, which are ended a second after their grace", async () => {
+    const { children, supervisor, ready, started, clock, deaths } = setUp();
+    started();
+    supervisor.reload();
+    const [old, fresh] = children;
+    ready(fresh);
+    expect(old?.sent.at(-1)).toEqual({ kind: "drain", graceMs: 500 });
+    await clock.pass(1_499);
+    expect({ old: old?.killed, fresh: fresh?.sent }).toEqual({ old: false, fresh: [] });
+    await clock.pass(1);
+    expect({ old: old?.killed, fresh: fresh?.sent, deaths: deaths() }).toEqual({
+      old: true,
+      fresh: [begin(old!.workerId)],
+      deaths: 0,
+    });
+  });
+
   test("that are broken are told of, and those from before go on", async () => {
     const { children, supervisor, started, said, deaths, clock, followed } = setUp();
     started();

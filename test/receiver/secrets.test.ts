@@ -1,6 +1,10 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createRedactor, secretsOf } from "../../receiver/operations/secrets.ts";
+import { runReceiver } from "../usage/receiver-in-process.ts";
+import { openFiles } from "./helpers/parts.ts";
 import { testConfig } from "./helpers/receiver.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
 
 /** What the configuration keeps secret stands in no text that leaves. */
 
@@ -61,4 +65,15 @@ test.each<[Record<string, string>, string[]]>([
 
 test("what is too short to be a secret is not looked for", () => {
   expect(createRedactor(["short"])("in short, nothing")).toBe("in short, nothing");
+});
+
+test("no command repeats a secret that it is given", async () => {
+  const file = join(temporaryDirectory(), "receiver.db");
+  openFiles(file);
+  const given = { ...SECRETS, ADMIN_TOKEN: "token-of-operators_0005", DATABASE_URL: `sqlite:${file}` };
+  for (const secret of ["whsec_first_0001", "whsec_second_0002", SECRETS.API_KEY, given.ADMIN_TOKEN])
+    expect(await runReceiver(["inbox", "show", secret], given)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("[redacted] is not in this inbox"),
+    });
 });

@@ -341,3 +341,52 @@ test("a process that is loading when the one before it dies begins once it has l
   ready(next);
   expect(next?.sent).toEqual([begin(old?.workerId ?? "")]);
 });
+
+test("each trouble of a process is logged with what is known of it", async () => {
+  const { clock, lines, started, ready, last, supervisor, children } = setUp();
+  started();
+  last().emit("error", new Error("no pipe"));
+  last().ends(7);
+  await clock.pass(100);
+  last().emit("close", null, "SIGKILL");
+  await clock.pass(200);
+  started();
+  supervisor.reload();
+  last().ends(9);
+  supervisor.reload();
+  ready();
+  children.at(-2)?.ends(0);
+  await clock.pass(61_000);
+  const died = "the handlers' process died; events go on being accepted";
+  expect(lines()).toEqual([
+    {
+      level: "error",
+      err: expect.objectContaining({ message: "no pipe" }),
+      msg: "the handlers' process has trouble",
+    },
+    { level: "error", code: 7, signal: null, restart_in_ms: 100, msg: died },
+    { level: "error", code: null, signal: "SIGKILL", restart_in_ms: 200, msg: died },
+    {
+      level: "error",
+      code: 9,
+      signal: null,
+      msg: "the changed handlers cannot be used; those from before go on",
+    },
+    { level: "info", msg: "the handlers have changed; those that are new take over" },
+    { level: "error", silent_ms: 60_700, msg: "the handlers' process does not start; ending it" },
+    { level: "error", code: null, signal: null, restart_in_ms: 100, msg: died },
+  ]);
+});
+
+test("a process that does not end when it is killed for its silence is killed once in five seconds", async () => {
+  const { clock, started, last, said } = setUp();
+  started();
+  let kills = 0;
+  Object.assign(last(), { kill: () => (kills += 1) > 0 });
+  await clock.pass(6_000);
+  expect(kills).toBe(1);
+  await clock.pass(5_000);
+  expect(kills).toBe(1);
+  await clock.pass(1_000);
+  expect([kills, said().length]).toEqual([2, 2]);
+});

@@ -1,5 +1,5 @@
 import { ChildProcess, fork } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
@@ -49,12 +49,17 @@ test("what a handlers' process has done until its very end is told before it end
     module,
     `import { existsSync } from "node:fs";
     import { setTimeout } from "node:timers/promises";
+    import "./prices.mjs";
+    import "./node_modules/theirs.mjs";
     import { defineHandler } from ${JSON.stringify(library)};
     export const held = Buffer.alloc(${String(HELD_BYTES)});
     const handle = async () => { while (!existsSync(${JSON.stringify(go)})) await setTimeout(1); };
     export const handlers = [defineHandler({ name: "slow", type: "*", handle })];`,
   );
+  mkdirSync(join(folder, "node_modules"));
+  for (const name of ["prices.mjs", "node_modules/theirs.mjs"]) writeFileSync(join(folder, name), "");
   const ended: object[] = [];
+  const files: string[] = [];
   const told: number[] = [];
   const supervisor = startSupervisor({
     environment: { ...process.env, DATABASE_URL: `sqlite:${databaseFile}`, LOG_LEVEL: "silent" },
@@ -64,6 +69,7 @@ test("what a handlers' process has done until its very end is told before it end
     log: createLog({ level: "silent" }),
     onEnded: (attempts) => void ended.push(...attempts),
     onDeath: () => undefined,
+    onFiles: (loaded) => void files.push(...loaded.filter((file) => file.startsWith(folder))),
     fork: (...given) => {
       const child = fork(...given);
       child.on("message", (message) => {
@@ -83,6 +89,8 @@ test("what a handlers' process has done until its very end is told before it end
   writeFileSync(go, "");
   await stopped;
   expect(await engine.ledger.find(idOf(body))).toMatchObject({ state: "done" });
+  // One's own that came with them, for whoever watches.
+  expect(files.toSorted()).toEqual([module, join(folder, "prices.mjs")]);
   expect(told.at(-1)).toBeGreaterThan(HELD_BYTES);
   expect(ended).toEqual([
     { handler: "slow", type: "call.completed", outcome: "done", durationMs: expect.any(Number) },

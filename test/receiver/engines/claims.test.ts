@@ -414,3 +414,39 @@ describe("retention leaves in the inbox", () => {
       expect(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()).toBe(0);
   });
 });
+
+describe("a rate limit", () => {
+  const rateLimit = { limit: 2, perMs: 1_000 };
+
+  test("counts what began within its time, to the millisecond, and nothing of a clock that was turned back", () => {
+    const { claim } = setUp({ events: 9, rateLimit });
+    const begun = (nowMs: number): number => claim({ nowMs }).length;
+    const seen = [0, 0, 999, 1_000, 1_000, 1_999, 2_000].map((ms) => begun(NOW_MS + ms));
+    expect(seen).toEqual([2, 0, 0, 2, 0, 0, 2]);
+    expect([begun(NOW_MS - HOUR_MS), begun(NOW_MS - HOUR_MS)]).toEqual([2, 0]);
+  });
+
+  test("holds for what vanished as well", () => {
+    const { settling, claim, claimSuspect } = setUp({ events: 2, rateLimit });
+    expect(claim()).toHaveLength(2);
+    settling.takeBack(1, NOW_MS, "expired");
+    expect(claimSuspect(NOW_MS + 999)).toBeUndefined();
+    expect(claimSuspect(NOW_MS + 1_000)).toMatchObject({ suspect: true });
+  });
+});
+
+test("of suspects of several handlers the one that is due for the longest time is first", () => {
+  const policies = ["a", "b", "c"].map((name) =>
+    handler({ name, types: [name], backoffMs: () => (name === "b" ? 10_000 : 20_000) }),
+  );
+  const { inbox, db } = openFiles(join(temporaryDirectory(), "receiver.db"));
+  const { claims, settling } = announcedParts({ db, inbox, clock: systemClock, policies });
+  for (const [index, { name }] of policies.entries()) {
+    createAccept(inbox)([newEvent({ type: name })], NOW_MS);
+    claims.claim({ ...CLAIM, worker: () => index + 1 });
+    // Of "c" nobody knows that it crashed: it is due at once.
+    settling.takeBack(index + 1, NOW_MS, name === "c" ? "expired" : "crashed");
+  }
+  const next = () => claims.claim({ ...CLAIM, nowMs: NOW_MS + 20_000, suspects: "now" }).claimed[0]?.handler;
+  expect([next(), next(), next(), next()]).toEqual(["c", "b", "a", undefined]);
+});

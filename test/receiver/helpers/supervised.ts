@@ -90,6 +90,8 @@ export function superviseStandIns(
     clock,
     children,
     deaths: () => deaths,
+    /** The lines of the log, without the time. */
+    lines: () => logLines.map(({ time: _time, ...line }) => line),
     said: () => logLines.map(({ msg, problem }) => problem ?? msg),
     followed,
     supervisor,

@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import {
@@ -246,4 +246,20 @@ test("two handlers of one name are refused at the start", async () => {
   const handler = defineHandler({ name: "same", type: "x", object, handle: async () => undefined });
   const creating = start([handler, handler], `sqlite:${join(temporaryDirectory(), "receiver.db")}`);
   await expect(creating).rejects.toThrow(/two handlers are called "same"/);
+});
+
+test("a receiver in an app mends what others may read of its files, and repeats no secret in its log", async () => {
+  const url = databaseUrl();
+  const lines: string[] = [];
+  const settings = { signingSecrets: [SECRET], databaseUrl: url, logTo: (line: string) => void lines.push(line) };
+  await (await createReceiver(settings)).stop();
+  const files = ["receiver.db", "receiver.work.db"].map((name) => join(dirname(url.slice("sqlite:".length)), name));
+  for (const file of files) chmodSync(file, 0o644);
+  const receiver = await createReceiver(settings);
+  onTestFinished(receiver.stop);
+  expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+  await receiver.fetch(new Request(`http://app.test/hooks/${SECRET}`, { method: "POST", body: "{}" }));
+  const told = lines.map((line) => JSON.parse(line) as { file?: string; mended?: boolean; path?: string });
+  expect(told.flatMap(({ file, mended }) => (mended === true ? file : []))).toEqual(files);
+  expect(told.at(-1)).toMatchObject({ path: "/hooks/[redacted]", reason: "header_missing" });
 });
