@@ -138,3 +138,20 @@ test.each([
 ])("the path of %o is %o", (url, path) => {
   expect(pathOf(url === undefined ? {} : { url })).toBe(path);
 });
+
+test("an app that has answered by itself keeps its answer, and what breaks then is no error of ours", async () => {
+  const { seen, webhook } = recording();
+  const middleware = createMiddleware(webhook, body, () => false);
+  const ended = Promise.withResolvers<void>();
+  const { url } = await listen(
+    createServer((request, response) => {
+      response.writeHead(504).end("too late");
+      middleware(request, response).then(ended.resolve, ended.reject);
+      expect(() => response.emit("error", new Error("reset"))).not.toThrow();
+    }),
+  );
+  const answer = await fetch(url, { method: "POST", body: "{}" });
+  expect([answer.status, await answer.text()]).toEqual([504, "too late"]);
+  await ended.promise;
+  expect(seen).toMatchObject([{ body: "{}" }]);
+});

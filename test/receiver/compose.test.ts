@@ -1,4 +1,5 @@
 import files from "node:fs/promises";
+import { createServer } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -7,9 +8,13 @@ import { compose } from "../../receiver/compose.ts";
 import type { AcceptResult, Engine } from "../../receiver/engine.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
 import { createLog } from "../../receiver/operations/log.ts";
+import { startReceiver } from "../../receiver/receiver.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { listen } from "../helpers/listen.ts";
 import type { Answer } from "../../receiver/intake/answers.ts";
 import { newBody, signatureFor } from "./helpers/events.ts";
 import { handClock } from "./helpers/intake.ts";
+import { knock } from "./helpers/raw.ts";
 import { testConfig } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
@@ -105,4 +110,22 @@ test("room on the disk is kept for as much again as was stored, and not for what
   expect(await send(other)).toBe(200);
   expect(await isLow()).toBe(true);
   expect(await send(other)).toBe(503);
+});
+
+test("a start that finds its port taken gives back the admin port and the database", async () => {
+  const { port } = await listen(createServer());
+  const adminPort = await freePort();
+  const file = join(temporaryDirectory(), "receiver.db");
+  const engine = await openSqliteEngine({ file, clock: systemClock });
+  const settings = { PORT: String(port), ADMIN_PORT: String(adminPort), RECEIVER_ROLE: "ingest" };
+  const started = startReceiver({
+    config: testConfig(settings),
+    engine,
+    clock: systemClock,
+    log: createLog({ level: "silent" }),
+    environment: {},
+  });
+  await expect(started).rejects.toMatchObject({ code: "EADDRINUSE", port });
+  expect(await knock(`http://127.0.0.1:${String(adminPort)}`)).toBe(false);
+  expect(await engine.intake.probe()).toMatchObject({ ok: false, reason: "closed" });
 });

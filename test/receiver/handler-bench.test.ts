@@ -116,3 +116,35 @@ test("shows rows as the handler sees them, and why there are none; a handler of 
   await expect(rows("COMMIT")).rejects.toThrow("COMMIT");
   expect(seen).toEqual(["call.completed"]);
 });
+
+test("a handler that ignores its deadline is told of as failed, and knows of no end", async () => {
+  const begun = signalled();
+  const endless = defineHandler({
+    name: "calls",
+    type: "call.completed",
+    timeoutSeconds: 30,
+    handle: async () => {
+      begun.give();
+      return new Promise(() => undefined);
+    },
+  });
+  const { run, advance } = await bench(endless);
+  const running = run(call());
+  await begun.promise;
+  for (const seconds of [30, 5]) await advance(seconds);
+  expect(await running).toEqual({
+    outcome: "failed",
+    attempt: 0,
+    error: expect.stringContaining("did not finish within 30 s"),
+  });
+});
+
+test("takes an id for the same in capitals", async () => {
+  const handler = defineHandler({ name: "calls", type: "call.completed", handle: async () => undefined });
+  const { run, job } = await bench(handler);
+  const event = call();
+  const capitals = { ...event, id: event.id.toUpperCase().replace("EVT", "evt") };
+  expect(await run(capitals)).toEqual({ outcome: "done", attempt: 1 });
+  expect(await run(event)).toEqual({ outcome: "duplicate", attempt: 0 });
+  expect(await job(event.id)).toMatchObject({ state: "done" });
+});

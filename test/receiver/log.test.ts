@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
-import { createLog } from "../../receiver/operations/log.ts";
+import { createLog, describePlace } from "../../receiver/operations/log.ts";
 
 test.each([
   [undefined, {}],
@@ -51,4 +51,18 @@ test("each line says to the millisecond when it was written", () => {
     "1970-01-01T00:00:01.000Z",
     "1970-01-01T00:00:00.999Z",
   ]);
+});
+
+test("of an error whose message may be personal its name and its place are told, and nothing else", () => {
+  class OwnError extends RangeError {
+    override readonly name = "OwnError";
+  }
+  for (const message of ["for +12125550142", "for\n    at +12125550142 (x)\nthem", ""]) {
+    const { error, at } = describePlace(new OwnError(message));
+    expect(error).toBe("OwnError");
+    expect(at[0]).toMatch(/^at .*log\.test\.ts:\d+:\d+\)?$/);
+    expect(at.join()).not.toContain("5550142");
+  }
+  for (const thrown of ["+12125550142", 7, null, undefined])
+    expect(describePlace(thrown)).toEqual({ error: typeof thrown, at: [] });
 });

@@ -140,3 +140,25 @@ test("who has stopped working prunes no more: its timers are given back", async 
   await working.stop(0);
   expect(clear.mock.calls).toEqual(set.mock.results.map(({ value }): unknown[] => [value]));
 });
+
+test("retention that fails is told of, and the work goes on", async () => {
+  const lines: object[] = [];
+  const real = await openEngine({ databaseFile: join(temporaryDirectory(), "receiver.db"), clock: systemClock });
+  const prune = (): Promise<never> => Promise.reject(new Error("the disk is full"));
+  const working = await work({ ...real, ledger: { ...real.ledger, prune } }, { lines });
+  const body = newBody();
+  await accept(real, [newEvent({ id: idOf(body), body })]);
+  await until(
+    () => lines,
+    ({ length }) => length === 2,
+  );
+  await working.stop(0);
+  expect(lines).toEqual([
+    expect.objectContaining({
+      level: "error",
+      err: expect.objectContaining({ message: "the disk is full" }),
+      msg: "retention failed; it is tried again in an hour",
+    }),
+    expect.objectContaining({ level: "info", outcome: "done" }),
+  ]);
+});

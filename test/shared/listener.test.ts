@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
 import { createListener } from "../../shared/listener/index.ts";
+import { standingClock } from "../receiver/helpers/clock.ts";
 import { gone } from "../receiver/helpers/raw.ts";
 import { until } from "../receiver/helpers/until.ts";
 
@@ -143,3 +144,18 @@ test.each(CAPS)(
     }
   },
 );
+
+test.each([
+  ["that cannot be read", "no HTTP\r\n\r\n"],
+  ["with an answer that closes it", "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"],
+])("a connection %s leaves no timer once its client has closed it as well", async (_which, request) => {
+  const clock = standingClock();
+  const { server, open } = await start((_, response) => void response.end("here"), { clock });
+  const accepted = new Promise<Socket>((resolve) => server.once("connection", resolve));
+  const socket = open().resume();
+  socket.write(request);
+  const theirs = await accepted;
+  await gone(socket);
+  await gone(theirs);
+  expect(clock.waiting()).toBe(0);
+});

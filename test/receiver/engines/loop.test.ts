@@ -149,6 +149,7 @@ test.each<[Outcome, number, Ending, Partial<Handled>]>([
       [true, undefined, told],
       [false, undefined, { ...told, outcome: "lost" }],
       [false, async () => false, { ...told, outcome: "lost" }],
+      [false, async () => Promise.reject(new Error("away")), { ...told, outcome: "lost" }],
       [false, async () => true, { outcome: "done" }],
     ] as const) {
       const { begun, settled, handled, held } = await setUp([[job(1, { attempt })]], {
@@ -272,4 +273,28 @@ test("a drain gives back at once what waits, aborts what runs at its end, and te
   expect(held()).toEqual([]);
   expect(verbs.at(-1)).toBe("leave");
   expect(begun.has("evt_3")).toBe(false);
+});
+
+test("an end that cannot be written down is tried until it is, but once only while the worker drains", async () => {
+  const tries: string[] = [];
+  const { clock, begun, processor, verbs } = await setUp([[job(1), job(2)]], {
+    onTrouble: () => undefined,
+    settle: async ({ id }) => {
+      tries.push(id);
+      return Promise.reject(new Error("away"));
+    },
+  });
+  begun.get("evt_1")?.end({ kind: "done" });
+  await turn();
+  await clock.pass(1_000);
+  expect(tries).toEqual(Array(5).fill("evt_1"));
+  const drained = processor.drain(1_000);
+  await clock.pass(300);
+  tries.length = 0;
+  begun.get("evt_2")?.end({ kind: "done" });
+  await turn();
+  await clock.pass(5_000);
+  await drained;
+  expect(tries).toEqual(["evt_2"]);
+  expect(verbs.at(-1)).toBe("leave");
 });
