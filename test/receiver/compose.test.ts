@@ -26,7 +26,11 @@ async function composed(overrides: Partial<Engine["intake"]> = {}, clock: Clock 
   const happened: string[] = [];
   const stopped = Promise.withResolvers<void>();
   const receiver = await compose({
-    config: testConfig({ SHUTDOWN_TIMEOUT_SECONDS: "9", MIN_FREE_DISK_BYTES: "0", DATABASE_URL: `sqlite:${file}` }),
+    config: testConfig({
+      SHUTDOWN_TIMEOUT_SECONDS: "9",
+      MIN_FREE_DISK_BYTES: "0",
+      DATABASE_URL: `sqlite:${file}`,
+    }),
     engine: { ...engine, intake: { ...engine.intake, ...overrides } },
     clock,
     log: createLog({ level: "silent" }),
@@ -66,7 +70,12 @@ async function composed(overrides: Partial<Engine["intake"]> = {}, clock: Clock 
 
 test.each<[string, Partial<Engine["intake"]>, number, string[]]>([
   ["is stored", {}, 200, ["wake"]],
-  ["is not", { accept: async (): Promise<AcceptResult> => ({ ok: false, reason: "full", detail: "" }) }, 503, []],
+  [
+    "is not",
+    { accept: async (): Promise<AcceptResult> => ({ ok: false, reason: "full", detail: "" }) },
+    503,
+    [],
+  ],
 ])("a worker is woken by what %s", async (_how, intake, status, happened) => {
   const world = await composed(intake);
   expect([await world.send(), world.happened]).toEqual([status, happened]);

@@ -204,27 +204,30 @@ test("a commit that never ends makes nobody wait longer, and what waited behind 
 test.each([
   ["in its commit", true],
   ["behind one", false],
-])("an event whose time is up %s is counted out once: as many as before may be held", async (_where, isCommitting) => {
-  const engine = slowEngine();
-  const clock = handClock();
-  const store = createGroupCommit({ ...engine, clock });
-  const isHeld = async (): Promise<boolean> =>
-    (await Promise.race([store(newEvent(8 * 1_048_576)), settled()])) === undefined;
-  if (!isCommitting) {
-    void store(newEvent());
+])(
+  "an event whose time is up %s is counted out once: as many as before may be held",
+  async (_where, isCommitting) => {
+    const engine = slowEngine();
+    const clock = handClock();
+    const store = createGroupCommit({ ...engine, clock });
+    const isHeld = async (): Promise<boolean> =>
+      (await Promise.race([store(newEvent(8 * 1_048_576)), settled()])) === undefined;
+    if (!isCommitting) {
+      void store(newEvent());
+      await settled();
+    }
+    const late = Array.from({ length: 4 }, () => store(newEvent(8 * 1_048_576)));
     await settled();
-  }
-  const late = Array.from({ length: 4 }, () => store(newEvent(8 * 1_048_576)));
-  await settled();
-  clock.pass(8_000);
-  for (const answer of await Promise.all(late)) expect(answer).toMatchObject(TIMEOUT);
-  for (const { finish } of engine.commits) finish();
-  await settled();
-  // 64 MiB, and not one event more.
-  const held: boolean[] = [];
-  for (let event = 0; event < 13; event += 1) held.push(await isHeld());
-  expect(held).toEqual(held.map((_, at) => at < 8));
-});
+    clock.pass(8_000);
+    for (const answer of await Promise.all(late)) expect(answer).toMatchObject(TIMEOUT);
+    for (const { finish } of engine.commits) finish();
+    await settled();
+    // 64 MiB, and not one event more.
+    const held: boolean[] = [];
+    for (let event = 0; event < 13; event += 1) held.push(await isHeld());
+    expect(held).toEqual(held.map((_, at) => at < 8));
+  },
+);
 
 test("an event that has its answer leaves no timer behind", async () => {
   const engine = slowEngine();

@@ -33,7 +33,10 @@ test("handlers may be written in any TypeScript, also where no tsconfig.json is,
   await post(url, body);
   const seen = await until(
     async () => engine.ledger.find(idOf(body)),
-    (event) => event?.state === "done" || event?.state === "dead" || logLines.some((line) => line.includes('"problem"')),
+    (event) =>
+      event?.state === "done" ||
+      event?.state === "dead" ||
+      logLines.some((line) => line.includes('"problem"')),
   );
   expect(seen?.jobs).toMatchObject([{ handler: "first", state: "done", lastError: null }]);
 });

@@ -9,7 +9,9 @@ const EVENTS = [...SIGNALS, "uncaughtException", "unhandledRejection"] as const;
 function watchProcess() {
   const before = new Map(EVENTS.map((event) => [event, new Set(process.rawListeners(event))]));
   const ours = (event: string) =>
-    process.rawListeners(event).filter((listener) => before.get(event as (typeof EVENTS)[number])?.has(listener) !== true);
+    process
+      .rawListeners(event)
+      .filter((listener) => before.get(event as (typeof EVENTS)[number])?.has(listener) !== true);
   const exits: unknown[] = [];
   const exit = vi.spyOn(process, "exit").mockImplementation((code) => exits.push(code) as never);
   onTestFinished(() => {
@@ -25,21 +27,24 @@ function watchProcess() {
   return { say, exits, listening };
 }
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s ends a command at once, after it has said how far it is", async (signal) => {
-  const { say, exits, listening } = watchProcess();
-  const said: unknown[] = [];
-  const work = Promise.withResolvers<string>();
-  const ended = interruptible(
-    () => void said.push([...exits]),
-    async () => work.promise,
-  );
-  expect(listening()).toEqual(["SIGINT", "SIGTERM"]);
-  say(signal);
-  expect({ said, exits }).toEqual({ said: [[]], exits: [3] });
-  work.resolve("its end");
-  expect(await ended).toBe("its end");
-  expect(listening()).toEqual([]);
-});
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "%s ends a command at once, after it has said how far it is",
+  async (signal) => {
+    const { say, exits, listening } = watchProcess();
+    const said: unknown[] = [];
+    const work = Promise.withResolvers<string>();
+    const ended = interruptible(
+      () => void said.push([...exits]),
+      async () => work.promise,
+    );
+    expect(listening()).toEqual(["SIGINT", "SIGTERM"]);
+    say(signal);
+    expect({ said, exits }).toEqual({ said: [[]], exits: [3] });
+    work.resolve("its end");
+    expect(await ended).toBe("its end");
+    expect(listening()).toEqual([]);
+  },
+);
 
 test("a command that fails leaves signals to Node.js as well", async () => {
   const { listening } = watchProcess();
@@ -51,26 +56,29 @@ test("a command that fails leaves signals to Node.js as well", async () => {
   expect(listening()).toEqual([]);
 });
 
-test.each(EVENTS)("%s stops a receiver once, and its process ends with what the stop answers", async (event) => {
-  const { say, exits, listening } = watchProcess();
-  const stops: object[] = [];
-  const stopped = Promise.withResolvers<number>();
-  const leave = stopWhenTold(async (why) => {
-    stops.push(why);
-    return stopped.promise;
-  });
-  expect(listening()).toEqual(EVENTS);
-  const error = new Error("a bug");
-  const isError = event === "uncaughtException" || event === "unhandledRejection";
-  say(event, isError ? error : event);
-  for (const signal of SIGNALS) say(signal);
-  expect({ stops, exits }).toEqual({ stops: [isError ? { err: error } : { signal: event }], exits: [] });
-  stopped.resolve(7);
-  await new Promise(setImmediate);
-  expect(exits).toEqual([7]);
-  leave();
-  expect(listening()).toEqual([]);
-});
+test.each(EVENTS)(
+  "%s stops a receiver once, and its process ends with what the stop answers",
+  async (event) => {
+    const { say, exits, listening } = watchProcess();
+    const stops: object[] = [];
+    const stopped = Promise.withResolvers<number>();
+    const leave = stopWhenTold(async (why) => {
+      stops.push(why);
+      return stopped.promise;
+    });
+    expect(listening()).toEqual(EVENTS);
+    const error = new Error("a bug");
+    const isError = event === "uncaughtException" || event === "unhandledRejection";
+    say(event, isError ? error : event);
+    for (const signal of SIGNALS) say(signal);
+    expect({ stops, exits }).toEqual({ stops: [isError ? { err: error } : { signal: event }], exits: [] });
+    stopped.resolve(7);
+    await new Promise(setImmediate);
+    expect(exits).toEqual([7]);
+    leave();
+    expect(listening()).toEqual([]);
+  },
+);
 
 test.each([
   [99, []],

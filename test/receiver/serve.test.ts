@@ -41,13 +41,16 @@ test("a drain lets what is being answered be finished, takes nothing new, and le
   expect(clock.waiting()).toBe(0);
 });
 
-test("a drain cuts what is left when its time is over", async () => {
+test("a drain cuts what is left when its time is over, and not before", async () => {
   const { drain, clock, ask } = await start();
   const socket = (await ask()).resume();
   const closed = once(socket, "close");
   const drained = drain(1_000);
-  await clock.pass(1_000);
+  await clock.pass(999);
+  expect(socket.closed).toBe(false);
+  await clock.pass(1);
   await Promise.all([closed, drained]);
+  expect(clock.waiting()).toBe(0);
 });
 
 test("a port that is taken is told of", async () => {

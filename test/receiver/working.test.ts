@@ -143,7 +143,10 @@ test("who has stopped working prunes no more: its timers are given back", async 
 
 test("retention that fails is told of, and the work goes on", async () => {
   const lines: object[] = [];
-  const real = await openEngine({ databaseFile: join(temporaryDirectory(), "receiver.db"), clock: systemClock });
+  const real = await openEngine({
+    databaseFile: join(temporaryDirectory(), "receiver.db"),
+    clock: systemClock,
+  });
   const prune = (): Promise<never> => Promise.reject(new Error("the disk is full"));
   const working = await work({ ...real, ledger: { ...real.ledger, prune } }, { lines });
   const body = newBody();

@@ -159,3 +159,65 @@ test.each([
   await gone(theirs);
   expect(clock.waiting()).toBe(0);
 });
+
+const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+test("each of several requests with garbage behind them gets its answer, however late", async () => {
+  const answers: ServerResponse[] = [];
+  const { open } = await start((_, response) => void answers.push(response));
+  const socket = open();
+  let received = "";
+  socket.on("data", (bytes: Buffer) => (received += bytes.toString("latin1")));
+  socket.write(`${GET}${GET}garbage\r\n\r\n`);
+  await until(
+    () => answers.length,
+    (count) => count === 2,
+  );
+  answers[0]?.end("[one]");
+  await until(
+    () => received,
+    (text) => text.includes("[one]"),
+  );
+  answers[1]?.end("[two]");
+  await gone(socket);
+  expect(received.match(/\[.*?\]|HTTP\/1.1 \d+/g)).toEqual([
+    "HTTP/1.1 200",
+    "[one]",
+    "HTTP/1.1 200",
+    "[two]",
+  ]);
+});
+
+test("a connection is idle from its answer on, and not since it was asked for", async () => {
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  const answers: ServerResponse[] = [];
+  const { open } = await start((_, response) => void answers.push(response), {
+    clock,
+    maximumConnections: 2,
+  });
+  const ask = async (): Promise<Socket> => {
+    const before = answers.length;
+    const socket = open();
+    socket.write(GET);
+    await until(
+      () => answers.length,
+      (count) => count > before,
+    );
+    return socket;
+  };
+  const answered = async (socket: Socket, at: number): Promise<void> => {
+    answers[at]?.end("here");
+    await until(() => socket.bytesRead > 0 && answers[at]?.closed === true, Boolean);
+  };
+  const slow = await ask();
+  nowMs = 5;
+  const quick = await ask();
+  await answered(quick.resume(), 1);
+  nowMs = 10;
+  await answered(slow.resume(), 0);
+  nowMs = 11;
+  await ask();
+  await gone(quick);
+  expect(slow.destroyed).toBe(false);
+});

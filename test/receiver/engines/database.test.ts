@@ -47,17 +47,20 @@ function open(file: string, options: Partial<Parameters<typeof openDatabase>[0]>
 test.each([
   ["FULL", 2, 8_192],
   ["NORMAL", 1, 4_096],
-] as const)("a file that syncs %s is opened so, in WAL mode, with its own page size and patience", (synchronous, level, pageBytes) => {
-  const db = open(join(temporaryDirectory(), "a.db"), { synchronous, pageBytes, busyTimeoutMs: 123 });
-  db.exec("INSERT INTO one VALUES (1)");
-  const seen = ["synchronous", "journal_mode", "page_size", "busy_timeout"].map((name) =>
-    db.pragma(name, { simple: true }),
-  );
-  expect(seen).toEqual([level, "wal", pageBytes, 123]);
-  expect(() => checkSynchronous(db, synchronous)).not.toThrow();
-  const other = synchronous === "FULL" ? "NORMAL" : "FULL";
-  expect(() => checkSynchronous(db, other)).toThrow(`synchronous=${String(level)} instead of ${other}`);
-});
+] as const)(
+  "a file that syncs %s is opened so, in WAL mode, with its own page size and patience",
+  (synchronous, level, pageBytes) => {
+    const db = open(join(temporaryDirectory(), "a.db"), { synchronous, pageBytes, busyTimeoutMs: 123 });
+    db.exec("INSERT INTO one VALUES (1)");
+    const seen = ["synchronous", "journal_mode", "page_size", "busy_timeout"].map((name) =>
+      db.pragma(name, { simple: true }),
+    );
+    expect(seen).toEqual([level, "wal", pageBytes, 123]);
+    expect(() => checkSynchronous(db, synchronous)).not.toThrow();
+    const other = synchronous === "FULL" ? "NORMAL" : "FULL";
+    expect(() => checkSynchronous(db, other)).toThrow(`synchronous=${String(level)} instead of ${other}`);
+  },
+);
 
 test.each([0, 1, 2, 3])("of three migrations those run that have not, after %i of them", (ran) => {
   const file = join(temporaryDirectory(), "a.db");
@@ -73,7 +76,9 @@ test("a file of a newer version is refused as it is, and one whose migration fai
   open(file).close();
   const newer = `${file} was written by a newer receiver (schema 3, this one knows 2). Run the newer receiver`;
   expect(() => open(file, { migrations: MIGRATIONS.slice(0, 2) })).toThrow(newer);
-  expect(() => open(file, { migrations: [...MIGRATIONS, "CREATE TABLE four (x)", "no SQL"] })).toThrow("syntax");
+  expect(() => open(file, { migrations: [...MIGRATIONS, "CREATE TABLE four (x)", "no SQL"] })).toThrow(
+    "syntax",
+  );
   const db = open(file);
   expect(db.pragma("user_version", { simple: true })).toBe(3);
   expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").pluck().get()).toBe(3);

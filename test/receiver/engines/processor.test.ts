@@ -159,7 +159,13 @@ test("who is known to be dead is asked for until what they held is taken back, a
   );
   await clock.pass(0);
   await clock.pass(2_000);
-  expect([troubles, takenBack]).toEqual([2, [[7, "crashed"], [8, "crashed"]]]);
+  expect([troubles, takenBack]).toEqual([
+    2,
+    [
+      [7, "crashed"],
+      [8, "crashed"],
+    ],
+  ]);
   expect(asked.filter(({ length }) => length > 0)).toEqual([["dead", "dead too"]]);
   await processor.drain(0);
 });

@@ -26,12 +26,15 @@ function start() {
 test.each([
   ["dies", "die of it", "unanswered: die of it"],
   ["ends", "end", "unanswered: The thread ended."],
-])("what a thread that %s had in hand is answered with the reason, and the next question by a new one", async (_how, last, why) => {
-  const { ask } = start();
-  expect(await ask("one")).toBe("a.db one");
-  expect(await Promise.all([ask("later"), ask("two"), ask(last)])).toEqual([why, "a.db two", why]);
-  expect(await Promise.all([ask("three"), ask("four")])).toEqual(["a.db three", "a.db four"]);
-});
+])(
+  "what a thread that %s had in hand is answered with the reason, and the next question by a new one",
+  async (_how, last, why) => {
+    const { ask } = start();
+    expect(await ask("one")).toBe("a.db one");
+    expect(await Promise.all([ask("later"), ask("two"), ask(last)])).toEqual([why, "a.db two", why]);
+    expect(await Promise.all([ask("three"), ask("four")])).toEqual(["a.db three", "a.db four"]);
+  },
+);
 
 test("a thread that nobody has asked is none, and one that is closed answers nothing more", async () => {
   const { ask, close } = start();

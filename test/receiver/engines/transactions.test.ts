@@ -95,10 +95,12 @@ describe("while another process holds the write lock", () => {
     const transactions = createTransactions(db, clock);
     const ended: Record<number, string> = {};
     const add = (id: number): void =>
-      void transactions.run(() => insert.run(id)).then(
-        () => (ended[id] = "done"),
-        (error: unknown) => (ended[id] = String(error)),
-      );
+      void transactions
+        .run(() => insert.run(id))
+        .then(
+          () => (ended[id] = "done"),
+          (error: unknown) => (ended[id] = String(error)),
+        );
     return { other, clock, add, ended };
   }
 

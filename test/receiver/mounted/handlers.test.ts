@@ -251,9 +251,15 @@ test("two handlers of one name are refused at the start", async () => {
 test("a receiver in an app mends what others may read of its files, and repeats no secret in its log", async () => {
   const url = databaseUrl();
   const lines: string[] = [];
-  const settings = { signingSecrets: [SECRET], databaseUrl: url, logTo: (line: string) => void lines.push(line) };
+  const settings = {
+    signingSecrets: [SECRET],
+    databaseUrl: url,
+    logTo: (line: string) => void lines.push(line),
+  };
   await (await createReceiver(settings)).stop();
-  const files = ["receiver.db", "receiver.work.db"].map((name) => join(dirname(url.slice("sqlite:".length)), name));
+  const files = ["receiver.db", "receiver.work.db"].map((name) =>
+    join(dirname(url.slice("sqlite:".length)), name),
+  );
   for (const file of files) chmodSync(file, 0o644);
   const receiver = await createReceiver(settings);
   onTestFinished(receiver.stop);
