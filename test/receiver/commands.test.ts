@@ -13,7 +13,8 @@ import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import type { Claim, Engine, Outcome } from "../../receiver/engine.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { sampleVoicemail } from "../../shared/samples.ts";
-import { handler, newEvents } from "./engine-suite/harness.ts";
+import { runReceiver } from "../usage/receiver-in-process.ts";
+import { handler, newEvent, newEvents } from "./engine-suite/harness.ts";
 import { idOf, newBody, newEventId, post } from "./helpers/events.ts";
 import { startTestReceiver, testConfig } from "./helpers/receiver.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
@@ -305,4 +306,48 @@ describe("a command on the inbox", () => {
     expect([await came.catch(String), terminal.said]).toEqual([ended, said]);
     expect(await opened[0]?.intake.probe()).toMatchObject({ ok: false, reason: "closed" });
   });
+});
+
+test("the program gives each command its options, and what they are where they are not given", async () => {
+  const { engine, config } = await startTestReceiver();
+  const bodies = Array.from({ length: 51 }, () => newBody("voicemail.created"));
+  await engine.intake.accept(
+    bodies.map((body) => newEvent({ id: idOf(body), type: "voicemail.created", body })),
+  );
+  const run = async (words: string) => {
+    const { code, out, err } = await runReceiver(words.split(" "), {
+      DATABASE_URL: `sqlite:${config.databaseFile ?? ""}`,
+      LOG_LEVEL: "silent",
+    });
+    return { code, lines: out.split("\n").slice(0, -1), err };
+  };
+  const list = await run("inbox list");
+  expect([list.code, list.lines.length, list.err]).toEqual([
+    0,
+    50,
+    "There may be more: --limit shows them.\n",
+  ]);
+  const all = await run("inbox list --limit 52 --type voicemail.created --state pending --json");
+  expect((JSON.parse(all.lines.join("")) as { data: object[] }).data).toHaveLength(51);
+  expect(await run("inbox list --handler crm")).toMatchObject({ lines: [], err: "No event matches.\n" });
+  const redacted = await run("inbox export --state pending");
+  const whole = await run("inbox export --include-personal-data --since 1h --type voicemail.created");
+  const told = [redacted, whole].map(({ lines }) => [
+    lines.length,
+    lines.filter((line) => line.includes(sampleVoicemail.phone)).length,
+  ]);
+  expect(told).toEqual([
+    [51, 0],
+    [51, 51],
+  ]);
+  expect(await run("inbox export --since 0s")).toMatchObject({ code: 0, lines: [] });
+  const shown = await run(`inbox show ${idOf(bodies[0]!)} --body --json`);
+  expect(JSON.parse(shown.lines.join(""))).toMatchObject({ envelope: { id: idOf(bodies[0]!) } });
+  expect(await run("inbox requeue --state dead --since 1h --json")).toMatchObject({
+    code: 0,
+    lines: ['{"requeued":0,"left":0}'],
+  });
+  expect(await run("inbox prune --json")).toMatchObject({ code: 0, lines: ['{"bodies":0,"ids":0}'] });
+  const stats = await run("inbox stats --json");
+  expect(JSON.parse(stats.lines.join(""))).toMatchObject({ by_state: { pending: 51 } });
 });
