@@ -133,20 +133,38 @@ export type CreateServices<Services = unknown> = () => Promise<{
   close?: () => Promise<void> | void;
 }>;
 
+/** Known to every copy of this module: a loader may give handlers one of their own, as tsx does in a CommonJS app. */
+const PERMANENT: unique symbol = Symbol.for("voice-agent-webhook-kit: PermanentFailure");
+const WHEN: unique symbol = Symbol.for("voice-agent-webhook-kit: RetryAfter");
+
+/** Whether a handler threw `PermanentFailure`. */
+export function isPermanent(thrown: unknown): boolean {
+  return thrown instanceof Error && PERMANENT in thrown;
+}
+
+/** When a handler that threw `RetryAfter` wants to be called again; undefined where it threw something else. */
+export function retryTimeOf(thrown: unknown): number | Date | undefined {
+  const when = thrown instanceof Error && WHEN in thrown ? thrown[WHEN] : undefined;
+  return typeof when === "number" || when instanceof Date ? when : undefined;
+}
+
 /** This event will never be handled, whatever is tried: its job is dead now, and stays visible until it is requeued. */
 export class PermanentFailure extends Error {
   override readonly name = "PermanentFailure";
+  readonly [PERMANENT] = true;
 }
 
 /** Not now: come back after so many seconds, or at that time. No failure: it uses up no attempt; MAX_AGE_HOURS bounds it. */
 export class RetryAfter extends Error {
   override readonly name = "RetryAfter";
   readonly when: number | Date;
+  readonly [WHEN]: number | Date;
 
   constructor(when: number | Date, reason?: string) {
     const at = describeWhen(when);
     super(reason ?? `Asked to come back ${at}.`);
     this.when = when;
+    this[WHEN] = when;
   }
 }
 

@@ -5,13 +5,7 @@ import { createHandlerLog } from "../operations/handler-log.ts";
 import { namedError } from "../named-error.ts";
 import type { Log } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
-import {
-  PermanentFailure,
-  RetryAfter,
-  type HandledEvent,
-  type Handler,
-  type HandlerContext,
-} from "./handler.ts";
+import { isPermanent, retryTimeOf, type HandledEvent, type Handler, type HandlerContext } from "./handler.ts";
 import type { PolicyDefaults } from "./policies.ts";
 import { createStep } from "./steps.ts";
 
@@ -148,12 +142,12 @@ export function createHandling(options: {
 
   function outcomeOf(thrown: unknown, claim: Claim): Outcome {
     const error = clean(textOf(thrown), claim.body);
-    if (thrown instanceof PermanentFailure) return { kind: "dead", error };
-    if (!(thrown instanceof RetryAfter)) return { kind: "failed", error };
-    return later(thrown, error, claim);
+    if (isPermanent(thrown)) return { kind: "dead", error };
+    const when = retryTimeOf(thrown);
+    return when === undefined ? { kind: "failed", error } : later(when, error, claim);
   }
 
-  function later({ when }: RetryAfter, reason: string, claim: Claim): Outcome {
+  function later(when: number | Date, reason: string, claim: Claim): Outcome {
     const nowMs = clock.nowMs();
     const latestMs = claim.waitingSinceMs + defaults.maximumAgeMs;
     if (nowMs >= latestMs) {

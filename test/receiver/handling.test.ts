@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { Clock } from "../../receiver/clock.ts";
 import { LeaseLost, type Claim, type FailedJob } from "../../receiver/engine.ts";
@@ -84,6 +84,32 @@ describe("RetryAfter", () => {
   test.for([Number.NaN, -1, new Date(Number.NaN)])("refuses %s, which is no time", (when) => {
     expect(() => new RetryAfter(when)).toThrow(RangeError);
   });
+});
+
+test("what a handler throws is known also where a loader gave it a copy of its own of what it imports", async () => {
+  vi.resetModules();
+  const copy = await import("../../receiver/work/handler.ts");
+  expect(copy.PermanentFailure).not.toBe(PermanentFailure);
+  class OwnFailure extends copy.PermanentFailure {
+    override readonly name: "PermanentFailure" = "PermanentFailure";
+  }
+  const thrown = async (error: Error) => {
+    const bench = createBench(() => Promise.reject(error));
+    return bench.handle(bench.claim());
+  };
+  for (const failure of [new copy.PermanentFailure("no such order"), new OwnFailure("no such order")])
+    expect(await thrown(failure)).toEqual({ kind: "dead", error: "PermanentFailure: no such order" });
+  for (const [when, delayMs] of [
+    [90, 90_000],
+    [new Date(HOUR_MS), HOUR_MS],
+  ] as const)
+    expect(await thrown(new copy.RetryAfter(when, "not now"))).toEqual({
+      kind: "later",
+      reason: "RetryAfter: not now",
+      delayMs,
+    });
+  const likeOne = Object.assign(new Error("x"), { name: "RetryAfter", when: 90 });
+  expect(await thrown(likeOne)).toEqual({ kind: "failed", error: "RetryAfter: x" });
 });
 
 test("a job of a handler that there is not is dead, and says of which", async () => {
