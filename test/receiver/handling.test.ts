@@ -91,10 +91,12 @@ test("what a handler throws is known also where a loader gave it a copy of its o
   const copy = await import("../../receiver/work/handler.ts");
   expect(copy.PermanentFailure).not.toBe(PermanentFailure);
   class OwnFailure extends copy.PermanentFailure {
-    override readonly name: "PermanentFailure" = "PermanentFailure";
+    readonly order = 7;
   }
   const thrown = async (error: Error) => {
-    const bench = createBench(() => Promise.reject(error));
+    const bench = createBench(async () => {
+      throw error;
+    });
     return bench.handle(bench.claim());
   };
   for (const failure of [new copy.PermanentFailure("no such order"), new OwnFailure("no such order")])

@@ -59,6 +59,14 @@ describe("a receiver is ready", () => {
     expect(await health.readiness()).toMatchObject({ ready: false, checks: { database: "busy" } });
   });
 
+  test.each(["busy", "full", "read_only", "io_error", "corrupt", "closed", "overloaded"] as const)(
+    "not while its database takes no writes, and says why: %s",
+    async (reason) => {
+      const { health } = startHealth({ probe: async () => ({ ok: false, reason, detail: "" }) });
+      expect(await health.readiness()).toMatchObject({ ready: false, checks: { database: reason } });
+    },
+  );
+
   test("only when its database answers within three seconds", async () => {
     const { promise: never } = Promise.withResolvers<{ ok: true }>();
     const { health, clock } = startHealth({ probe: async () => never });

@@ -295,6 +295,25 @@ describe("the operator's page", () => {
     }
   });
 
+  test.each([49, 50, 51])("of %i events leads to older ones only where the page is full", async (count) => {
+    const page = await startPage();
+    await accept(page.engine, newEvents(count));
+    expect((await page.ask("/events")).text.includes("Older events")).toBe(count >= 50);
+  });
+
+  test("shows of an event that is forgotten that it is", async () => {
+    const page = await startPage();
+    const [id = ""] = await bury(page, ["Error: a"]);
+    const processor = await page.processing(async () => ({ kind: "done" }), { handlers: HANDLERS });
+    await page.engine.ledger.requeue([id]);
+    await page.ended(3);
+    await processor.drain(0);
+    await page.engine.ledger.prune({ bodiesOlderThanMs: -60_000, idsOlderThanMs: 1e12 });
+    const { text } = await page.ask(`/events/${id}`);
+    expect(text).toContain("<h1>A forgotten event</h1>");
+    expect(text).toContain("It is not kept any more.");
+  });
+
   test("shows no person unless it was told to", async () => {
     const body = newBody("order.created", { data: { object: { object: "order", phone: PHONE } } });
     for (const showBodies of [false, true]) {

@@ -9,9 +9,10 @@ import {
   type Ledger,
 } from "../../receiver/engine.ts";
 import { openSqliteEngine } from "../../receiver/engines/sqlite/index.ts";
-import { groupDeadLetters, type DeadGroup } from "../../receiver/operations/page/dead-letters.ts";
-import { eventList, eventPage } from "../../receiver/operations/page/events.ts";
+import { errorKind, groupDeadLetters, type DeadGroup } from "../../receiver/operations/page/dead-letters.ts";
+import { confirmation, eventList, eventPage } from "../../receiver/operations/page/events.ts";
 import type { Html } from "../../receiver/operations/page/html.ts";
+import { distance } from "../../receiver/operations/page/layout.ts";
 import { overview } from "../../receiver/operations/page/overview.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
@@ -363,4 +364,38 @@ test("what died is grouped by handler and kind, most first, of the newest 5,000"
     isWhole: true,
     groups: [{ jobs: 4_499 }, { jobs: 500 }],
   });
+});
+
+test.each([
+  [0, "0 s ago"],
+  [-499, "0 s ago"],
+  [500, "in 1 s"],
+  [59_000, "in 59 s"],
+  [-60_000, "1 min ago"],
+  [-119_000, "1 min ago"],
+  [3_599_000, "in 59 min"],
+  [-3_600_000, "1 h ago"],
+  [-86_399_000, "23 h ago"],
+  [86_400_000, "in 1 d"],
+  [-20 * 86_400_000, "20 d ago"],
+])("what is %i ms from now is said to be %s", (ms, words) => {
+  expect(distance(ms)).toBe(words);
+});
+
+test.each([
+  ["E: 503 after 12 ms", "E: 503 after … ms"],
+  ["E: 503 ms of evt_0123456789abcdef", "E: … ms of …"],
+  ["404 of 4041, 99.5 and v2", "404 of …, … and v2"],
+  ["x".repeat(300), "x".repeat(200)],
+  [null, "no error is known"],
+])("the kind of the error %j is %j", (lastError, kind) => {
+  expect(errorKind({ lastError })).toBe(kind);
+});
+
+test("who is asked before a requeue may leave it, and goes where it came from", () => {
+  for (const count of [0, 1, 1_000]) {
+    const { markup } = confirmation({ count, fields: [["state", "dead"]], back: "/events?a=1" });
+    expect(markup).toContain('href="/events?a=1"');
+    expect(markup.includes("<form")).toBe(count > 0);
+  }
 });

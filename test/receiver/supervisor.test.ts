@@ -390,3 +390,15 @@ test("a process that does not end when it is killed for its silence is killed on
   await clock.pass(1_000);
   expect([kills, said().length]).toEqual([2, 2]);
 });
+
+test("attempts count also of a process that is ended for its memory, and nothing that another than the one at work says", () => {
+  const { children, ended, supervisor, started, last, deaths } = setUp();
+  const attempt = { handler: "pos", type: "order.created", outcome: "done", durationMs: 1 };
+  const says = { kind: "alive", ended: [attempt], memoryBytes: 2 ** 40 };
+  started();
+  supervisor.reload();
+  children[1]?.says(says);
+  expect([ended, deaths(), children[1]?.killed]).toEqual([[], 0, false]);
+  children[0]?.says(says);
+  expect([ended, last().killed, children[0]?.killed]).toEqual([[attempt], false, true]);
+});

@@ -188,3 +188,31 @@ test("of the files that were followed only those are heard of that still are, un
   watch.stop();
   expect([await change(one), clock.waiting()]).toEqual([0, 0]);
 });
+
+test.each([
+  ["order.created", "order.created"],
+  ["made.up", "made.up"],
+  ["Made Up", "other"],
+  ["+12125550142", "other"],
+  ["x".repeat(99), "other"],
+])("a handler's log says the type %s as %s", (type, shown) => {
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog({
+    level: "info",
+    destination: { write: (line) => void lines.push(JSON.parse(line)) },
+  });
+  createHandlerLog(log, { id: "evt_1", type, handler: "crm", attempt: 1, body: "{}" }).info("words");
+  expect(lines).toMatchObject([{ type: shown }]);
+});
+
+test("a handler's log goes eight levels deep", () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog({
+    level: "info",
+    destination: { write: (line) => void lines.push(JSON.parse(line)) },
+  });
+  const nested = (levels: number): unknown => (levels === 0 ? "here" : { in: nested(levels - 1) });
+  const own = createHandlerLog(log, { id: "evt_1", type: "made.up", handler: "crm", attempt: 1, body: "{}" });
+  for (const levels of [8, 9]) own.info(nested(levels));
+  expect(lines.map((line) => JSON.stringify(line).includes("[too deep]"))).toEqual([false, true]);
+});

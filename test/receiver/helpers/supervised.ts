@@ -63,12 +63,13 @@ export function superviseStandIns(
     destination: { write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>) },
   });
   const followed: string[][] = [];
+  const ended: object[] = [];
   const supervisor = startSupervisor({
     environment: {},
     memoryMegabytes: 512,
     clock,
     log,
-    onEnded: () => undefined,
+    onEnded: (attempts) => void ended.push(...attempts),
     onDeath: () => (deaths += 1),
     onFiles: (files) => void followed.push([...files]),
     fork: (_, assignment) => {
@@ -94,6 +95,7 @@ export function superviseStandIns(
     lines: () => logLines.map(({ time: _time, ...line }) => line),
     said: () => logLines.map(({ msg, problem }) => problem ?? msg),
     followed,
+    ended,
     supervisor,
     last,
     ready,
