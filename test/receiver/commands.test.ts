@@ -7,9 +7,8 @@ import {
   requeueEvents,
   showEvent,
 } from "../../receiver/operations/commands/inbox.ts";
-import { onEngine, orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import { runReconcile } from "../../receiver/operations/commands/reconcile.ts";
-import { orComplain } from "../../receiver/operations/commands/with-engine.ts";
+import { onEngine, orComplain } from "../../receiver/operations/commands/with-engine.ts";
 import type { Claim, Engine, Outcome } from "../../receiver/engine.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { sampleVoicemail } from "../../shared/samples.ts";

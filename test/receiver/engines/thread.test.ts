@@ -1,45 +1,54 @@
 import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
 import { createThread } from "../../../receiver/engines/sqlite/thread.ts";
 
 /** A thread answers what it is asked, and what it has in hand when it dies is answered all the same. */
 
-/** Answers its file and what it was asked, each in a turn of its own; dies of a question that is an error's message. */
+/** Says what it was asked, of which file and at what time, unless that makes it end, die, or wait for ever. */
 const PROGRAM = `
   import { parentPort, workerData } from "node:worker_threads";
   parentPort.on("message", (asked) => {
     if (asked === "close") return parentPort.close();
-    if (asked.question === "end") process.exit(0);
-    if (asked.question.startsWith("die")) throw new Error(asked.question);
-    if (asked.question !== "later") parentPort.postMessage({ number: asked.number, answer: workerData + " " + asked.question });
+    const { number, verb, given, nowMs } = asked;
+    if (verb === "end") process.exit(0);
+    if (verb === "die") throw new Error("it died");
+    if (verb === "say") parentPort.postMessage({ number, answer: { ok: true, result: [workerData, nowMs, ...given] } });
   });`;
 
+type Verbs = Record<"say" | "wait" | "end" | "die", (word?: string) => unknown[]>;
+
 function start() {
-  const thread = createThread<string, string>({
+  const thread = createThread<Verbs>({
     threadFile: new URL(`data:text/javascript,${encodeURIComponent(PROGRAM)}`),
     file: "a.db",
-    unanswered: (why) => `unanswered: ${why}`,
+    clock: { ...systemClock, nowMs: () => 7 },
   });
   onTestFinished(thread.close);
-  return thread;
+  const said = (word: string) => ({ ok: true, result: ["a.db", 7, word] });
+  return { ...thread, said };
 }
 
+const lost = (detail: string) => ({ ok: false, reason: "outcome_unknown", detail });
+
 test.each([
-  ["dies", "die of it", "unanswered: die of it"],
-  ["ends", "end", "unanswered: The thread ended."],
-])(
-  "what a thread that %s had in hand is answered with the reason, and the next question by a new one",
-  async (_how, last, why) => {
-    const { ask } = start();
-    expect(await ask("one")).toBe("a.db one");
-    expect(await Promise.all([ask("later"), ask("two"), ask(last)])).toEqual([why, "a.db two", why]);
-    expect(await Promise.all([ask("three"), ask("four")])).toEqual(["a.db three", "a.db four"]);
+  ["die", lost("it died")],
+  ["end", lost("The thread ended.")],
+] as const)(
+  "what a thread that is to %s has in hand is of unknown outcome, and the next question is a new one's",
+  async (how, unknown) => {
+    const { ask, said } = start();
+    expect(await ask("say", ["one"])).toEqual(said("one"));
+    const asked = [ask("wait", []), ask("say", ["two"]), ask(how, [])];
+    expect(await Promise.all(asked)).toEqual([unknown, said("two"), unknown]);
+    const more = [ask("say", ["three"]), ask("say", ["four"])];
+    expect(await Promise.all(more)).toEqual([said("three"), said("four")]);
   },
 );
 
-test("a thread that nobody has asked is none, and one that is closed answers nothing more", async () => {
+test("a thread that nobody has asked need not be closed, and one that is closed answers what it had in hand", async () => {
   const { ask, close } = start();
   await close();
-  const waiting = ask("later");
+  const waiting = ask("wait", []);
   await close();
-  expect(await waiting).toBe("unanswered: The thread ended.");
+  expect(await waiting).toMatchObject({ ok: false, detail: "The thread ended." });
 });
