@@ -45,10 +45,13 @@ test.each([
   },
 );
 
-test("a thread that nobody has asked need not be closed, and one that is closed answers what it had in hand", async () => {
+test("a thread that is closed answers what it had in hand, and nothing more; one that nobody has asked need not be", async () => {
   const { ask, close } = start();
-  await close();
   const waiting = ask("wait", []);
   await close();
-  expect(await waiting).toMatchObject({ ok: false, detail: "The thread ended." });
+  expect(await waiting).toEqual(lost("The thread ended."));
+  const unasked = start();
+  await unasked.close();
+  for (const late of [ask, unasked.ask])
+    expect(await late("say", ["x"])).toMatchObject({ ok: false, reason: "closed" });
 });
