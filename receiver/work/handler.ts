@@ -134,44 +134,33 @@ export type CreateServices<Services = unknown> = () => Promise<{
 }>;
 
 /** Known to every copy of this module: a loader may give handlers one of their own, as tsx does in a CommonJS app. */
-const PERMANENT: unique symbol = Symbol.for("voice-agent-webhook-kit: PermanentFailure");
-const WHEN: unique symbol = Symbol.for("voice-agent-webhook-kit: RetryAfter");
+const AGAIN: unique symbol = Symbol.for("voice-agent-webhook-kit: when to try again");
 
-/** Whether a handler threw `PermanentFailure`. */
-export function isPermanent(thrown: unknown): boolean {
-  return thrown instanceof Error && PERMANENT in thrown;
-}
-
-/** When a handler that threw `RetryAfter` wants to be called again; undefined where it threw something else. */
-export function retryTimeOf(thrown: unknown): number | Date | undefined {
-  const when = thrown instanceof Error && WHEN in thrown ? thrown[WHEN] : undefined;
-  return typeof when === "number" || when instanceof Date ? when : undefined;
+/** What a handler says by what it throws: when to call it again, or never; undefined where it says nothing of that. */
+export function againAfter(thrown: unknown): number | Date | "never" | undefined {
+  const again = thrown instanceof Error && AGAIN in thrown ? thrown[AGAIN] : undefined;
+  return typeof again === "number" || again instanceof Date || again === "never" ? again : undefined;
 }
 
 /** This event will never be handled, whatever is tried: its job is dead now, and stays visible until it is requeued. */
 export class PermanentFailure extends Error {
   override readonly name = "PermanentFailure";
-  readonly [PERMANENT] = true;
+  readonly [AGAIN] = "never";
 }
 
 /** Not now: come back after so many seconds, or at that time. No failure: it uses up no attempt; MAX_AGE_HOURS bounds it. */
 export class RetryAfter extends Error {
   override readonly name = "RetryAfter";
   readonly when: number | Date;
-  readonly [WHEN]: number | Date;
+  readonly [AGAIN]: number | Date;
 
   constructor(when: number | Date, reason?: string) {
-    const at = describeWhen(when);
-    super(reason ?? `Asked to come back ${at}.`);
-    this.when = when;
-    this[WHEN] = when;
+    if (!(typeof when === "number" ? when >= 0 : Number.isFinite(when.getTime())))
+      throw new RangeError(`RetryAfter takes seconds from 0 on or a valid Date, not ${String(when)}.`);
+    const time = typeof when === "number" ? `in ${String(when)} s` : `at ${when.toISOString()}`;
+    super(reason ?? `Asked to come back ${time}.`);
+    this.when = this[AGAIN] = when;
   }
-}
-
-function describeWhen(when: number | Date): string {
-  if (typeof when !== "number" && Number.isFinite(when.getTime())) return `at ${when.toISOString()}`;
-  if (typeof when === "number" && when >= 0) return `in ${String(when)} s`;
-  throw new RangeError(`RetryAfter takes seconds from 0 on or a valid Date, not ${String(when)}.`);
 }
 
 function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {

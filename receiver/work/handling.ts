@@ -5,7 +5,7 @@ import { createHandlerLog } from "../operations/handler-log.ts";
 import { namedError } from "../named-error.ts";
 import type { Log } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
-import { isPermanent, retryTimeOf, type HandledEvent, type Handler, type HandlerContext } from "./handler.ts";
+import { againAfter, type HandledEvent, type Handler, type HandlerContext } from "./handler.ts";
 import type { PolicyDefaults } from "./policies.ts";
 import { createStep } from "./steps.ts";
 
@@ -142,9 +142,9 @@ export function createHandling(options: {
 
   function outcomeOf(thrown: unknown, claim: Claim): Outcome {
     const error = clean(textOf(thrown), claim.body);
-    if (isPermanent(thrown)) return { kind: "dead", error };
-    const when = retryTimeOf(thrown);
-    return when === undefined ? { kind: "failed", error } : later(when, error, claim);
+    const again = againAfter(thrown);
+    if (again === undefined || again === "never") return { kind: again ? "dead" : "failed", error };
+    return later(again, error, claim);
   }
 
   function later(when: number | Date, reason: string, claim: Claim): Outcome {

@@ -45,19 +45,19 @@ test("what a handlers' process has done until its very end is told before it end
   // Its handler ends once there is a file, which comes when it is being stopped.
   const [module, go] = [join(folder, "handlers.mjs"), join(folder, "go")];
   const library = new URL("../../receiver/work/handler.ts", import.meta.url).href;
+  const imported = ["prices.mjs", "node_modules/theirs.mjs"];
   writeFileSync(
     module,
     `import { existsSync } from "node:fs";
     import { setTimeout } from "node:timers/promises";
-    import "./prices.mjs";
-    import "./node_modules/theirs.mjs";
+    ${imported.map((name) => `import ${JSON.stringify(`./${name}`)};`).join(" ")}
     import { defineHandler } from ${JSON.stringify(library)};
     export const held = Buffer.alloc(${String(HELD_BYTES)});
     const handle = async () => { while (!existsSync(${JSON.stringify(go)})) await setTimeout(1); };
     export const handlers = [defineHandler({ name: "slow", type: "*", handle })];`,
   );
   mkdirSync(join(folder, "node_modules"));
-  for (const name of ["prices.mjs", "node_modules/theirs.mjs"]) writeFileSync(join(folder, name), "");
+  for (const name of imported) writeFileSync(join(folder, name), "");
   const ended: object[] = [];
   const files: string[] = [];
   const told: number[] = [];
