@@ -1,16 +1,17 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { Engine, JobHandler, Processor, ProcessOptions } from "../../engine.ts";
-import { createClaims } from "./claims.ts";
+import { createClaims, type Claims } from "./claims.ts";
 import { openReader, type Files } from "./database.ts";
 import { createHandlerTransaction } from "./handler-transaction.ts";
-import { createHandlers } from "./handlers.ts";
+import { createHandlers, type Handlers } from "./handlers.ts";
 import { openInboxFile } from "./inbox-file.ts";
 import { createLedger } from "./ledger.ts";
 import { createProcessor } from "./processor.ts";
 import { createSettling } from "./settling.ts";
 import { createTransactions } from "./transactions.ts";
 import { openWorkFile, workFileOf, type WhenLost } from "./work-file.ts";
+import type { LeaseParts } from "./workers.ts";
 import { createWriter } from "./writer.ts";
 
 /** The loop's waits for a lock happen on the thread of the handlers, so they are short. */
@@ -75,20 +76,17 @@ export function createParts({
   inbox,
   clock,
   policies,
-}: Files & { clock: Clock; policies: readonly JobHandler[] }) {
+}: Files & { clock: Clock; policies: readonly JobHandler[] }): Parts {
   const handlers = createHandlers(db, policies);
   const settling = createSettling({ db, handlers });
-  const transactions = createTransactions(db, clock);
-  return {
-    handlers,
-    settling,
-    transactions,
-    clock,
-    claims: createClaims({ db, inbox, handlers }),
-    db,
-    ...createHandlerTransaction({ db, settling, transactions, clock }),
-  };
+  const lease = { db, settling, transactions: createTransactions(db, clock), clock };
+  const claims = createClaims({ db, inbox, handlers });
+  return { ...lease, handlers, claims, ...createHandlerTransaction(lease) };
 }
+
+type Parts = LeaseParts & { handlers: Handlers; claims: Claims } & ReturnType<
+    typeof createHandlerTransaction
+  >;
 
 /** Makes both files, or finds out why they cannot be used, before anything else does. */
 function prepareFiles({ file, whenLost }: Parameters<typeof openSqliteEngine>[0]): void {
