@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import { isPrintable, printable, printableJson } from "../../shared/printable.ts";
 
+/** Characters that cannot be seen, beyond those of one unit: of Kaithi, shorthand, music, and tags. */
+const BEYOND = "\u{110bd}\u{1bca0}\u{1d173}\u{e0001}\u{e007f}";
 const EVERY_UNIT = Array.from({ length: 0x1_00_00 }, (_, unit) => String.fromCharCode(unit)).join("");
 
 test("nothing that steers a terminal is left of any character", () => {
-  const shown = printable(`${EVERY_UNIT}\u{e0001}`);
+  const shown = printable(EVERY_UNIT + BEYOND);
 
   expect(isPrintable(shown)).toBe(true);
   // oxlint-disable-next-line no-control-regex
@@ -35,7 +37,7 @@ test("JSON of nothing but ASCII is looked at for commands, too", () => {
 });
 
 test("JSON means the same to a program, and holds nothing that a terminal acts on", () => {
-  const value = { [EVERY_UNIT]: [EVERY_UNIT, "##vso[x] ##[error]", "::error::"] };
+  const value = { [EVERY_UNIT]: [EVERY_UNIT, BEYOND, "##vso[x] ##[error]", "::error::"] };
   for (const json of [JSON.stringify(value), JSON.stringify(value, null, 2)].map(printableJson)) {
     expect(JSON.parse(json)).toEqual(value);
     expect(json.split("\n").filter((line) => !isPrintable(line))).toEqual([]);

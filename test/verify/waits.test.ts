@@ -15,6 +15,7 @@ import { runChecks } from "../../simulator/verify/run.ts";
 import { DEFAULT_TIMING, type Timing } from "../../simulator/verify/timing.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
+import { createSilentWire } from "./sent-in-words.ts";
 
 /** A context over a receiver, which nobody asks unless another `url` is given. */
 function contextOf(
@@ -37,6 +38,10 @@ function contextOf(
   });
   return context;
 }
+
+const answered = (status: number): Exchange["outcome"] => {
+  return { kind: "answered", status, headers: [], body: Buffer.alloc(0), complete: true };
+};
 
 test("after a restart the receiver is left alone for a while, so that a second handling is seen", async () => {
   const restMs = 120;
@@ -83,6 +88,29 @@ test("all kills together are those before and some more: what was acknowledged, 
     for (const twice of [first.duplicate, first.handled])
       expect([twice.length, new Set(twice.map(({ eventId }) => eventId)).size]).toEqual([2, 1]);
   }
+});
+
+test("a receiver that answers 503 while it boots is waited for, before what was lost is sent again", async () => {
+  const context = contextOf({ restMs: 1, promptMs: 1, burst: 4, readyMs: 10_000 });
+  let [opened, delivered] = [0, 0];
+  const round = await createKillRounds(() => ({
+    ...context,
+    handledNow: async () => ({ known: true, count: 1 }),
+    open: async () => {
+      opened += 1;
+      const cut: Exchange["outcome"] = { kind: "no_answer", error: "reset", message: "It was killed." };
+      return { ...createSilentWire().wire, answer: async () => (opened > 2 ? cut : answered(200)) };
+    },
+    deliver: async (what) => {
+      delivered += 1;
+      const eventId = "id" in what ? what.id : "";
+      const outcome = answered(delivered <= 2 ? 503 : 200);
+      return { eventId, request: context.compose(what).request, outcome, durationMs: 1 };
+    },
+  })).burst();
+  const statuses = round.exchanges.map(({ outcome }) => outcome.kind === "answered" && outcome.status);
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  expect(delivered).toBeGreaterThan(3);
 });
 
 test.each<[Check["phase"], string, "passed" | "failed"]>([
@@ -187,9 +215,7 @@ test.each([
     ...context,
     deliver: async (what) => {
       const [eventId, { request }] = ["id" in what ? what.id : "", context.compose(what)];
-      const body = Buffer.alloc(0);
-      const answered = { kind: "answered" as const, status: 200, headers: [], body, complete: true };
-      return { eventId, request, outcome: answered, durationMs: responseTimeoutMs * share };
+      return { eventId, request, outcome: answered(200), durationMs: responseTimeoutMs * share };
     },
   });
   expect(verdict).toMatchObject({ outcome });

@@ -59,7 +59,9 @@ test("prints addresses, keys, the endpoint's secret and the next steps; logs wha
 test("--json prints one JSON line for the start and one for each attempt; stopped and started, nothing is lost or repeated", async () => {
   const data = join(temporaryDirectory(), "data.db");
   const receiver = await startEndpoint(500);
-  const options = ["--data", data, "--clock", "manual", "--forward-to", receiver.url];
+  // Not as it is kept: the second start knows its endpoint all the same.
+  const spelled = receiver.url.replace("http:", "HTTP:");
+  const options = ["--data", data, "--clock", "manual", "--forward-to", spelled];
   const first = await serve(options);
   const banner = JSON.parse(first.out[0] ?? "") as Record<string, unknown>;
   expect(banner).toMatchObject({

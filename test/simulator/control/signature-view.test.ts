@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { deliveryDetailView } from "../../../simulator/control/views.ts";
 import type { FaultName } from "../../../simulator/domain/faults.ts";
-import { emitOne, openSimulator, register } from "../../helpers/simulator.ts";
+import { openSimulator, register } from "../../helpers/simulator.ts";
 
 test.each<[FaultName | "none", object]>([
   ["none", { age_at_send_seconds: 0, matches: true, verdict: "accepted" }],
@@ -16,9 +16,13 @@ test.each<[FaultName | "none", object]>([
     send: async () => ({ outcome: { status: 401 }, durationMs: 1 }),
   });
   register(simulator, "http://localhost:9/", { faults: name === "none" ? [] : [{ name }] });
-  const id = emitOne(simulator);
+  const emitted = simulator.events.emit({ type: "call.completed", object: { transcript: "Zoë 🍕" } });
+  const [created] = emitted.ok ? emitted.emitted.flatMap(({ deliveries }) => deliveries) : [];
   await simulator.settled();
-  const detail = simulator.deliveries.detail(id);
+  const detail = simulator.deliveries.detail(created?.id ?? "");
   const [attempt] = detail.ok ? deliveryDetailView(detail).attempts : [];
   expect(attempt?.signature).toMatchObject({ ...shown, tolerance_seconds: 300 });
+  const { t, signed_bytes: signedBytes } = attempt?.signature ?? {};
+  // Of the bytes of a body, whose characters may have several.
+  expect(signedBytes).toBe(t && `${t}.`.length + Buffer.byteLength(attempt?.request.body ?? ""));
 });

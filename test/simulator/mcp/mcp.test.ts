@@ -122,8 +122,8 @@ test("answers are bounded, and never repeat the token", () => {
   const [{ text } = { text: "" }] = answer("x".repeat(50_000)).content;
   expect(text.length).toBeLessThan(20_200);
   expect(text).toContain("ask for less");
-  const problem = answerProblem(`run: deliveries --token ${TOKEN}`, TOKEN);
-  expect(problem).toEqual({ content: [{ type: "text", text: "run: deliveries --token …" }], isError: true });
+  const problem = answerProblem(`${TOKEN}: run: deliveries --token ${TOKEN}`, TOKEN);
+  expect(problem).toEqual({ content: [{ type: "text", text: "…: run: deliveries --token …" }], isError: true });
 });
 
 test.each([
