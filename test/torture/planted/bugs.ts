@@ -16,6 +16,7 @@ import { plantedInSecurity } from "./security.ts";
 import { plantedInSignature } from "./signature.ts";
 import { plantedInSimulator } from "./simulator.ts";
 import { plantedByStranger } from "./stranger.ts";
+import { plantedByThirdStranger } from "./third-stranger.ts";
 import { plantedInUsage } from "./usage.ts";
 import { plantedInVerify } from "./verify.ts";
 
@@ -29,6 +30,7 @@ export const BUGS: readonly PlantedBug[] = [
   ...plantedInVerify,
   ...plantedByStranger,
   ...plantedBySecondStranger,
+  ...plantedByThirdStranger,
   ...plantedOrder,
   ...plantedStart,
   ...plantedBetween,
