@@ -123,7 +123,10 @@ test("answers are bounded, and never repeat the token", () => {
   expect(text.length).toBeLessThan(20_200);
   expect(text).toContain("ask for less");
   const problem = answerProblem(`${TOKEN}: run: deliveries --token ${TOKEN}`, TOKEN);
-  expect(problem).toEqual({ content: [{ type: "text", text: "…: run: deliveries --token …" }], isError: true });
+  expect(problem).toEqual({
+    content: [{ type: "text", text: "…: run: deliveries --token …" }],
+    isError: true,
+  });
 });
 
 test.each([
