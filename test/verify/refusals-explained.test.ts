@@ -107,26 +107,33 @@ test.each([
   expect(reportSchema.parse(JSON.parse(ran.out)).unproven).toContain(`Unproven: ${words}. To prove it, give`);
 });
 
-/** A receiver below HTTP, by what it does with a connection. */
-const BROKEN: [string, (socket: Socket) => unknown, RegExp][] = [
-  ["resets it", (socket) => socket.resetAndDestroy(), /cut the connection before it answered/],
-  ["closes it", (socket) => socket.end(), /closed the connection without a complete answer/],
+/** Longer than any answer takes, however busy the machine. */
+const LONG_MS = 20_000;
+
+/** A receiver below HTTP, by what it does with a connection; and for how long an answer is waited for. */
+const BROKEN: [string, (socket: Socket) => unknown, RegExp, number][] = [
+  ["resets it", (socket) => socket.resetAndDestroy(), /cut the connection before it answered/, LONG_MS],
+  ["closes it", (socket) => socket.end(), /closed the connection without a complete answer/, LONG_MS],
   [
     "speaks something else",
     (socket) => socket.end("220 mail.example ESMTP\r\n"),
     /what came back is not HTTP/,
+    LONG_MS,
   ],
-  ["says nothing", () => undefined, /no answer within 0\.3 s/],
+  ["says nothing", () => undefined, /no answer within 0\.3 s/, 300],
 ];
 
 const asked = { secret: "s", seed: "1", checks: [], now: Date.now };
-const timing = { readyMs: 0, responseTimeoutMs: 300 };
 
 test.each(BROKEN)(
   "a receiver that takes a connection and %s is there, and has failed",
-  async (_, act, words) => {
+  async (_, act, words, responseTimeoutMs) => {
     const { url } = await startRawServer(act);
-    const { verdict, results } = await runChecks({ ...asked, url, timing });
+    const { verdict, results } = await runChecks({
+      ...asked,
+      url,
+      timing: { readyMs: 0, responseTimeoutMs },
+    });
     expect({ verdict, ids: results.map(({ check, outcome }) => `${check.id} ${outcome}`) }).toEqual({
       verdict: "failed",
       ids: ["preflight.reachable passed", "preflight.accepts failed"],
@@ -154,7 +161,7 @@ test.each([
   const { verdict, results } = await runChecks({
     ...asked,
     url,
-    timing: { ...timing, responseTimeoutMs: 20_000 },
+    timing: { readyMs: 0, responseTimeoutMs: LONG_MS },
   });
   expect({ verdict, ids: results.map(({ check, outcome }) => `${check.id} ${outcome}`) }).toEqual({
     verdict: "could_not_run",
