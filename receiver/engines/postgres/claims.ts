@@ -76,12 +76,13 @@ const LOOK = `
     EXISTS (SELECT FROM receiver.handlers WHERE NOT current AND EXISTS (
       SELECT FROM boss.job WHERE job.name = handlers.name AND state < 'active')) AS gone`;
 
-/** Locks the handler's row as well, so that one worker at a time counts its starts. */
-const FORGET_STARTS = `
-  UPDATE receiver.handlers SET starts = ARRAY(SELECT at FROM ${recentStarts("$2")}) WHERE name = $1
-  RETURNING cardinality(starts) AS recent`;
+/** Locks the handler's row, so that one worker at a time counts its starts. */
+const LOCK_STARTS = `
+  SELECT (SELECT count(*) FROM ${recentStarts("$2")}) AS recent
+  FROM (SELECT starts FROM receiver.handlers WHERE name = $1 FOR UPDATE) AS locked`;
 const ADD_STARTS = `
-  UPDATE receiver.handlers SET starts = starts || array_fill(clock_timestamp(), ARRAY[$2::integer]) WHERE name = $1`;
+  UPDATE receiver.handlers SET starts =
+    ARRAY(SELECT at FROM ${recentStarts("$2")}) || array_fill(clock_timestamp(), ARRAY[$3::integer]) WHERE name = $1`;
 
 /**
  * Writes down what the worker holds from now on, and answers what is new of that, with its events. The token of a claim is
@@ -162,10 +163,10 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
         };
         const fetchLimited = async (one: Wanted, { limit, perMs }: RateLimit): Promise<Fetched[]> => {
           const { name } = one.handler;
-          const [started] = await say<{ recent: number }>(FORGET_STARTS, [name, perMs]);
+          const [started] = await say<{ recent: number }>(LOCK_STARTS, [name, perMs]);
           const free = limit - (started?.recent ?? 0);
           const fetched = free > 0 ? await fetch({ ...one, limit: Math.min(one.limit, free) }) : [];
-          if (fetched.length > 0) await say(ADD_STARTS, [name, fetched.length]);
+          if (fetched.length > 0) await say(ADD_STARTS, [name, perMs, fetched.length]);
           return fetched;
         };
         const claimed: Fetched[] = [];

@@ -85,10 +85,11 @@ export function createJobs({ run }: Database) {
      */
     settle: async (settlement: Settlement): Promise<boolean> => {
       const place = waiting.push(settlement) - 1;
-      next ??= settling.then(settleWaiting);
-      const settled = next;
-      settling = settled.catch(() => undefined);
-      return (await settled).has(place);
+      if (!next) {
+        next = settling.then(settleWaiting);
+        settling = next.catch(() => undefined);
+      }
+      return (await next).has(place);
     },
 
     /** Whether the transaction that was to complete this claim was committed, when its answer was lost. */

@@ -77,10 +77,8 @@ export function createOffers({ run, transaction }: Database, boss: Boss) {
   return {
     /** Makes known which handlers there are, from now on. */
     announce: async (handlers: readonly JobHandler[]): Promise<void> => {
-      await addQueues(
-        boss,
-        handlers.map(({ name }) => name),
-      );
+      const names = handlers.map(({ name }) => name);
+      await addQueues(boss, names);
       const announced = handlers.map(({ name, types, key }) => {
         return { name, types: types === "*" ? null : types, has_key: key !== undefined };
       });
