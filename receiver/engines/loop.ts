@@ -66,7 +66,7 @@ export type JobStore<Held extends Job> = {
 };
 
 /** Jobs that were begun, and whose end is not written down yet; or as many as there are slots. */
-const MOST_RUNNING = 256;
+const MOST_RUNNING = 512;
 
 /** What a drain leaves to handlers whose signal was aborted, and then to the database, to take their jobs back. */
 const ABORTED_MS = 500;

@@ -55,6 +55,10 @@ export function share(
 const recentStarts = (perMs: string): string => `
   unnest(starts) AS at WHERE at > clock_timestamp() - ${perMs} * interval '1 ms'`;
 
+/** Whether such a job waits. Not by EXISTS: its plan may read every job that waits, each time that somebody looks. */
+const isWaiting = (jobs: string): string =>
+  `(SELECT true FROM boss.job WHERE ${jobs} AND state < 'active' AND NOT blocked LIMIT 1)`;
+
 /** A handler that has a key here, but none where it was announced last (or the other way round), is left to other workers. */
 const LOOK = `
   WITH own AS (
@@ -65,16 +69,15 @@ const LOOK = `
   SELECT
     (SELECT coalesce(json_agg(json_build_object('handler', name, 'priority', kind)), '[]')
       FROM own, generate_series(0, ${String(SUSPECT)}) AS kind
-      WHERE is_limited IS NOT TRUE AND EXISTS (SELECT FROM boss.job WHERE job.name = own.name AND job.priority = least + kind
-        AND state < 'active' AND NOT blocked AND start_after <= now())) AS due,
-    ARRAY(SELECT name FROM own WHERE EXISTS (
-      SELECT FROM boss.job WHERE job.name = own.name AND priority BETWEEN ${String(KEYED)} - least AND ${String(KEYED + SUSPECT)} - least
-        AND state < 'active' AND NOT blocked)) AS misfits,
+      WHERE is_limited IS NOT TRUE
+        AND ${isWaiting("job.name = own.name AND job.priority = least + kind AND start_after <= now()")}) AS due,
+    ARRAY(SELECT name FROM own WHERE ${isWaiting(
+      `job.name = own.name AND priority BETWEEN ${String(KEYED)} - least AND ${String(KEYED + SUSPECT)} - least`,
+    )}) AS misfits,
     (SELECT ceil(extract(epoch FROM min(until) - clock_timestamp()) * 1000)::integer FROM own WHERE is_limited) AS "limitedMs",
     EXISTS (SELECT FROM receiver.events WHERE offer = 'waiting') AS waiting,
     EXISTS (SELECT FROM receiver.workers WHERE lease_until < clock_timestamp() AND id <> $2) AS expired,
-    EXISTS (SELECT FROM receiver.handlers WHERE NOT current AND EXISTS (
-      SELECT FROM boss.job WHERE job.name = handlers.name AND state < 'active')) AS gone`;
+    EXISTS (SELECT FROM receiver.handlers WHERE NOT current AND ${isWaiting("job.name = handlers.name")}) AS gone`;
 
 /** Locks the handler's row, so that one worker at a time counts its starts. */
 const LOCK_STARTS = `
@@ -171,10 +174,9 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
         };
         const claimed: Fetched[] = [];
         // In one order for all workers, which wait for each other where starts are counted.
-        for (const one of wanted.toSorted((a, b) => (a.handler.name < b.handler.name ? -1 : 1))) {
-          const { rateLimit } = one.handler;
-          if (rateLimit) claimed.push(...(await fetchLimited(one, rateLimit)));
-        }
+        const inOrder = wanted.toSorted((a, b) => (a.handler.name < b.handler.name ? -1 : 1));
+        for (const one of inOrder)
+          if (one.handler.rateLimit) claimed.push(...(await fetchLimited(one, one.handler.rateLimit)));
         const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined);
         claimed.push(...(await Promise.all(unlimited.map(fetch))).flat());
         return hold(say, worker, held, claimed);
@@ -193,9 +195,7 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
     keep: async (worker: string): Promise<ClaimKey[]> =>
       (await run<{ held: ClaimKey[] }>(KEEP, [worker, LEASE_MS]))[0]?.held ?? [],
 
-    resign: async (worker: string): Promise<void> => {
-      await run(RESIGN, [worker]);
-    },
+    resign: async (worker: string): Promise<void> => void (await run(RESIGN, [worker])),
 
     /** Takes back what workers held whose lease is over, or that are certainly gone. */
     takeOver: async (

@@ -18,10 +18,11 @@ export type Settlement = ClaimKey &
 /** What a crash takes that was not on disk yet is a claim or an ending: the job is handed out once more, and never lost. */
 export const NOT_SYNCED = `settings AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
 /**
- * Whether a claim is still held, of a job that is found by its key. Compares the state as text: otherwise PostgreSQL may
- * choose the index of claimed jobs, which is small when it plans, and later full of jobs that have ended since.
+ * Whether a claim is still held, of a job that is found by its key. One comparison that fits no index: PostgreSQL would
+ * choose that of claimed jobs, which is small when it plans, or expect so few jobs that it compares each with each.
  */
-export const isHeld = (token: string): string => `job.state::text = 'active' AND job.started_on = ${token}`;
+export const isHeld = (token: string): string =>
+  `CASE WHEN job.state = 'active' THEN job.started_on END = ${token}`;
 export const SETTLE = `
   WITH ${NOT_SYNCED}, ended AS MATERIALIZED (
     SELECT *, state IN ('done', 'dead') AS over FROM json_to_recordset($1) AS ended(n integer, handler text, job uuid,
@@ -120,9 +121,7 @@ export async function settle(say: Say, settlements: readonly Settlement[]): Prom
   return new Set((await say<{ n: number }>(SETTLE, [JSON.stringify(given)])).map(({ n }) => n));
 }
 
-export function keyOf({ handler, job, token }: ClaimKey): ClaimKey {
-  return { handler, job, token };
-}
+export const keyOf = ({ handler, job, token }: ClaimKey): ClaimKey => ({ handler, job, token });
 
 /** Tells claims of one worker apart, also where it lost a job and claimed it again. */
 export function nameOf({ handler, job, token }: ClaimKey): string {

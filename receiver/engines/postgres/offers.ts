@@ -56,7 +56,7 @@ const FIND_MISFITS = `
   FROM generate_series($2::integer, $2 + ${String(SUSPECT)}) AS kind
   CROSS JOIN LATERAL (
     SELECT id, created_on FROM boss.job WHERE name = $1 AND priority = kind AND state < 'active' AND NOT blocked
-    ORDER BY created_on, id LIMIT 200) AS misfit
+    ORDER BY created_on LIMIT 200) AS misfit
   JOIN receiver.events ON seq = ${eventSeq("misfit.id")}
   ORDER BY created_on, misfit.id LIMIT 200`;
 /** pg-boss hands out one job of a key at a time, the oldest first, and what waits for a retry before it. */

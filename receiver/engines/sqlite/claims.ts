@@ -106,7 +106,7 @@ export function createClaims(options: Files & { handlers: Handlers }) {
 
   /** One of each handler after the other; every claim begins with another one. */
   function inTurns(state: string, limit: number, { nowMs, room }: Take): Waiting[] {
-    if (limit <= 0) return [];
+    if (limit <= 0 || isThere.get() !== 1) return [];
     const own = handlers.own();
     const queues = own.map((_, index) => {
       const handler = own[(index + turn) % own.length];
