@@ -49,8 +49,8 @@ export type MountedReceiver = {
 };
 
 /**
- * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Each option is
- * a setting of docs/operations.md in camelCase, with the environment's variable as its default. Rejects with what to
+ * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Each other option
+ * is a setting of docs/operations.md in camelCase, with the environment's variable as its default. Rejects with what to
  * change when it cannot start.
  */
 export async function createReceiver(options: ReceiverOptions = {}): Promise<MountedReceiver> {

@@ -13,8 +13,8 @@ const FLUSH_MS = 20;
 const MAXIMUM_WAITING_BYTES = 1_048_576;
 
 /**
- * The receiver's log: one JSON object a line on standard output. Whoever writes to it names fields of our own: ids,
- * reasons, durations. What comes from an event or a handler goes through `createHandlerLog`.
+ * The receiver's log: one JSON object a line on standard output. Whoever writes to it gives fields of our own: ids,
+ * reasons, durations. What handlers log goes through `createHandlerLog`.
  */
 export function createLog(options: {
   level: string;
@@ -42,7 +42,7 @@ export function createLog(options: {
 /**
  * Asynchronous: a reader of our output that stops reading must not stop the acknowledgements. What it doesn't read is
  * dropped beyond a megabyte instead of piling up. What is left at the end of the process is written then; whoever calls
- * `process.exit` waits for `flush` before, or the page that is being written comes behind those after it, or not at all.
+ * `process.exit` waits for `flush` first, or the page that is being written would come too late, or be lost.
  */
 function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   const output: Page = pino.destination({

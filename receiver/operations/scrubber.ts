@@ -46,7 +46,7 @@ export type Scrubber = {
 /**
  * Makes a scrubber for what is said while this event is handled. It takes out phone numbers, e-mail addresses, and what the
  * event says of persons: values of fields whose names say so, names and long numbers in all other fields, and quotations of
- * its longer texts. Everything else stays: words in lower case, such as those of a status, are nobody's.
+ * its longer texts. Everything else stays: words in lower case, such as those of a status, are not taken for names.
  */
 export function createScrubber(body: string): Scrubber {
   const { texts, values } = personalIn(parsedOrNothing(body));

@@ -23,8 +23,8 @@ export function objectKey(type: string, objectId: string): string {
 export const ID = `coalesce(events.spelling, 'evt_' || replace(events.id::text, '-', ''))`;
 
 /**
- * Of all jobs of the event `seq`, in SQL: pg-boss's key is the queue's name and this. So jobs are found without an index
- * of their own, and stand in the order of their events.
+ * The id of each job of the event `seq`, in SQL: pg-boss's key is the queue's name and this. So jobs are found without an
+ * index of their own, and stand in the order of their events.
  */
 export const jobId = (seq: string): string => `lpad(to_hex(${seq}), 32, '0')::uuid`;
 

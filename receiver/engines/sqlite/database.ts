@@ -68,9 +68,9 @@ export function syncCommits(file: string): void {
   sync(`${file}-wal`);
 }
 
-/** Makes the names of files that were just created last. */
+/** Syncs a directory, so that a power cut leaves the names of new files in it. */
 export function syncDirectory(directory: string): void {
-  // Windows has no such thing, and keeps names by itself.
+  // Windows cannot sync a directory, and needs not.
   if (process.platform !== "win32") sync(directory);
 }
 
@@ -86,7 +86,7 @@ function sync(path: string): void {
 function createPrivately(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    // Exclusively, which follows no link.
+    // `x` makes the file or fails: it follows no link.
     const descriptor = openSync(file, "ax", 0o600);
     // The mask of the process may have taken away what the owner needs.
     fchmodSync(descriptor, 0o600);

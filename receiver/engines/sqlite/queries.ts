@@ -117,7 +117,7 @@ function hasState(event: InboxEvent, { state, handler }: EventFilter): boolean {
   return event.jobs.some((job) => job.handler === handler && (state === undefined || job.state === state));
 }
 
-/** One from before there were jobs has the name of its type. */
+/** A job from before handlers had names shows the event's type as its handler. */
 function toJob({ number: _number, name, dueAtMs, deferred, ...row }: JobRow, event: EventRow): InboxJob {
   return {
     ...row,

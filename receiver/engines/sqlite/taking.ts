@@ -166,7 +166,7 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     const { attempts, token, dueAtMs, error, requeuedAtMs } = row;
     const wait = (state: string, key: string | null, dueMs: number | null): void =>
       void insert.run(job, state, key, dueMs, null, attempts, token, error, requeuedAtMs);
-    // Known to another process only, which has its key.
+    // Only another process has this handler, and can tell the key.
     if (!handler.policy) return wait("offered", null, dueAtMs);
     let key: string | null;
     try {

@@ -10,7 +10,7 @@ import { endWithin, stopWhenTold } from "./interrupt.ts";
 import { EXIT, Refused } from "./terminal.ts";
 import type { Context } from "./with-engine.ts";
 
-/** Of the time for shutting down, what is left to the last lines of the log. */
+/** The part of the time for shutting down that is kept for the last lines of the log. */
 const LAST_LINES_MS = 500;
 
 /** Runs the receiver until it is told to stop: by a signal, or by a bug. Throws why it cannot start. */
@@ -34,7 +34,7 @@ export async function start(
     inspectHandlers: options.inspectHandlers === true ? INSPECT_ADDRESS : options.inspectHandlers,
     watchHandlers: options.watch,
   });
-  // Not only once it has started: who reads that it listens may stop it at that moment.
+  // Before it has started: whoever reads the line `listening` may stop it at that moment.
   const leaveSignals = stopInOrder(starting, config, log);
   try {
     await starting;
