@@ -16,7 +16,7 @@ import { NOT_FOR_HANDLERS } from "./operations/secrets.ts";
 import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
 import { watchFiles, type FileWatch } from "./work/watch-files.ts";
 
-/** Of SHUTDOWN_TIMEOUT_SECONDS, what is kept for returning claims and closing files. */
+/** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for returning claims and closing files. */
 const CLOSING_MS = 1_500;
 
 /** What handles events, wherever it runs. */

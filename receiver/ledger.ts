@@ -24,7 +24,7 @@ export type InboxEvent = {
   type: string | null;
   state: EventState;
   source: EventSource | null;
-  /** Of the job with the most. */
+  /** Those of the job with the most. */
   attempts: number;
   /** 0 until the event is `done`; then the largest number of completions of a job: 1, unless one was done twice. */
   handled: number;
@@ -36,7 +36,7 @@ export type InboxEvent = {
   nextAttemptAtMs: number | null;
   /** Latest of the moments that handlers have put unfinished jobs off to; null when none did. */
   deferredUntilMs: number | null;
-  /** Of a dead job, or else of the first job that has one. */
+  /** That of a dead job, or else of the first job that has one. */
   lastError: string | null;
   /** By the handlers' names; empty where no worker has looked at the event yet, or no handler wanted it. */
   jobs: InboxJob[];
@@ -85,7 +85,7 @@ export type Ledger = {
   counts: () => Promise<Counts>;
   /** Which of `objectIds` an event of `type` is known for, if they were made after `prunedBeforeMs`; `reconcile` asks. */
   known: (type: string, objectIds: readonly string[]) => Promise<Set<string>>;
-  /** Of Unix time: everything received before may have been pruned. 0 when nothing was. */
+  /** Unix time: everything received before it may have been pruned. 0 when nothing was. */
   prunedBeforeMs: () => Promise<number>;
   /** A named place to continue from, kept with the inbox. */
   bookmark: (name: string) => Promise<string | undefined>;

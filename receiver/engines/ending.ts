@@ -4,7 +4,7 @@ import { LEASE_MS, type Handled, type JobHandler, type Outcome } from "../engine
 export type Ending = {
   state: "done" | "dead" | "pending";
   error: string | null;
-  /** Of a `pending` one: whole milliseconds until the next attempt, 20 days at the most. */
+  /** For `pending`: whole milliseconds until the next attempt, 20 days at the most. */
   delayMs?: number;
   /** Put off by its handler: the attempt doesn't count. */
   deferred?: boolean;

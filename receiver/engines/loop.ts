@@ -44,7 +44,7 @@ export type JobStore<Held extends Job> = {
   aheadMs: number;
   /** Called often: keeps this worker's lease. On SQLite, also takes back what vanished workers held. */
   beat: () => Promise<void>;
-  /** What was written last may have been committed though it failed: the next beat compares what is held. */
+  /** The last write may have been committed though it failed: the next beat compares what is held. */
   doubt: () => void;
   claim: (asked: Asked) => Promise<Held[]>;
   /**

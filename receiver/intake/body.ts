@@ -88,7 +88,7 @@ export function createBodyReader(options: {
     if (totalBytes > maximum) largest(arriving).evict();
   }
 
-  /** Of two that are as large, the one that began first. */
+  /** Among the largest, the one that began first. */
   function largest(most: Arriving): Arriving {
     for (const one of [...bodies].toReversed()) if (one.bytes >= most.bytes) most = one;
     return most;

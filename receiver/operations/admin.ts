@@ -123,7 +123,7 @@ function credentialsOf(authorization: string): { name?: string; secret: string }
   return { name: name.slice(0, 64), secret };
 }
 
-/** Of equal length, whatever the texts are. */
+/** `timingSafeEqual` wants equal lengths. */
 function sha256(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -36,7 +36,7 @@ export function createHealth(options: {
   minimumFreeBytes: number;
   /** Bytes of bodies that were stored since the start. */
   storedBytes: () => number;
-  /** Of the role `worker` alone, which isn't ready without its worker process. */
+  /** Given in the role `worker` alone, which isn't ready without its worker process. */
   workerAlive?: (() => boolean) | undefined;
 }): Health {
   const { clock, storedBytes } = options;

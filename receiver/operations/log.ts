@@ -67,7 +67,7 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   };
   return {
     write: (line) => {
-      // As a text each line would have the whole page before it counted and copied again.
+      // With a text, each line would have the whole page before it measured and copied again.
       output.write(Buffer.from(line));
       hasMore = true;
       if (!isDue) flushSoon();

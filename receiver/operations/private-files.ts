@@ -4,7 +4,7 @@ import type { Log } from "./log.ts";
 /** Rights of everybody but the owner. */
 const BITS_OF_OTHERS = 0o077;
 
-/** Of database files and what SQLite keeps beside them, those that others than their owner may read or write. */
+/** The database files, and what SQLite keeps beside them, that others than their owner may read or write. */
 export function exposedFiles(files: readonly string[]): string[] {
   return filesWith(
     BITS_OF_OTHERS,

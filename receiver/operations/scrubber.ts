@@ -107,7 +107,7 @@ function withoutQuotations(input: string, texts: readonly string[]): string {
   const quoted = new Uint8Array(input.length);
   let places: Map<string, number[]> | undefined;
   for (const text of texts) {
-    // Of every quotation one such block lies whole within it.
+    // Every quotation has one such block whole within it.
     for (let block = 0; block + BLOCK <= text.length; block += BLOCK) {
       if (!blocks.has(text.slice(block, block + BLOCK))) continue;
       places ??= Map.groupBy(input.split("").keys(), (at) => input.slice(at, at + QUOTATION));

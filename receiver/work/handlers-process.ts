@@ -59,7 +59,7 @@ export function isRunning({ process: { pid, exitCode, signalCode } }: Child): bo
   return pid !== undefined && exitCode === null && signalCode === null;
 }
 
-/** Has it load its handlers, if there is one. */
+/** Tells a process, if there is one, to load its handlers. */
 export function load(child: Child | undefined): Child | undefined {
   if (child) tell(child, { kind: "load" });
   return child;

@@ -13,10 +13,10 @@ const LONGEST_RESTART_MS = 10_000;
 /** After one that lived for so long, or handled something, the pause before the next is the first again. */
 const LIVED_MS = 5_000;
 
-/** Of events that are stored within this time, the first and the last wake the process. */
+/** Events that are stored within this time wake the process twice at the most. */
 const WAKE_MS = 5;
 const MEGABYTE = 1_048_576;
-/** What handlers that are running have left when others take over. */
+/** How long running handlers may go on when new ones take over. */
 const REPLACE_GRACE_MS = 500;
 
 export type Supervisor = {

@@ -22,7 +22,7 @@ export type Fetched = Pick<
 
 export type Boss = PgBoss;
 
-/** Where its tables are, and which database that speaks PostgreSQL's protocol. */
+/** Where its tables are, and in which kind of database. */
 export type Place = { pool: Pool; schema: string; backend: BackendProfile };
 
 /**

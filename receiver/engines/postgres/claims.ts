@@ -20,7 +20,7 @@ export type Look = {
 /** A handler of this worker that has something due of this priority. */
 export type Due = { handler: JobHandler; priority: number };
 
-/** So many jobs, of one handler and priority. */
+/** How many jobs of one handler and priority are wanted. */
 export type Wanted = Due & { limit: number };
 
 /**
@@ -130,7 +130,7 @@ const FIND_LEFT = `
 
 export type Claims = ReturnType<typeof createClaims>;
 
-/** What is due, how it is claimed, and who lives: one row a worker, with what it holds. */
+/** What is due, how it is claimed, and which workers live: each has one row, with what it holds. */
 export function createClaims({ run, transaction }: Database, boss: Boss) {
   return {
     look: async (worker: string, handlers: readonly JobHandler[]): Promise<Look> => {

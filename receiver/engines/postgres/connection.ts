@@ -164,7 +164,7 @@ export async function retryingConflicts<Result>(work: () => Promise<Result>): Pr
   }
 }
 
-/** What an error says about a statement that was on its way when it came; or, not `connected`, was not sent yet. */
+/** What an error means for a statement that had been sent, or had not where there was no connection. */
 export function refusalOf(error: unknown, connected: boolean): Refusal {
   const detail = error instanceof Error ? error.message || error.name : String(error);
   const state = sqlState(error);

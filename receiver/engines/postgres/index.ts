@@ -63,7 +63,7 @@ export async function openPostgresEngine(
   /** Each with the number of connections it may open at most. None is opened before it is needed. */
   const pools = {
     intake: poolFor("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
-    /** One of them is listened on. */
+    /** One of them listens for notifications. */
     jobs: poolFor("jobs", 4, { pipeline: true }),
     handlers: poolFor("handlers", 20, { pipeline: true }),
     operators: poolFor("operators", 3),

@@ -24,7 +24,7 @@ export function openDatabase(options: {
   file: string;
   migrations: readonly string[];
   synchronous: Synchronous;
-  /** Of a file that is made anew. */
+  /** The page size of a new file. */
   pageBytes: 4_096 | 8_192;
   /** How long a statement waits, on this thread, for another connection's transaction. */
   busyTimeoutMs: number;

@@ -101,7 +101,7 @@ function createRequeue({ inbox, db }: Files) {
     }
     const announced = announcedHandlers(db);
     const known = announced.find(({ name }) => name === handler);
-    // One that no worker has looked at gets its jobs anyway.
+    // An event that no worker has looked at gets its jobs anyway.
     if (!known || jobs.length === 0) return false;
     const [own] = jobs.filter(({ handler: number }) => number === known.number);
     if (own) return offer.run(nowMs, first + known.number).changes === 1;

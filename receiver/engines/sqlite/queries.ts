@@ -72,7 +72,7 @@ export function createQueries({ inbox, db }: Files) {
     const first = seq * HANDLERS_PER_EVENT;
     const rows = listJobs.all(first, first + HANDLERS_PER_EVENT - 1);
     const jobs = rows.map((row) => toJob(row, event));
-    // It has none before a worker has looked at it.
+    // An event has no jobs before a worker has looked at it.
     if (jobs.length === 0)
       return { ...known, ...summaryOf([]), state: "pending", nextAttemptAtMs: receivedAtMs, jobs };
     const isSplit = rows.some(({ number, state }) => number !== 0 || state === "done" || state === "dead");

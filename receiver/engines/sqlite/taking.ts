@@ -15,7 +15,7 @@ export type Lease = { job: number; token: number };
 /** A job that was claimed, with all that its handler needs. */
 export type ClaimedJob = Lease & Job & { key: string | null };
 
-/** One that ended before its first attempt, since its handler could not tell its key. */
+/** A job that ended before its first attempt, since its handler could not tell its key. */
 export type Buried = Record<"handler" | "id" | "type" | "error", string>;
 
 type Event = Pick<ClaimedJob, "id" | "type" | "receivedAtMs"> & {
@@ -52,13 +52,12 @@ export type Take = {
   worker: () => number;
   left: number;
   characters: number;
-  /** Of handlers with a limit of their own. */
+  /** How many more jobs of a handler it may take; without an entry, any number. */
   room: Map<KnownHandler, number>;
   claimed: ClaimedJob[];
   buried: Buried[];
 };
 
-/** Handlers that are not in the list of room have no limit. */
 function hasRoom(handler: KnownHandler, take: Take): boolean {
   return take.left > 0 && take.characters > 0 && (take.room.get(handler) ?? 1) > 0;
 }

@@ -21,7 +21,7 @@ export async function start(
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
   protectFiles(await filesOf(config), log);
   const engine = await openConfigured(config);
-  // What commits starts in a thread of its own, while the rest is loaded here.
+  // Starts the thread that commits, while the rest is loaded here.
   void engine.intake.probe();
   const { startReceiver } = await import("../../receiver.ts");
 

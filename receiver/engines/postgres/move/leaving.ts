@@ -47,7 +47,7 @@ type EventRow = {
 /** An event with all that is known of it. */
 export type MovedEvent = Omit<EventRow, "key" | "handled"> & {
   id: string;
-  /** Of a pruned one: whether it was handled. */
+  /** How often it was handled. */
   handled: number;
   jobs: MovedJob[];
 };
