@@ -59,7 +59,9 @@ inbox
 
 inbox
   .command("run <event_id>")
-  .description("make one attempt of a handler at an event, here and now; a dead or ignored job is requeued first")
+  .description(
+    "make one attempt of a handler at an event, here and now; a dead or ignored job is requeued first",
+  )
   .option("--handler <name>", "which of the handlers that want it")
   .option(
     "--dry-run",

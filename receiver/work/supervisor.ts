@@ -85,7 +85,7 @@ export function startSupervisor(options: {
   function startProcess(): Child | undefined {
     try {
       const child = forkChild({ ...options, nowMs: clock.monotonicMs() });
-      child.process.on("message", (message) => hear(child, message));
+      child.process.on("message", (message) => onMessage(child, message));
       child.process.on("error", (error) => log.error({ err: error }, "the handlers' process has trouble"));
       // Not `exit`, which may come before its last message. A process that could not be started emits `close`, too.
       child.process.on("close", (code, signal) => closed(child, { code, signal }));
@@ -97,19 +97,19 @@ export function startSupervisor(options: {
   }
 
   /** Messages that a handler's dependency sends to its parent come here too: those that are not ours are ignored. */
-  function hear(child: Child, message: unknown): void {
-    const { data: said } = childMessageSchema.safeParse(message);
+  function onMessage(child: Child, message: unknown): void {
+    const { data: told } = childMessageSchema.safeParse(message);
     // A spare process that cannot start is not missed: the next reload starts another.
-    if (!said || child === spare) return;
+    if (!told || child === spare) return;
     child.heardAtMs = clock.monotonicMs();
-    if (said.kind === "ready") ready(child, said.files);
-    else if (said.kind === "broken") broken(child, said);
-    else if (said.kind === "started") {
+    if (told.kind === "ready") ready(child, told.files);
+    else if (told.kind === "broken") broken(child, told);
+    else if (told.kind === "started") {
       child.state = "started";
       aliveAtMs = child.heardAtMs;
       if (options.keepsSpare === true) spare ??= startProcess();
       gone = gone.filter((id) => !child.predecessors.includes(id));
-    } else keepAlive(child, said);
+    } else keepAlive(child, told);
   }
 
   function ready(child: Child, files: readonly string[]): void {

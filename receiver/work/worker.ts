@@ -45,8 +45,8 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   const log = createLog({ level: config.logLevel, name: "worker", secrets: secretsOf(config) });
   const files = new Set<string>();
   let ended: EndedAttempt[] = [];
-  const told = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<string[]>();
+  const loadOrder = Promise.withResolvers<void>();
+  const beginOrder = Promise.withResolvers<string[]>();
   let working: Working | undefined;
   let closeServices = async (): Promise<void> => undefined;
   let exiting = false;
@@ -57,18 +57,18 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   // Signals of a terminal reach the whole group of processes; here the supervisor says when to stop.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
   process.on("disconnect", () => void exit(0, config.shutdownTimeoutMs));
-  process.on("message", obey);
+  process.on("message", onMessage);
   // The supervisor may be gone already, before `disconnect` had a listener.
   if (process.send !== undefined && !process.connected) return exit(0, 0);
 
   try {
     // Before the handlers, so that tsx has nothing to do with it: it looks at each module that comes after them.
     const engine = await openEngine({ ...config, clock: systemClock });
-    await told.promise;
+    await loadOrder.promise;
     const { handlers, services, close } = await startHandlers(handlersModule, (file) => files.add(file));
     closeServices = close;
     tell({ kind: "ready", files: [...files] });
-    const predecessors = await begun.promise;
+    const predecessors = await beginOrder.promise;
     working = await startWorking({
       config,
       engine,
@@ -97,10 +97,10 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   setInterval(tellAlive, ALIVE_INTERVAL_MS);
 
   /** Messages for a handler's dependency come here too: those that are not ours are ignored. */
-  function obey(message: unknown): void {
+  function onMessage(message: unknown): void {
     const { data: order } = supervisorMessageSchema.safeParse(message);
-    if (order?.kind === "load") told.resolve();
-    if (order?.kind === "begin") begun.resolve(order.predecessors);
+    if (order?.kind === "load") loadOrder.resolve();
+    if (order?.kind === "begin") beginOrder.resolve(order.predecessors);
     if (order?.kind === "wake") working?.loop.wake();
     if (order?.kind === "drain") void exit(0, order.graceMs);
   }
