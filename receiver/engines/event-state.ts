@@ -1,6 +1,6 @@
 import type { EventState, InboxEvent, InboxJob } from "../engine.ts";
 
-/** What follows for an event from its jobs, of which it has at least one, or none because no handler wanted it. */
+/** What is known of an event from its jobs. An event without jobs counts as one that no handler wanted. */
 export function summaryOf(
   jobs: readonly InboxJob[],
 ): Pick<

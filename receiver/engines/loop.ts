@@ -68,7 +68,7 @@ export type JobStore<Held extends Job> = {
 /** Maximum number of jobs that have begun and whose end is not written down yet, unless there are more slots. */
 const MOST_RUNNING = 256;
 
-/** What a drain leaves to handlers whose signal was aborted, and then to the database, to take their jobs back. */
+/** Time that a drain keeps for handlers whose signal was aborted, and then for the database to take their jobs back. */
 const ABORTED_MS = 500;
 const RETURN_TIMEOUT_MS = 1_000;
 

@@ -53,8 +53,8 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   });
   let isDue = false;
   let hasMore = false;
-  // With the first line of a page: a timer that never stops writes fifty times a second while nobody says anything. The
-  // next one waits until this page is written: on a reader that has stopped, each flush would wait beside the others.
+  // Started by the first line of a page: a timer that never stops would flush fifty times a second for nothing. The next
+  // one waits until this page is written: where the reader has stopped, flushes would pile up.
   const flushSoon = (): void => {
     isDue = true;
     systemClock.after(FLUSH_MS, () => {

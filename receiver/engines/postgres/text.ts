@@ -46,7 +46,7 @@ const JOB = `json_build_object(
   'nextAttemptAtMs', CASE WHEN job.state < 'active' THEN ${milliseconds("start_after")} END,
   'deferred', job.state < 'active' AND coalesce(output ? 'deferred', false),
   'finishedAtMs', ${milliseconds("completed_on")})`;
-/** Each event with its jobs. One that came before handlers had names shows what was done with it, under its type's. */
+/** Each event with its jobs. One from before handlers had names shows what was done with it, under its type's name. */
 export const WITH_JOBS = `
   receiver.events CROSS JOIN LATERAL (
     SELECT json_agg(${JOB} ORDER BY name) AS jobs,
