@@ -49,7 +49,7 @@ export type MountedReceiver = {
 };
 
 /**
- * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. The options beside
+ * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Options other than
  * `handlers` and `logTo` are settings of docs/operations.md in camelCase, with the environment's variables as defaults.
  * Rejects with what to change when it cannot start.
  */

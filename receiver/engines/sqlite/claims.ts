@@ -19,7 +19,7 @@ type Asked = Pick<Take, "nowMs" | "worker"> & {
   limit: number;
   /** How many more jobs of this handler may be claimed. */
   room: (handler: string) => number;
-  /** `later`: only others are claimed. `wait`: nothing is while a suspect is due. `now`: a suspect that is due, alone. */
+  /** What may be claimed. `later`: only others. `wait`: nothing while a suspect is due. `now`: a suspect that is due, alone. */
   suspects: "later" | "wait" | "now";
   only?: { handler: string; id: string } | undefined;
 };

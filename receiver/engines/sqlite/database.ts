@@ -70,7 +70,7 @@ export function syncCommits(file: string): void {
 
 /** Syncs a directory, so that a power cut leaves the names of new files in it. */
 export function syncDirectory(directory: string): void {
-  // Windows cannot sync a directory, and needs not.
+  // Windows cannot sync a directory, and need not.
   if (process.platform !== "win32") sync(directory);
 }
 

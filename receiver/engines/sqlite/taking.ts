@@ -6,7 +6,7 @@ import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers
 /** Envelopes may have a megabyte, and those of a claim are in memory together. One half is for retries, if new events wait too. */
 export const HALF_OF_CHARACTERS = 4_194_304;
 
-/** Events that one transaction looks at, when their handlers are full. */
+/** Maximum number of new events, and of offered jobs, that one transaction looks at. */
 const LARGEST_LOOK = 512;
 
 /** The holder of a claim: only while the job is claimed, and with the token of its latest claim, may anything be written. */
