@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Where the receiver gets the time from, and the only thing that sets timers. */
+/** The time and timers, handed in so that tests can set them. */
 export type Clock = {
   /** Milliseconds of Unix time. May jump, in both directions. */
   nowMs: () => number;

@@ -16,7 +16,7 @@ import { NOT_FOR_HANDLERS } from "./operations/secrets.ts";
 import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
 import { watchFiles, type FileWatch } from "./work/watch-files.ts";
 
-/** Of SHUTDOWN_TIMEOUT_SECONDS, what is kept for returning claims and closing files. */
+/** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for returning claims and closing files. */
 const CLOSING_MS = 1_500;
 
 /** What handles events, wherever it runs. */
@@ -25,7 +25,7 @@ export type Work = Pick<Supervisor, "alive" | "wake" | "stop">;
 /** A receiver without a port: what takes requests, and what looks after it. */
 export type Composed = {
   middleware: Middleware;
-  /** What `middleware` consists of, for requests of another kind. */
+  /** The parts of `middleware`, for requests of another kind, such as the Fetch API's. */
   webhook: Webhook;
   body: BodyReader;
   health: Health;
@@ -60,7 +60,7 @@ export type ComposeOptions = {
 /**
  * Puts the parts together, by role: `ingest` takes events, `worker` handles them in a process of its own, `all` does
  * both. The handlers' process is supervised from here in either case, so a handler never shares a process with anything
- * that has to answer, unless `startWork` has it so.
+ * that has to answer, unless `startWork` runs it here.
  */
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { config, engine, clock, log } = options;
@@ -77,7 +77,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     freeBytes: async () => freeBytes(config.databaseFile),
     minimumFreeBytes: config.minimumFreeBytes,
     storedBytes: () => storedBytes,
-    // A blocked handler takes no intake out of a load balancer: where there is one, it is a metric and an alert.
+    // A blocked handler makes no process unready that also takes events: a metric and an alert tell of it there.
     ...(work && config.role === "worker" ? { workerAlive: work.alive } : {}),
   });
 

@@ -63,7 +63,7 @@ export const databaseUrl = z
     return { databaseFile: file, databaseUrl: undefined };
   });
 
-/** What a caller has to show. */
+/** The token that callers of the admin port send. */
 export const token = z
   .string()
   .regex(

@@ -13,9 +13,9 @@ const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
 /**
  * Reads the configuration from environment variables. All mistakes are reported at once, one line each, with the
- * variable, the rule and the fix. An empty variable counts as absent; `SIGNING_SECRET` and `API_KEY` may also stand in
- * a file that `SIGNING_SECRET_FILE`, `API_KEY_FILE` or `ADMIN_TOKEN_FILE` names. `needsSecret` says whether events
- * are to be taken with it.
+ * variable, the rule and the fix. An empty variable counts as absent; `SIGNING_SECRET`, `API_KEY` and `ADMIN_TOKEN` may
+ * also stand in a file, which `SIGNING_SECRET_FILE`, `API_KEY_FILE` or `ADMIN_TOKEN_FILE` names. `needsSecret`: whether
+ * a missing signing secret is a mistake.
  */
 export function loadConfig(
   environment: Readonly<Record<string, string | undefined>>,
@@ -191,7 +191,7 @@ const configSchema = environmentSchema.transform((values) => ({
   logLevel: values.LOG_LEVEL,
 }));
 
-/** On loopback a token is one thing and our own names another: a web page knows neither, but could get itself a name. */
+/** On loopback names are checked beside a token, too: a web page could reach the port by a name of its own (DNS rebinding). */
 function allowedHosts(adminHost: string, named: string[] | undefined): string[] | undefined {
   return named === undefined && !isLoopback(adminHost) ? undefined : [...LOOPBACK_NAMES, ...(named ?? [])];
 }

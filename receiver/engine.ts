@@ -26,8 +26,8 @@
  * Turns: retries that are due and new jobs share every claim half and half when both wait, and handlers take turns.
  * A *suspect* is a job whose worker vanished while it ran. Its next attempt runs alone, and after each suspect the
  * others have their turn first: so an unrelated job waits for one attempt of one suspect at the most. Any ordinary
- * ending (done, failed, later, dead) ends the suspicion. A crash in company counts as no attempt of anybody, since
- * nobody knows who it was; a crash alone counts.
+ * ending (done, failed, later, dead) ends the suspicion. A crash while several jobs ran counts as an attempt of none of
+ * them, since nobody knows which was the cause; a crash of a job that ran alone counts.
  */
 
 import type { EventSource, Ledger } from "./ledger.ts";
@@ -68,7 +68,7 @@ export type Acceptance = {
 };
 
 /**
- * Why the database took nothing. All of them pass without a restart, except that a corrupt file needs a backup. After
+ * Why the database took nothing. All but `closed`, and `corrupt`, which needs a backup, pass without a restart. After
  * `timeout` and `outcome_unknown` the events may be stored all the same: the sender's retry is then a duplicate.
  */
 export type Unavailable =
@@ -87,7 +87,7 @@ export type Refusal = { ok: false; reason: Unavailable; detail: string };
 
 export type AcceptResult = { ok: true; acceptances: Acceptance[] } | Refusal;
 
-/** The way in. */
+/** Taking events. */
 export type Intake = {
   /**
    * Stores what is new and recognises what is not: one row per event id, under any concurrency and any number of
@@ -113,7 +113,7 @@ export type SqlValue = string | number | bigint | null | Uint8Array;
  */
 export type Atomically = <Result>(work: (db: HandlerDatabase) => Promise<Result>) => Promise<Result>;
 
-/** A job in the hands of a worker. */
+/** A claimed job. */
 export type Claim = {
   /** Name of its handler. */
   handler: string;
@@ -150,7 +150,7 @@ export type Outcome =
   | { kind: "later"; reason: string; delayMs: number }
   | { kind: "dead"; error: string };
 
-/** What `process` reports, once an attempt has ended and its outcome is stored. */
+/** What `process` reports of an attempt, once its outcome is stored, or its claim was lost. */
 export type Handled = {
   handler: string;
   id: string;
@@ -177,7 +177,7 @@ export type JobHandler = {
   backoffMs: (attempt: number) => number;
   /** Jobs of this handler that run at one time in one worker process. */
   concurrency: number;
-  /** At most so many attempts begin within any such time, of all workers together. */
+  /** At most `limit` attempts begin within any `perMs`, of all workers together. */
   rateLimit: { limit: number; perMs: number } | undefined;
   /**
    * Jobs of this handler with the same key never run side by side and go in the order in which their events were stored:
@@ -219,10 +219,10 @@ export type Processor = {
   query: HandlerDatabase["query"];
 };
 
-/** A job that has failed while its handler may go on. */
+/** A job that has failed, though its handler may still run. */
 export type FailedJob = { handler: string; id: string; error: string };
 
-/** The way through. */
+/** Handling events. */
 export type Work = {
   /**
    * Runs the handlers' migrations, makes their names and types known to every process on this database, and ends as

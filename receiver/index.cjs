@@ -6,5 +6,5 @@ if (major < 22 || (major === 22 && minor < 19)) {
   );
 }
 
-/** The library for `require()`, also in the world of its own that a test runner such as jest gives each file. */
+/** The library for `require()`. Loaded by Node's own, since a test runner such as jest gives each file another `require`. */
 module.exports = process.getBuiltinModule("node:module").createRequire(__filename)("./index.js");

@@ -24,9 +24,9 @@ export type InboxEvent = {
   type: string | null;
   state: EventState;
   source: EventSource | null;
-  /** Of the job with the most. */
+  /** Those of the job with the most. */
   attempts: number;
-  /** 0 until all its jobs are done; then the largest number of completions of any of them: 1, unless one was done twice. */
+  /** 0 until the event is `done`; then the largest number of completions of a job: 1, unless one was done twice. */
   handled: number;
   /** Deliveries beyond the first. */
   duplicates: number;
@@ -36,9 +36,9 @@ export type InboxEvent = {
   nextAttemptAtMs: number | null;
   /** Latest of the moments that handlers have put unfinished jobs off to; null when none did. */
   deferredUntilMs: number | null;
-  /** Of a dead job, or else of one that failed last. */
+  /** That of a dead job, or else of the first job that has one. */
   lastError: string | null;
-  /** By the handlers' names; empty while no worker has looked at the event. */
+  /** By the handlers' names; empty where no worker has looked at the event yet, or no handler wanted it. */
   jobs: InboxJob[];
 };
 
@@ -69,7 +69,7 @@ export type Ledger = {
   /**
    * Makes dead or ignored jobs of these events pending again, with all their attempts before them; with `handler` only
    * its own, and where it has none of an event that it wants (it is newer than the event) one is made. An ignored event
-   * without jobs is offered to all handlers again. Answers for how many events that changed something; 1,000 ids at most.
+   * without jobs is offered to all handlers again. Answers how many events it has changed; 1,000 ids at most.
    */
   requeue: (ids: readonly string[], handler?: string) => Promise<number>;
   /** Names of the handlers that the last worker announced, with their types. */
@@ -85,7 +85,7 @@ export type Ledger = {
   counts: () => Promise<Counts>;
   /** Which of `objectIds` an event of `type` is known for, if they were made after `prunedBeforeMs`; `reconcile` asks. */
   known: (type: string, objectIds: readonly string[]) => Promise<Set<string>>;
-  /** Of Unix time: everything received before may have been pruned. 0 when nothing was. */
+  /** Unix time: everything received before it may have been pruned. 0 when nothing was. */
   prunedBeforeMs: () => Promise<number>;
   /** A named place to continue from, kept with the inbox. */
   bookmark: (name: string) => Promise<string | undefined>;

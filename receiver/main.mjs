@@ -2,10 +2,9 @@
 import module from "node:module";
 import path from "node:path";
 
-// JavaScript, for a program that begins in TypeScript loads its compiler each time: 35 MB, and a tenth of a second. What
-// comes after is kept compiled for the next start of this process, its threads and the handlers' process: beside the
-// packages, where no other user may write; nowhere, if this one may not. NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE
-// come first.
+// In JavaScript, since a program that begins in TypeScript loads the compiler each time: 35 MB, and a tenth of a second.
+// All other modules are kept compiled for the next start, beside the packages, where no other user may write. Where this
+// user may not write either, nothing is kept. NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE come first.
 const manifest = module.findPackageJSON?.(import.meta.url);
 if (manifest !== undefined) {
   const compiled = path.join(path.dirname(manifest), "node_modules/.cache/compiled");
@@ -13,6 +12,6 @@ if (manifest !== undefined) {
     process.env["NODE_COMPILE_CACHE"] = compiled;
 }
 
-// One by one: an older Node.js is told so by the first, and may fail at what the second imports.
+// One after the other: on a Node.js that is too old the first says so and ends, before an import of the second fails.
 await import("../shared/node-version.ts");
 await import("./program.ts");

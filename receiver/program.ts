@@ -49,7 +49,7 @@ inbox
 
 inbox
   .command("requeue [event_ids...]")
-  .description("handle again what is dead or ignored, or give a handler what came before it")
+  .description("handle dead or ignored jobs again, or give a new handler earlier events")
   .addOption(state().choices(["dead", "ignored"]))
   .addOption(type())
   .option("--handler <name>", "only the jobs of this handler")
@@ -59,7 +59,9 @@ inbox
 
 inbox
   .command("run <event_id>")
-  .description("run a handler at an event here and now, one attempt; a dead job is requeued for it")
+  .description(
+    "make one attempt of a handler at an event, here and now; a dead or ignored job is requeued first",
+  )
   .option("--handler <name>", "which of the handlers that want it")
   .option(
     "--dry-run",
@@ -128,8 +130,7 @@ program
     withConfig(async () => (await import("./operations/commands/care.ts")).recover, { needsSecret: false }),
   );
 
-// Not as a default command: that one would take a misspelt command for its argument, and nobody would be asked what
-// they meant.
+// Not commander's default command, which would take a misspelt command for its argument, and suggest nothing.
 const [, , ...words] = process.argv;
 const withoutCommand = words.every((word) => /^--(?:inspect-handlers|watch$)/.test(word));
 for (const stream of [process.stdout, process.stderr]) stream.on("error", endWithTheReader);

@@ -14,7 +14,7 @@ export type HttpServer = {
 export type CreateServer = (handle: RequestListener, options: { clock: Clock }) => HttpServer;
 
 export type Served = Pick<HttpServer, "drain"> & {
-  /** Also when it was asked for as 0. */
+  /** The port that was taken, also where 0 was asked for. */
   port: number;
 };
 

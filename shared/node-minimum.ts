@@ -1,4 +1,4 @@
-/** Since when Node.js has what better-sqlite3 and undici need. */
+/** The first Node.js that has what better-sqlite3 and undici need. */
 const MINIMUM = [22, 19] as const;
 
 /** What to tell whoever runs a Node.js that is too old for us, in one line; undefined where it is not. */

@@ -1,8 +1,8 @@
 import { nodeIsTooOld } from "./node-minimum.ts";
 
 /**
- * The guard that every program imports first. On a Node.js before 22.19 better-sqlite3 dies with a segmentation fault and
- * no message, so this speaks before it is loaded.
+ * Every program imports this file first: on a Node.js before 22.19 better-sqlite3 dies with a segmentation fault and no
+ * message, so this says what is wrong before it is loaded. 78 is the exit code for a wrong configuration (sysexits.h).
  */
 const EXIT_CONFIGURATION = 78;
 

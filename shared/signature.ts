@@ -37,7 +37,7 @@ export type ParsedSignature =
   | { ok: true; timestamp: string; digests: string[] }
   | { ok: false; reason: SignatureProblem };
 
-/** A secret, made ready once for signing and verifying often. */
+/** A secret as a key, made once for many signatures. */
 export function signingKey(secret: string): KeyObject {
   return createSecretKey(secret, "utf8");
 }

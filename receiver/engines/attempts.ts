@@ -3,7 +3,7 @@ import type { Atomically, FailedJob, Handled, Outcome, ProcessOptions } from "..
 import { DONE, endingOf, handledAs, UNKNOWN_POLICY, type Ending, type RetryPolicy } from "./ending.ts";
 import type { Job, JobStore } from "./loop.ts";
 
-/** After trouble with the database, it is left alone for so long. */
+/** Pause after trouble with the database. */
 export const TROUBLE_MS = 250;
 
 /** Has the handlers make attempts, and writes down how they end. */
@@ -18,7 +18,7 @@ export function createAttempts<Held extends Job>(
   const policies = new Map<string, RetryPolicy>(options.handlers.map((handler) => [handler.name, handler]));
 
   return {
-    /** One attempt from its begin to what is written of its end; `release` is called once only that is missing. */
+    /** One attempt, until its end is written down; `release` frees its slot as soon as only that is left to do. */
     async run(job: Held, signal: AbortSignal, release: () => void): Promise<void> {
       const startedAtMs = clock.monotonicMs();
       const { atomically, isCommitted } = transactionOf(job, signal, release);

@@ -4,7 +4,7 @@ import { LEASE_MS, type Handled, type JobHandler, type Outcome } from "../engine
 export type Ending = {
   state: "done" | "dead" | "pending";
   error: string | null;
-  /** Of a `pending` one: whole milliseconds until the next attempt, 20 days at the most. */
+  /** For `pending`: whole milliseconds until the next attempt, 20 days at the most. */
   delayMs?: number;
   /** Put off by its handler: the attempt doesn't count. */
   deferred?: boolean;
@@ -12,12 +12,12 @@ export type Ending = {
 
 export const DONE: Ending = { state: "done", error: null };
 
-/** What is to wait for longer is tried after that long. */
+/** Longer waits are cut to this. */
 export const LONGEST_DELAY_MS = 20 * 86_400_000;
 
 export type RetryPolicy = Pick<JobHandler, "maximumAttempts" | "backoffMs">;
 
-/** Of a handler that this process does not have: another one knows how often it may be tried. */
+/** For a handler that this process does not have: it buries none of its jobs, and leaves that to a process that has it. */
 export const UNKNOWN_POLICY: RetryPolicy = { maximumAttempts: Infinity, backoffMs: () => 0 };
 
 /** What follows from how the attempt number `attempt` ended. */
@@ -44,9 +44,9 @@ export function handledAs({ state, deferred = false }: Ending): Handled["outcome
 export const VANISHED = "The worker vanished while it handled this event.";
 
 /**
- * What becomes of a job whose worker vanished. Where several were claimed nobody knows which of them was the reason: the
- * attempt counts for none. Of a lone one it counts, and after a crash it waits for its backoff, a lease at the most; what
- * has outlived a lease has waited already.
+ * What becomes of a job whose worker vanished. Where the worker held several, nobody knows which was the cause, and the
+ * attempt counts for none. Where it held this one alone, the attempt counts: after a crash the job waits for its backoff, a
+ * lease at the most; after an expired lease it has waited already.
  */
 export function fateOf(
   vanished: { attempts: number; alone: boolean; why: "expired" | "crashed" },

@@ -1,6 +1,6 @@
 import type { EventState, InboxEvent, InboxJob } from "../engine.ts";
 
-/** What follows for an event from its jobs, of which it has at least one, or none because no handler wanted it. */
+/** What is known of an event from its jobs. An event without jobs counts as one that no handler wanted. */
 export function summaryOf(
   jobs: readonly InboxJob[],
 ): Pick<
@@ -17,9 +17,9 @@ export function summaryOf(
     state,
     attempts: Math.max(0, ...jobs.map(({ attempts }) => attempts)),
     handled: state === "done" ? Math.max(0, ...jobs.map(({ handled }) => handled)) : 0,
-    finishedAtMs: isFinished ? least(of(...jobs.map((job) => job.finishedAtMs)), Math.max) : null,
-    nextAttemptAtMs: least(of(...waiting.map((job) => job.nextAttemptAtMs)), Math.min),
-    deferredUntilMs: least(
+    finishedAtMs: isFinished ? orNull(of(...jobs.map((job) => job.finishedAtMs)), Math.max) : null,
+    nextAttemptAtMs: orNull(of(...waiting.map((job) => job.nextAttemptAtMs)), Math.min),
+    deferredUntilMs: orNull(
       of(...waiting.map((job) => (job.deferred ? job.nextAttemptAtMs : null))),
       Math.max,
     ),
@@ -33,6 +33,6 @@ function stateOf(states: readonly InboxJob["state"][]): EventState {
   return "ignored";
 }
 
-function least(values: readonly number[], choose: (...values: number[]) => number): number | null {
+function orNull(values: readonly number[], choose: (...values: number[]) => number): number | null {
   return values.length === 0 ? null : choose(...values);
 }

@@ -18,7 +18,7 @@ export type Job = Omit<Claim, "signal" | "atomically" | "steps"> & { suspect: bo
 /** What the loop tells the database behind it. */
 export type Loop<Held extends Job> = {
   held: () => Held[];
-  /** These claims are another worker's by now: somebody took this one for gone. */
+  /** These claims were lost: another worker took this one for gone. */
   lose: (lost: readonly Held[]) => void;
   /** How many more jobs of this handler may run here, by its own limit. */
   room: (handler: string) => number;
@@ -30,9 +30,9 @@ export type Loop<Held extends Job> = {
 export type Asked = {
   /** Slots in which a job can begin at once. */
   free: number;
-  /** What was claimed before still waits for slots: more is not wanted. */
+  /** Whether jobs that were claimed before still wait for slots: then no more are wanted. */
   isAhead: boolean;
-  /** Jobs that ended since more were wanted the last time. */
+  /** Jobs that have ended since more were last wanted. */
   ended: number;
 };
 
@@ -42,9 +42,9 @@ export type JobStore<Held extends Job> = {
   restMs: number;
   /** How long what was claimed ahead may lie while nothing ends, before other workers may have it. */
   aheadMs: number;
-  /** Called often: keeps this worker's lease, and takes back what vanished workers held. */
+  /** Called often: keeps this worker's lease. On SQLite, also takes back what vanished workers held. */
   beat: () => Promise<void>;
-  /** What was written last may have been committed though it failed: the next beat compares what is held. */
+  /** The last write may have been committed though it failed: the next beat compares what is held. */
   doubt: () => void;
   claim: (asked: Asked) => Promise<Held[]>;
   /**
@@ -65,10 +65,10 @@ export type JobStore<Held extends Job> = {
   leave: () => Promise<void>;
 };
 
-/** Jobs that were begun, and whose end is not written down yet; or as many as there are slots. */
+/** Maximum number of jobs that have begun and whose end is not written down yet, unless there are more slots. */
 const MOST_RUNNING = 512;
 
-/** What a drain leaves to handlers whose signal was aborted, and then to the database, to take their jobs back. */
+/** Time that a drain keeps for handlers whose signal was aborted, and then for the database to take their jobs back. */
 const ABORTED_MS = 500;
 const RETURN_TIMEOUT_MS = 1_000;
 
@@ -77,7 +77,7 @@ const SHUTTING_DOWN =
 
 /**
  * The background loop of every engine: beat, claim, keep the slots busy, settle. It claims again as soon as what it has
- * is used up; what comes, or ends, wakes it from its rest.
+ * is used up; new events, and jobs that end, wake it from its rest.
  */
 export function createLoop<Held extends Job>(
   clock: Clock,
@@ -105,7 +105,7 @@ export function createLoop<Held extends Job>(
   return { wake, drain };
 
   function wake(): void {
-    // Without a reason of its own, an abort makes an error each time.
+    // Without a reason, `abort` would make an Error each time.
     alarm.abort("woken");
   }
 
@@ -119,7 +119,7 @@ export function createLoop<Held extends Job>(
 
   /** A full disk, a server that is away: jobs stay where they are until it has passed. Answers how long to leave it alone. */
   function trouble(error: unknown): number {
-    // All that shared a statement fails with one error.
+    // Jobs that shared a commit fail with the same error: it is reported once.
     if (error !== lastTrouble) options.onTrouble(error);
     lastTrouble = error;
     store.doubt();

@@ -47,7 +47,7 @@ export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
 }
 
-/** Opens the engine that the configuration names. Throws `CannotOpen`. */
+/** Does what `openEngine` does, and throws `CannotOpen` where that fails. */
 export async function openConfigured(
   config: Config,
   { whenLost }: Pick<EngineOptions, "whenLost"> = {},

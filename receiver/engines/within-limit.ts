@@ -6,8 +6,8 @@ const LIMIT_MS = 5_000;
 const TOO_LONG = `The transaction was still open after ${String(LIMIT_MS / 1_000)} s, and others wait for what it holds. Call no service inside atomically().`;
 
 /**
- * Waits for what a handler does in its transaction, until one of `signals` is aborted or 5 s have passed; rejects then
- * with the reason, and lets it do whatever it does.
+ * Waits for what a handler does in its transaction, until one of `signals` is aborted or 5 s have passed; then it
+ * rejects with the reason, while the handler may go on.
  */
 export async function withinLimit<Result>(
   work: () => Promise<Result>,

@@ -11,7 +11,7 @@ export type Middleware = (
 ) => Promise<void>;
 
 /**
- * Has node:http's requests answered. Every path that comes here is the webhook's, but those below the path of an
+ * Answers node:http's requests. Every path that comes here is the webhook's, but those below the path of an
  * `app.use(path, …)`, which go on to `next`. The answers of a receiver that is `draining` close their connections.
  */
 export function createMiddleware(webhook: Webhook, body: BodyReader, draining: () => boolean): Middleware {

@@ -6,7 +6,7 @@ const MAXIMUM_ARRIVING_BYTES = 64 * 1_048_576;
 export type Body = { ok: true; bytes: Uint8Array } | { ok: false; problem: BodyProblem };
 
 /**
- * `overloaded`: too much was arriving at once, and of this body there was the most. `already_read`: something
+ * `overloaded`: too much was arriving at once, and this body was the largest. `already_read`: something
  * in front of the receiver has read the body and kept none of its bytes.
  */
 export type BodyProblem = "too_large" | "incomplete" | "overloaded" | "already_read";
@@ -28,7 +28,7 @@ export type BodyReader = {
 
 /**
  * Reads bodies as they were sent, byte for byte, and bounds what unknown senders can make us hold: when too much arrives
- * at once, the largest is given up. An ordinary event is never that: so many small ones take more connections than there are.
+ * at once, the largest is given up, so that ordinary events, which are small, get through.
  */
 export function createBodyReader(options: {
   maxBodyBytes: number;
@@ -88,7 +88,7 @@ export function createBodyReader(options: {
     if (totalBytes > maximum) largest(arriving).evict();
   }
 
-  /** Of two that are as large, the one that began first. */
+  /** Among the largest, the one that began first. */
   function largest(most: Arriving): Arriving {
     for (const one of [...bodies].toReversed()) if (one.bytes >= most.bytes) most = one;
     return most;

@@ -29,7 +29,7 @@ const TIMEOUT: Refusal = { ok: false, reason: "timeout", detail: "The database t
  * Commits together all events that arrive while the previous commit is being synced, so that a slow disk costs one sync a
  * batch and not one an event. Each event is answered after the commit that holds it. Events beyond the bounds are refused
  * at once as `overloaded`. An event without an answer after 8 s is answered `timeout`: when it still waits it is dropped;
- * when its commit is running, that may yet succeed, and the sender's retry is then a duplicate.
+ * when its commit is running, the commit may yet succeed, and the sender's retry is then a duplicate.
  */
 export function createGroupCommit(options: { accept: Intake["accept"]; clock: Clock }): GroupCommit {
   /** In the order in which they came. */
@@ -96,7 +96,7 @@ export function createGroupCommit(options: { accept: Intake["accept"]; clock: Cl
   }
 }
 
-/** A bug of the engine's, which is to throw nothing. */
+/** A bug in the engine, which should never throw. */
 function failed(error: unknown): Refusal {
   return { ok: false, reason: "io_error", detail: error instanceof Error ? error.message : String(error) };
 }

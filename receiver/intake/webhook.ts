@@ -19,7 +19,7 @@ export type WebhookRequest = {
   path: string;
   /** Given by the app around the receiver. */
   id: string | undefined;
-  /** Every value of the signature header by itself, where they are known by themselves. */
+  /** The values of the signature header, apart where the framework keeps them apart. */
   signatures: readonly string[];
   /** W3C Trace Context of the request, as it was sent. */
   traceparent: string | null | undefined;
@@ -31,7 +31,7 @@ export type WebhookRequest = {
 /** Answers one request to the webhook's path, calls `send` as soon as it is known, and never rejects. */
 export type Webhook = (request: WebhookRequest, send: (answer: Answer) => void) => Promise<void>;
 
-/** What is said to the sender, and what the log and the metrics learn beside it. */
+/** The answer to the sender, and what only the log and the metrics are told. */
 type Result = { answer: Answer; refused?: string; receipt?: Receipt };
 
 /** The way of a request to its answer: refuse what cannot be taken, read the body, have the event stored. */

@@ -49,9 +49,9 @@ export type MountedReceiver = {
 };
 
 /**
- * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Each option is
- * a setting of docs/operations.md in camelCase, with the environment's variable as its default. Rejects with what to
- * change when it cannot start.
+ * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Options other than
+ * `handlers` and `logTo` are settings of docs/operations.md in camelCase, with the environment's variables as defaults.
+ * Rejects with what to change when it cannot start.
  */
 export async function createReceiver(options: ReceiverOptions = {}): Promise<MountedReceiver> {
   const { handlers, logTo, ...settings } = options;

@@ -5,7 +5,7 @@ import { SIGNATURE_NAME, type Webhook } from "../intake/webhook.ts";
 /** `Request` to `Response`: Hono, route handlers of Next.js and others of that kind. */
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** Has requests of the Fetch API answered; every path that comes here is the webhook's. */
+/** Answers requests of the Fetch API; every path that comes here is the webhook's. */
 export function createFetch(webhook: Webhook, body: BodyReader): Fetch {
   return async (request) => {
     const { headers } = request;

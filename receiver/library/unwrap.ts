@@ -9,8 +9,8 @@ import type { HandledEvent } from "../work/handler.ts";
 export type EventOf<Type extends EventType> = HandledEvent<Type, EventObject<Type>>;
 
 /**
- * A verified event, by `type`. The service may add a type at any time: give a `switch` over it a `default` that lets go
- * of what it doesn't know.
+ * A verified event, by `type`. The service may add a type at any time: give a `switch` over it a `default` that ignores
+ * the others.
  */
 export type WebhookEvent = { [Type in EventType]: EventOf<Type> }[EventType];
 
@@ -56,7 +56,7 @@ export function unwrap(signed: Signed): WebhookEvent {
   return eventSchema.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
 }
 
-/** The id and the type have been checked; the rest is the service's word, which may change by fields. */
+/** Only the id and the type have been checked: the service may add fields, or leave some out. */
 const eventSchema = z.custom<WebhookEvent>();
 
 /** Why a delivery was refused: `reason` for programs, the message for people. */

@@ -22,8 +22,8 @@ const listQuerySchema = z.object({
 /**
  * The operator's side, on its own port: metrics, the inbox as JSON, and a page. `adminAllowedHosts` are the names it
  * answers to, so that no web page can reach it through a name of its own (DNS rebinding); `adminToken` is what a caller
- * has to show, as a bearer or, from a browser, as the password of whatever name he gives. Whether we live and are ready,
- * anybody may know.
+ * has to show, as a bearer or, from a browser, as the password beside any name. `/healthz` and `/readyz` answer
+ * everybody.
  */
 export function createAdminApp(options: {
   ledger: Ledger;
@@ -123,7 +123,7 @@ function credentialsOf(authorization: string): { name?: string; secret: string }
   return { name: name.slice(0, 64), secret };
 }
 
-/** Of equal length, whatever the texts are. */
+/** `timingSafeEqual` wants equal lengths. */
 function sha256(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

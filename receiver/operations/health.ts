@@ -26,9 +26,8 @@ export type Health = {
 };
 
 /**
- * Health that tells the truth: the database took a write, the disk has room, and nobody has asked us to stop. Nothing has
- * to be restarted for it to turn good again. Where events are taken, what handlers do is none of its business: while one
- * of them blocks, the inbox goes on working.
+ * Ready means that the database took a write, the disk has room, and nobody has asked us to stop; it becomes true again
+ * without a restart. Where events are taken, handlers don't count: while one of them blocks, events go on being stored.
  */
 export function createHealth(options: {
   probe: Intake["probe"];
@@ -37,7 +36,7 @@ export function createHealth(options: {
   minimumFreeBytes: number;
   /** Bytes of bodies that were stored since the start. */
   storedBytes: () => number;
-  /** Of the role `worker` alone, which isn't ready without its worker process. */
+  /** Given in the role `worker` alone, which isn't ready without its worker process. */
   workerAlive?: (() => boolean) | undefined;
 }): Health {
   const { clock, storedBytes } = options;

@@ -13,8 +13,8 @@ const FLUSH_MS = 20;
 const MAXIMUM_WAITING_BYTES = 1_048_576;
 
 /**
- * The receiver's log: one JSON object a line on standard output. Whoever writes to it names fields of our own: ids,
- * reasons, durations. What comes from an event or a handler goes through `createHandlerLog`.
+ * The receiver's log: one JSON object a line on standard output. Whoever writes to it gives fields of our own: ids,
+ * reasons, durations. What handlers log goes through `createHandlerLog`.
  */
 export function createLog(options: {
   level: string;
@@ -42,7 +42,7 @@ export function createLog(options: {
 /**
  * Asynchronous: a reader of our output that stops reading must not stop the acknowledgements. What it doesn't read is
  * dropped beyond a megabyte instead of piling up. What is left at the end of the process is written then; whoever calls
- * `process.exit` waits for `flush` before, or the page that is being written comes behind those after it, or not at all.
+ * `process.exit` waits for `flush` first, or the page that is being written would come too late, or be lost.
  */
 function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   const output: Page = pino.destination({
@@ -53,8 +53,8 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   });
   let isDue = false;
   let hasMore = false;
-  // With the first line of a page: a timer that never stops writes fifty times a second while nobody says anything. The
-  // next one waits until this page is written: on a reader that has stopped, each flush would wait beside the others.
+  // Started by the first line of a page: a timer that never stops would flush fifty times a second for nothing. The next
+  // one waits until this page is written: where the reader has stopped, flushes would pile up.
   const flushSoon = (): void => {
     isDue = true;
     systemClock.after(FLUSH_MS, () => {
@@ -67,7 +67,7 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   };
   return {
     write: (line) => {
-      // As a text each line would have the whole page before it counted and copied again.
+      // With a text, each line would have the whole page before it measured and copied again.
       output.write(Buffer.from(line));
       hasMore = true;
       if (!isDue) flushSoon();

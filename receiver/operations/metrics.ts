@@ -53,7 +53,7 @@ export function createMetrics(options: {
   );
   const restarts = counter(
     "receiver_worker_restarts_total",
-    "How often the worker process died or was ended because a handler blocked it.",
+    "How often the worker process died, or was ended because it was blocked or took too much memory.",
   );
   const depth = gauge("receiver_inbox_events", "Events in the inbox by state.", ["state"]);
   const ofHandler = gauge("receiver_handler_jobs", "Jobs that are not done by handler and state.", [

@@ -4,7 +4,7 @@ import type { Log } from "./log.ts";
 /** Rights of everybody but the owner. */
 const BITS_OF_OTHERS = 0o077;
 
-/** Of database files and what SQLite keeps beside them, those that others than their owner may read or write. */
+/** The database files, and what SQLite keeps beside them, that others than their owner may read or write. */
 export function exposedFiles(files: readonly string[]): string[] {
   return filesWith(
     BITS_OF_OTHERS,
@@ -18,7 +18,7 @@ export function filesWith(bits: number, files: readonly string[]): string[] {
   return files.filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & bits) !== 0);
 }
 
-/** Mends what others than their owner may read of these files, and says so in the log. */
+/** Takes the rights of others than the owner from these files, and says so in the log. */
 export function protectFiles(files: readonly string[], log: Log): void {
   for (const file of exposedFiles(files))
     log.warn({ file, mended: makePrivate(file) }, "others than its owner could read this file");

@@ -45,7 +45,7 @@ export async function reconcile(options: {
   clock: Clock;
   sinceMs: number;
   dryRun: boolean;
-  /** Of an event: what no webhook could have brought is not stored either. */
+  /** A larger event is not stored: no webhook could have brought it. */
   maxBodyBytes: number;
   /** Told after each batch: what would be answered if it ended there. */
   onProgress: (soFar: ReconcileReport) => void;
@@ -75,7 +75,7 @@ export async function reconcile(options: {
   report.cannotBeHealed = [...unhealable(report), ...unfitToStore(unfit)];
   return report;
 
-  /** Of a pruned event nobody knows its object any more: it would look as if it had never come. */
+  /** The object of a pruned event is forgotten: the event would look as if it had never come. */
   async function findSince(): Promise<number> {
     const prunedBeforeMs = await engine.ledger.prunedBeforeMs();
     // By our clock, which was behind the service's by the tolerance of signatures at most when the event came.

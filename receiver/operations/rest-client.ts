@@ -23,12 +23,12 @@ const MAXIMUM_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 /** A page of a hundred calls with long transcripts is some megabytes; more than this is no page. */
 const MAXIMUM_RESPONSE_BYTES = 32 * 1_048_576;
-/** Of one list: a million items of four kilobytes, more than anybody reads in one go. */
+/** Limits of one list: a million items of four kilobytes, more than anybody reads in one go. */
 const MAXIMUM_PAGES = 10_000;
 const MAXIMUM_LIST_BYTES = 4_096 * 1_048_576;
 /** The service's own ids have some twenty characters. */
 const LONGEST_ID = 256;
-/** Of what the service says about an error, so much is worth reading. */
+/** Characters that are kept of what the service says about an error. */
 const LONGEST_MESSAGE = 300;
 
 /** The service's REST API, read-only (SPEC §4). Every method throws `RestError` when there is no good answer. */
@@ -59,7 +59,7 @@ export function createRestClient(options: {
   key: string;
   clock: Clock;
   random: () => number;
-  /** Of one list; a million items, and 4 GiB, unless told otherwise. */
+  /** Limits of one list; a million items, and 4 GiB, unless told otherwise. */
   maximumPages?: number;
   maximumListBytes?: number;
 }): RestClient {
@@ -101,7 +101,7 @@ export function createRestClient(options: {
       const { data, has_more: hasMore } = page.resource;
       const cursor = data.at(-1)?.id;
       listBytes += page.bytes;
-      // What a page may never be, or a walk would not end or fill the memory.
+      // Without these limits a walk might not end, or fill the memory.
       if (listBytes > maximumListBytes) throw malformed(path, `has no end after ${String(listBytes)} bytes`);
       if (data.length > Number(query["limit"]))
         throw malformed(path, "answered more items than were asked for");

@@ -46,7 +46,7 @@ export type Scrubber = {
 /**
  * Makes a scrubber for what is said while this event is handled. It takes out phone numbers, e-mail addresses, and what the
  * event says of persons: values of fields whose names say so, names and long numbers in all other fields, and quotations of
- * its longer texts. Everything else stays: words in lower case, such as those of a status, are nobody's.
+ * its longer texts. Everything else stays: words in lower case, such as those of a status, are not taken for names.
  */
 export function createScrubber(body: string): Scrubber {
   const { texts, values } = personalIn(parsedOrNothing(body));
@@ -107,7 +107,7 @@ function withoutQuotations(input: string, texts: readonly string[]): string {
   const quoted = new Uint8Array(input.length);
   let places: Map<string, number[]> | undefined;
   for (const text of texts) {
-    // Of every quotation one such block lies whole within it.
+    // Every quotation has one such block whole within it.
     for (let block = 0; block + BLOCK <= text.length; block += BLOCK) {
       if (!blocks.has(text.slice(block, block + BLOCK))) continue;
       places ??= Map.groupBy(input.split("").keys(), (at) => input.slice(at, at + QUOTATION));

@@ -1,7 +1,7 @@
 import { unescape } from "node:querystring";
 import type { Config } from "../config.ts";
 
-/** Variables that handlers do not get: secrets to sign events or to act as an operator, and where the admin port is. */
+/** Variables that handlers do not get: secrets to sign events or to act as an operator, and what is only allowed beside them. */
 export const NOT_FOR_HANDLERS: ReadonlySet<string> = new Set([
   "SIGNING_SECRET",
   "SIGNING_SECRET_FILE",

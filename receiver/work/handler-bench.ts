@@ -145,7 +145,7 @@ function newEvent(event: object): NewEvent {
   return { id: id.toLowerCase(), type, objectId, source: "webhook", body, trace: null };
 }
 
-/** Its time stands still until it is moved; timers ring when it is moved over them, or when they would have anyway. */
+/** Its date stands still until it is moved. Timers run when it is moved past them, or when their real time has passed. */
 function benchClock(): Clock & { move: (ms: number) => void } {
   const startedAtMs = systemClock.nowMs();
   let movedMs = 0;

@@ -56,7 +56,7 @@ const seconds = z
 const policiesSchema = z.object({
   /** After so many failed attempts the job is dead. Default: MAX_ATTEMPTS. */
   maxAttempts: atLeastOne.max(100, "must be 100 at the most.").optional(),
-  /** What one attempt may take. Default: HANDLER_TIMEOUT_SECONDS. */
+  /** Deadline of one attempt. Default: HANDLER_TIMEOUT_SECONDS. */
   timeoutSeconds: seconds.max(86_400, "must be a day (86400) at the most.").optional(),
   /** Jobs of this handler that run at one time in one worker. Default, and the most: WORKER_CONCURRENCY. */
   concurrency: atLeastOne.optional(),

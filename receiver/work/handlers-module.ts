@@ -8,7 +8,7 @@ import type { CreateServices, Handler } from "./handler.ts";
 
 /**
  * Imports a module of handlers, receiver/handlers unless another is named, with any TypeScript in it, and makes the services
- * that they need. `onFile` hears of each of one's own files that comes with it, also of those before one that is broken.
+ * that they need. `onFile` is told each file of your own that is loaded, also those before a broken one.
  * Throws where it cannot be used.
  */
 export async function startHandlers(

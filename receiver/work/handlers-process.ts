@@ -11,14 +11,14 @@ export type Child = {
   state: "loading" | "ready" | "begun" | "started" | "replaced";
   forkedAtMs: number;
   heardAtMs: number;
-  /** What it was told of, as it began. */
+  /** The vanished workers that it was told of when it began. */
   predecessors: readonly string[];
   isBroken: boolean;
 };
 
 export type Fork = (file: URL, assignment: readonly string[], options: ForkOptions) => ChildProcess;
 
-/** Starts a process for the handlers of a module. Throws some of what can go wrong; the rest comes as an event of it. */
+/** Starts a process for the handlers of a module. Some failures are thrown; the others come as its `error` event. */
 export function forkChild(options: {
   environment: NodeJS.ProcessEnv;
   handlersModule?: URL | undefined;
@@ -59,13 +59,13 @@ export function isRunning({ process: { pid, exitCode, signalCode } }: Child): bo
   return pid !== undefined && exitCode === null && signalCode === null;
 }
 
-/** Has it load its handlers, if there is one. */
+/** Tells a process, if there is one, to load its handlers. */
 export function load(child: Child | undefined): Child | undefined {
   if (child) tell(child, { kind: "load" });
   return child;
 }
 
-/** One that is just dying hears nothing. */
+/** A process that is just ending gets no message. */
 export function tell({ process: child }: Child, message: SupervisorMessage): void {
   if (child.connected) child.send(message, () => undefined);
 }

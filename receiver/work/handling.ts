@@ -29,9 +29,9 @@ export type Handling = {
 };
 
 /**
- * Runs claimed jobs: find the handler, check the event, run it until its deadline, and put a word to how it ended. A
- * handler that goes on past its deadline has not ended: its attempt is only over when it is, so that no retry meets its
- * predecessor. `onStuck` is called for those that go on for 5 s; only the end of the process can stop them.
+ * Runs claimed jobs: find the handler, check the event, run it until its deadline, and name how it ended. A handler that
+ * goes on past its deadline has not ended: its attempt is over only when the handler is, so that no retry runs beside an
+ * earlier attempt. `onStuck` is called for those that go on for 5 s; only the end of the process can stop them.
  */
 export function createHandling(options: {
   handlers: readonly Handler[];

@@ -34,7 +34,7 @@ type LoopOptions = {
   predecessors?: readonly string[];
   only?: ProcessOptions["only"];
   onHandled: (handled: Handled) => void;
-  /** Some goes on past its deadline and ignores its signal; only the end of the process helps. */
+  /** A handler goes on past its deadline and ignores its signal; only the end of the process helps. */
   onStuck: (job: FailedJob) => void;
 };
 

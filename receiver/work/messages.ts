@@ -20,9 +20,9 @@ const attemptsSchema = z.array(
 
 /** What the handlers' process tells its supervisor. */
 export const childMessageSchema = z.discriminatedUnion("kind", [
-  /** The handlers are there and their services stand; it waits for `begin`. `files` are those that they came from. */
+  /** The handlers are loaded and their services made; it waits for `begin`. `files` are those that they came from. */
   z.object({ kind: z.literal("ready"), files: z.array(z.string()) }),
-  /** They are not, for this reason; it ends. */
+  /** The handlers cannot be used, for this reason; the process ends. */
   z.object({ kind: z.literal("broken"), problem: z.string(), files: z.array(z.string()) }),
   /** It handles jobs. */
   z.object({ kind: z.literal("started") }),

@@ -6,7 +6,7 @@ const FIRST_MS = 5_000;
 const FACTOR = 3;
 const LONGEST_MS = 6 * 3_600_000;
 
-/** The part of a wait that chance may take away, so that what failed together does not return together. */
+/** A wait is shortened by up to this part at random, so that what failed together does not return together. */
 const JITTER = 0.2;
 
 /** The environment's values, for handlers without a policy of their own. */

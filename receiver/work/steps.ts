@@ -3,7 +3,7 @@ import type { Steps } from "../engine.ts";
 /**
  * Runs `run` and stores what it returned, as JSON; a later attempt answers what was stored, without running it again. At
  * least once until it is recorded: a crash between the end of `run` and the record runs it again, so hand on an
- * idempotency key. What it answers has always been through JSON: of a Date the text is left, on the first attempt too.
+ * idempotency key. What it answers has always been through JSON: a Date has become its text, on the first attempt too.
  * Not inside `atomically`. Each step of a handler has a name of its own.
  */
 export type Step = <Result>(name: string, run: () => Promise<Result> | Result) => Promise<Json<Result>>;

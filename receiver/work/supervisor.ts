@@ -5,18 +5,18 @@ import { childMessageSchema, type ChildMessage, type EndedAttempt } from "./mess
 
 /** How long the process may not turn its event loop before it is taken for blocked. */
 const SILENCE_MS = 5_000;
-/** How long it may take to start: ended before, it would never come up on a machine that is slow enough. */
+/** How long it may take to start: with a short limit it would never come up on a slow machine. */
 const START_MS = 60_000;
 const WATCH_MS = 1_000;
 const FIRST_RESTART_MS = 100;
 const LONGEST_RESTART_MS = 10_000;
-/** One that lived for so long, or handled something, is followed at once. */
+/** After one that lived for so long, or handled something, the pause before the next is the first again. */
 const LIVED_MS = 5_000;
 
-/** Of events that are stored within this time, the first and the last wake the process. */
+/** Events that are stored within this time wake the process twice at the most. */
 const WAKE_MS = 5;
 const MEGABYTE = 1_048_576;
-/** What handlers that are running have left when others take over. */
+/** How long running handlers may go on when new ones take over. */
 const REPLACE_GRACE_MS = 500;
 
 export type Supervisor = {
@@ -31,8 +31,8 @@ export type Supervisor = {
 };
 
 /**
- * Keeps one process running for the handlers: starts it again when it dies, with a pause that grows while it comes to
- * nothing, ends it when a handler blocks it, and tells the next one whose claims are free then.
+ * Keeps one process running for the handlers: starts it again when it dies, with a pause that grows as long as it dies
+ * early, ends it when a handler blocks it, and tells the next one whose claims are free then.
  */
 export function startSupervisor(options: {
   environment: NodeJS.ProcessEnv;
@@ -55,9 +55,9 @@ export function startSupervisor(options: {
   let current: Child | undefined;
   /** Loads the handlers that take over from those of `current`. */
   let next: Child | undefined;
-  /** While handlers are being changed: has loaded all but them, which is most of the time that a start takes. */
+  /** While handlers are being changed: has loaded all but them, which takes most of the time of a start. */
   let spare: Child | undefined;
-  /** Workers that are gone, until one has begun that knows it. */
+  /** Workers that are gone, until a worker that was told of them has started. */
   let gone: string[] = [];
   let aliveAtMs: number | undefined;
   let lastProblem: string | undefined;
@@ -85,9 +85,9 @@ export function startSupervisor(options: {
   function startProcess(): Child | undefined {
     try {
       const child = forkChild({ ...options, nowMs: clock.monotonicMs() });
-      child.process.on("message", (message) => hear(child, message));
+      child.process.on("message", (message) => onMessage(child, message));
       child.process.on("error", (error) => log.error({ err: error }, "the handlers' process has trouble"));
-      // And not `exit`, which may come before the last that it said. One that could not be started says `close`, too.
+      // Not `exit`, which may come before its last message. A process that could not be started emits `close`, too.
       child.process.on("close", (code, signal) => closed(child, { code, signal }));
       return child;
     } catch (error) {
@@ -96,20 +96,20 @@ export function startSupervisor(options: {
     }
   }
 
-  /** Whatever a handler's dependency may send to its parent comes here too, and is none of our business. */
-  function hear(child: Child, message: unknown): void {
-    const { data: said } = childMessageSchema.safeParse(message);
-    // Of a spare one that cannot start nothing is missing: the next reload starts another.
-    if (!said || child === spare) return;
+  /** Messages that a handler's dependency sends to its parent come here too: those that are not ours are ignored. */
+  function onMessage(child: Child, message: unknown): void {
+    const { data: told } = childMessageSchema.safeParse(message);
+    // A spare process that cannot start is not missed: the next reload starts another.
+    if (!told || child === spare) return;
     child.heardAtMs = clock.monotonicMs();
-    if (said.kind === "ready") ready(child, said.files);
-    else if (said.kind === "broken") broken(child, said);
-    else if (said.kind === "started") {
+    if (told.kind === "ready") ready(child, told.files);
+    else if (told.kind === "broken") broken(child, told);
+    else if (told.kind === "started") {
       child.state = "started";
       aliveAtMs = child.heardAtMs;
       if (options.keepsSpare === true) spare ??= startProcess();
       gone = gone.filter((id) => !child.predecessors.includes(id));
-    } else keepAlive(child, said);
+    } else keepAlive(child, told);
   }
 
   function ready(child: Child, files: readonly string[]): void {
@@ -136,7 +136,7 @@ export function startSupervisor(options: {
 
   function broken(child: Child, { problem, files }: Extract<ChildMessage, { kind: "broken" }>): void {
     child.isBroken = true;
-    // None where it came to no handler, as without a database: then those that were followed are followed on.
+    // Empty where no handler was loaded, as without a database: then the files from before are watched on.
     if (files.length > 0) options.onFiles?.(files);
     if (child === next)
       log.error({ problem }, "the changed handlers cannot be used; those from before go on");
@@ -240,7 +240,7 @@ export function startSupervisor(options: {
     const stopped = current.process;
     const exited = new Promise<void>((resolve) => stopped.once("exit", () => resolve()));
     tell(current, { kind: "drain", graceMs });
-    // A little more than it takes: it has its claims to return.
+    // A second more, in which it returns its claims.
     await within(graceMs + 1_000, exited, clock);
     stopped.kill("SIGKILL");
     await exited;

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 
-/** How often the files are looked at. By looking, it also works on disks that tell of no change, as in containers. */
+/** How often the files are polled. Polling also works on disks that report no changes, as in containers. */
 const INTERVAL_MS = 200;
 
 export type FileWatch = {

@@ -28,14 +28,14 @@ const EXIT_BROKEN = 78;
 
 /** What services may take to close, beyond what is left of the grace. */
 const CLOSING_MS = 500;
-/** What an end takes beyond its grace. */
-const FAREWELL_MS = 2_000;
+/** What the exit may take beyond its grace. */
+const EXIT_LIMIT_MS = 2_000;
 
 await runWorker(assignmentSchema.parse(JSON.parse(process.argv[2] ?? "{}")));
 
 /**
  * The process in which handlers run: it may be blocked, fill its memory or crash, and all that happens is that its
- * supervisor starts another. Loads its handlers, begins, and ends when it is told to, each by itself; and ends when its
+ * supervisor starts another. Loads its handlers, begins and ends each when the supervisor says so; also ends when the
  * supervisor is gone.
  */
 async function runWorker({ handlersModule, workerId }: Assignment): Promise<void> {
@@ -45,30 +45,30 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   const log = createLog({ level: config.logLevel, name: "worker", secrets: secretsOf(config) });
   const files = new Set<string>();
   let ended: EndedAttempt[] = [];
-  const told = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<string[]>();
+  const loadOrder = Promise.withResolvers<void>();
+  const beginOrder = Promise.withResolvers<string[]>();
   let working: Working | undefined;
   let closeServices = async (): Promise<void> => undefined;
   let exiting = false;
 
-  startWatchdog(config.shutdownTimeoutMs + FAREWELL_MS);
-  volunteerForTheOutOfMemoryKiller();
+  startWatchdog(config.shutdownTimeoutMs + EXIT_LIMIT_MS);
+  offerToOutOfMemoryKiller();
   process.on("uncaughtException", endByError);
   // Signals of a terminal reach the whole group of processes; here the supervisor says when to stop.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
   process.on("disconnect", () => void exit(0, config.shutdownTimeoutMs));
-  process.on("message", obey);
-  // It may have gone before anybody listened.
+  process.on("message", onMessage);
+  // The supervisor may be gone already, before `disconnect` had a listener.
   if (process.send !== undefined && !process.connected) return exit(0, 0);
 
   try {
     // Before the handlers, so that tsx has nothing to do with it: it looks at each module that comes after them.
     const engine = await openEngine({ ...config, clock: systemClock });
-    await told.promise;
+    await loadOrder.promise;
     const { handlers, services, close } = await startHandlers(handlersModule, (file) => files.add(file));
     closeServices = close;
     tell({ kind: "ready", files: [...files] });
-    const predecessors = await begun.promise;
+    const predecessors = await beginOrder.promise;
     working = await startWorking({
       config,
       engine,
@@ -96,11 +96,11 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   tell({ kind: "started" });
   setInterval(tellAlive, ALIVE_INTERVAL_MS);
 
-  /** Whatever a handler's dependency may be sent comes here too, and is none of our business. */
-  function obey(message: unknown): void {
+  /** Messages for a handler's dependency come here too: those that are not ours are ignored. */
+  function onMessage(message: unknown): void {
     const { data: order } = supervisorMessageSchema.safeParse(message);
-    if (order?.kind === "load") told.resolve();
-    if (order?.kind === "begin") begun.resolve(order.predecessors);
+    if (order?.kind === "load") loadOrder.resolve();
+    if (order?.kind === "begin") beginOrder.resolve(order.predecessors);
     if (order?.kind === "wake") working?.loop.wake();
     if (order?.kind === "drain") void exit(0, order.graceMs);
   }
@@ -127,7 +127,7 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
     if (exiting) return;
     exiting = true;
     const closed = systemClock.sleep(graceMs + CLOSING_MS);
-    setTimeout(() => process.exit(code), graceMs + FAREWELL_MS);
+    setTimeout(() => process.exit(code), graceMs + EXIT_LIMIT_MS);
     await working
       ?.stop(graceMs, failed)
       .catch((error: unknown) => log.error({ err: error }, "could not return jobs"));
@@ -147,13 +147,13 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   }
 }
 
-/** Where memory runs out, Linux shall end this process and not the one that acknowledges. */
-function volunteerForTheOutOfMemoryKiller(): void {
+/** When memory runs out, Linux is to end this process and not the one that acknowledges. */
+function offerToOutOfMemoryKiller(): void {
   // Other systems have no such file, and some containers don't let us write it: then things stay as they are.
   writeFile("/proc/self/oom_score_adj", "800").catch(() => undefined);
 }
 
 function tell(message: ChildMessage): void {
-  // A supervisor that is gone hears nothing; the `disconnect` event ends this process.
+  // Without a supervisor nobody reads it; the `disconnect` event ends this process.
   if (process.connected) process.send?.(message);
 }

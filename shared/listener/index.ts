@@ -16,11 +16,11 @@ export const REQUEST_TIMEOUT_MS = 10_000;
 const CHECK_INTERVAL_MS = 1_000;
 
 const KEEP_ALIVE_MS = 5_000;
-/** How long a client may take nothing of an answer that waits for it. */
+/** How long a client may leave an answer unread. */
 const UNREAD_MS = 20_000;
 
 /**
- * The HTTP server for who is asked by strangers, without a proxy in front: bounds on connections, time and pipelined
+ * The HTTP server for a program that faces the internet without a proxy: bounds on connections, time and pipelined
  * requests, an end that breaks no request, and protocol errors as JSON. The receiver knows this folder by one line of
  * receiver/receiver.ts; without it the server is node:http's own.
  */
@@ -54,7 +54,7 @@ export function createListener(
     if (headers.host === undefined && httpVersion === "1.1")
       return connections.fail(socket, () => answerError(socket, ERRORS.hostMissing));
     if (!connections.begin(request, response)) return;
-    // A client that waits does not come back on a new connection, of which some would always be on their way.
+    // Handled only once the port is shut: a client with an answer would come back on a new connection, and so on for ever.
     if (shutting) void shutting.then(() => handle(request, response));
     else handle(request, response);
   });

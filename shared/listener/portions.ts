@@ -6,7 +6,7 @@ type Connection = NodeJS.EventEmitter & { readonly destroyed: boolean };
 
 /**
  * Has the HTTP parser of a new connection read 4 KB at a time, and nothing more once `isOver`. The 64 KB that arrive at
- * once can be two thousand requests, and nothing else stops it in the midst of them.
+ * once can be two thousand requests, and nothing else stops the parser among them.
  */
 export function parseInPortions(socket: Connection, isOver: () => boolean): void {
   const parsers = socket.listeners("data");

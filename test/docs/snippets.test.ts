@@ -46,7 +46,7 @@ const HELD_BY: Record<string, string> = {
 /** What nothing here can try, and why. */
 const NOT_TRIED: Record<string, string> = {
   "docs/production.md nginx":
-    "nginx is not among what the tests may expect; its limits are compared with ours in production.test.ts",
+    "nginx is not among what the tests may expect; its limits are compared with ours in production.slow.test.ts",
 };
 
 /** Programs of others that the documentation calls; a name that is not here is likely a slip. */

@@ -8,8 +8,8 @@ const SCHEMA_VERSION = 40;
 const CARE_SECONDS = 3_600;
 
 /**
- * The priority of a job that waits: new, a retry (or put off), or suspected of having felled its worker. Higher by `KEYED`
- * once its key is known: so workers of a handler with a key find the jobs whose key is not known yet, and workers of one
+ * The priority of a job that waits: 0 when new, `RETRY` (also when put off), or `SUSPECT` when its worker vanished. Higher
+ * by `KEYED` once its key is known: so workers of a handler with a key find the jobs whose key is not known yet, and workers of one
  * without a key never claim a job that has one.
  */
 export const [RETRY, SUSPECT, KEYED] = [1, 2, 3];
@@ -22,12 +22,12 @@ export type Fetched = Pick<
 
 export type Boss = PgBoss;
 
-/** Where its tables are, and which database that speaks PostgreSQL's protocol. */
+/** Where its tables are, and in which kind of database. */
 export type Place = { pool: Pool; schema: string; backend: BackendProfile };
 
 /**
- * pg-boss on our connections. It is never started: then it would go on with the queues' settings of its start, and
- * handlers are announced later.
+ * pg-boss on our connections. Only the one that makes the tables is started (`migrate`): a started one would go on with the
+ * queues' settings of its start, and handlers are announced later.
  */
 export function createBoss({ pool, schema, backend }: Place): Boss {
   const boss = new PgBoss({

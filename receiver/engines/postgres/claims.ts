@@ -1,7 +1,7 @@
 import { LEASE_MS, type JobHandler } from "../../engine.ts";
 import { fateOf, UNKNOWN_POLICY, VANISHED } from "../ending.ts";
 import { executor, KEYED, SUSPECT, type Boss, type Fetched } from "./boss.ts";
-import type { Database, Say } from "./connection.ts";
+import type { Database, Query } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
 import { eventSeq, ID, jobId, milliseconds, uuidOf } from "./text.ts";
 
@@ -20,7 +20,7 @@ export type Look = {
 /** A handler of this worker that has something due of this priority. */
 export type Due = { handler: JobHandler; priority: number };
 
-/** So many jobs, of one handler and priority. */
+/** How many jobs of one handler and priority are wanted. */
 export type Wanted = Due & { limit: number };
 
 /**
@@ -133,7 +133,7 @@ const FIND_LEFT = `
 
 export type Claims = ReturnType<typeof createClaims>;
 
-/** What is due, how it is claimed, and who lives: one row a worker, with what it holds. */
+/** What is due, how it is claimed, and which workers live: each has one row, with what it holds. */
 export function createClaims({ run, transaction }: Database, boss: Boss) {
   return {
     look: async (worker: string, handlers: readonly JobHandler[]): Promise<Look> => {
@@ -153,7 +153,7 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
       held: readonly ClaimKey[],
       wanted: readonly Wanted[],
     ): Promise<ClaimedJob[]> =>
-      transaction(async (client, say) => {
+      transaction(async (client, query) => {
         const fetch = async ({ handler, priority, limit }: Wanted): Promise<Fetched[]> => {
           const stored = priority + (handler.key ? KEYED : 0);
           return boss.fetch<Fetched["data"]>(handler.name, {
@@ -166,10 +166,10 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
         };
         const fetchLimited = async (one: Wanted, { limit, perMs }: RateLimit): Promise<Fetched[]> => {
           const { name } = one.handler;
-          const [started] = await say<{ recent: number }>(LOCK_STARTS, [name, perMs]);
+          const [started] = await query<{ recent: number }>(LOCK_STARTS, [name, perMs]);
           const free = limit - (started?.recent ?? 0);
           const fetched = free > 0 ? await fetch({ ...one, limit: Math.min(one.limit, free) }) : [];
-          if (fetched.length > 0) await say(ADD_STARTS, [name, perMs, fetched.length]);
+          if (fetched.length > 0) await query(ADD_STARTS, [name, perMs, fetched.length]);
           return fetched;
         };
         const claimed: Fetched[] = [];
@@ -179,18 +179,18 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
           if (one.handler.rateLimit) claimed.push(...(await fetchLimited(one, one.handler.rateLimit)));
         const unlimited = wanted.filter(({ handler }) => handler.rateLimit === undefined);
         claimed.push(...(await Promise.all(unlimited.map(fetch))).flat());
-        return hold(say, worker, held, claimed);
+        return hold(query, worker, held, claimed);
       }),
 
     /** One job of an event, also before it is due. */
     claimOnly: async (worker: string, handler: string, eventId: string): Promise<ClaimedJob[]> =>
-      transaction(async (_client, say) =>
-        hold(say, worker, [], await say<Fetched>(CLAIM_ONLY, [handler, uuidOf(eventId)])),
+      transaction(async (_client, query) =>
+        hold(query, worker, [], await query<Fetched>(CLAIM_ONLY, [handler, uuidOf(eventId)])),
       ),
 
     /**
-     * Makes the lease last from now on, or begins it: a claim counts for nothing without one. Answers what the database
-     * has in the hands of this worker, which is nothing once somebody took it for dead.
+     * Extends the lease from now on, or begins it: a claim counts for nothing without one. Answers the claims that the
+     * database has for this worker: none once another took it for gone.
      */
     keep: async (worker: string): Promise<ClaimKey[]> =>
       (await run<{ held: ClaimKey[] }>(KEEP, [worker, LEASE_MS]))[0]?.held ?? [],
@@ -203,12 +203,12 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
       gone: readonly string[],
       handlers: readonly JobHandler[],
     ): Promise<void> => {
-      await transaction(async (_client, say) => {
-        const forgotten = await say<{ held: ClaimKey[] }>(FORGET_GONE, [self, gone]);
+      await transaction(async (_client, query) => {
+        const forgotten = await query<{ held: ClaimKey[] }>(FORGET_GONE, [self, gone]);
         const held = forgotten.flatMap((one) => one.held.map(({ job }) => job));
-        const left = await say<Left>(FIND_LEFT, [JSON.stringify(forgotten), gone, held]);
+        const left = await query<Left>(FIND_LEFT, [JSON.stringify(forgotten), gone, held]);
         await settle(
-          say,
+          query,
           left.map((one) => afterCrash(one, handlers)),
         );
       });
@@ -220,7 +220,7 @@ type RateLimit = NonNullable<JobHandler["rateLimit"]>;
 
 /** Writes down what the worker holds from now on. Throws where its lease was lost, which gives back what was fetched. */
 async function hold(
-  say: Say,
+  query: Query,
   worker: string,
   held: readonly ClaimKey[],
   fetched: readonly Fetched[],
@@ -230,12 +230,12 @@ async function hold(
     return { n, id, name, retryCount, priority, data };
   });
   const values = [worker, JSON.stringify(held), JSON.stringify(claimed)];
-  const rows = await say<Omit<ClaimedJob, "body"> & { body: Buffer }>(HOLD, values);
+  const rows = await query<Omit<ClaimedJob, "body"> & { body: Buffer }>(HOLD, values);
   if (rows.length === 0) throw new NoLease();
   return rows.map(({ body, ...job }) => ({ ...job, body: body.toString("utf8") }));
 }
 
-/** Another worker took this one for dead, since it had extended its lease too late. */
+/** Another worker took this one for gone, since it had extended its lease too late. */
 export class NoLease extends Error {
   override readonly name = "NoLease";
 }

@@ -8,8 +8,8 @@ const IDLE_TIMEOUT_MS = 30_000;
 
 /**
  * The server's own limits, against what a lost client leaves behind, and where handlers' tables are. The same for all our
- * connections, since a pooler in between may hand the session of one to another. Tables are never read from end to end:
- * a plan that was made while they were small would go on doing that when they are large.
+ * connections, since a pooler in between may hand the session of one to another. Plans avoid reading a table from end to
+ * end: one that was made while the table was small would go on doing that when it is large.
  */
 const sessionOf = (schema: string): string => `
   SET statement_timeout = '30s';
@@ -98,16 +98,16 @@ export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
 }
 
 /** Runs one statement, named as ours are, and answers its rows. */
-export type Say = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
+export type Query = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
 
 export type Database = ReturnType<typeof createDatabase>;
 
 /** Statements on any connection of a pool, and transactions that aren't synced, on a pool that is pipelined. */
 export function createDatabase(pool: Pool, prepare: Prepare) {
-  const run: Say = async <Row extends object>(text: string, values: unknown[] = []) =>
+  const run: Query = async <Row extends object>(text: string, values: unknown[] = []) =>
     retryingConflicts(async () => (await pool.query<Row>(prepare(text, values))).rows);
   const transaction = async <Result>(
-    work: (client: PoolClient, say: Say) => Promise<Result>,
+    work: (client: PoolClient, query: Query) => Promise<Result>,
   ): Promise<Result> =>
     retryingConflicts(async () =>
       withClient(pool, async (client) => {
@@ -164,7 +164,7 @@ export async function retryingConflicts<Result>(work: () => Promise<Result>): Pr
   }
 }
 
-/** What an error says about a statement that was on its way when it came; or, not `connected`, was not sent yet. */
+/** What an error means for a statement that had been sent, or had not where there was no connection. */
 export function refusalOf(error: unknown, connected: boolean): Refusal {
   const detail = error instanceof Error ? error.message || error.name : String(error);
   const state = sqlState(error);
@@ -177,7 +177,7 @@ export function refusalOf(error: unknown, connected: boolean): Refusal {
   return { ok: false, reason: exhausted ? "overloaded" : "connection_lost", detail };
 }
 
-/** What to do where a server refused for a reason that it doesn't say how to mend, or didn't answer. */
+/** What to do where a server refused without saying how to mend it, or didn't answer. */
 export function adviceOn(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const code = "code" in error ? String(error.code) : "";

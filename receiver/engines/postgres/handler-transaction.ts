@@ -17,7 +17,7 @@ export type Means = {
 
 /**
  * The transaction of a handler: its writes commit together with `done`, or not at all; not once one of `signals` is
- * aborted. What is not committed goes with its connection: the server rolls it back.
+ * aborted. A transaction that is not committed ends with its connection: the server rolls it back.
  */
 export async function transact<Result>(
   means: Means,
@@ -61,7 +61,7 @@ export async function queryOnce(
 function statementsOn(client: Client, schema: string) {
   let hasBegun = false;
   return async (sql: string, parameters: readonly SqlValue[]): Promise<Record<string, unknown>[]> => {
-    // A session may have been somebody else's, behind a pooler, and know nothing of where handlers' tables are.
+    // Behind a pooler, the session may have been another program's, and not have our search path.
     if (!hasBegun)
       client
         .query(`BEGIN; SET LOCAL search_path = ${searchPath(schema)}; SET LOCAL enable_seqscan = on`)

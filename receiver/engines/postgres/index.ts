@@ -23,7 +23,7 @@ import { createProcessor } from "./processor.ts";
 import { milliseconds } from "./text.ts";
 
 const TIMES = {
-  /** How often workers look for retries that have become due, and for claims of the dead. */
+  /** How often workers look for retries that have become due, and for claims of vanished workers. */
   lookMs: 1_000,
   connectTimeoutMs: 5_000,
   /** Waiting longer helps nobody: the answer is due 8 s after the event came. */
@@ -63,7 +63,7 @@ export async function openPostgresEngine(
   /** Each with the number of connections it may open at most. None is opened before it is needed. */
   const pools = {
     intake: poolFor("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
-    /** One of them is listened on. */
+    /** One of them listens for notifications. */
     jobs: poolFor("jobs", 4, { pipeline: true }),
     handlers: poolFor("handlers", 20, { pipeline: true }),
     operators: poolFor("operators", 3),
@@ -110,7 +110,7 @@ export async function openPostgresEngine(
 
 /**
  * Remembers whose inbox this is, by the secrets that its events were signed with, and refuses a receiver that has none of
- * them: another environment, whose handlers would handle these events. One that has no secrets is not asked.
+ * them: another environment, whose handlers would handle these events. A receiver without secrets is not checked.
  */
 async function refuseStrangers({ run }: Database, secrets: readonly string[]): Promise<void> {
   if (secrets.length === 0) return;

@@ -11,11 +11,11 @@ import {
 import { makeJobs, offerOf } from "./offers.ts";
 import { objectKey, storable, uuidOf } from "./text.ts";
 
-/** Channel by which workers hear that something was stored; another for each inbox of a database. */
+/** The channel that tells workers that something was stored: one for each inbox of a database. */
 export const channelOf = (schema: string): string => `${schema}_stored`;
 
 /**
- * Event rows, their jobs and the word to workers, in one statement. Ids are inserted in their order, and objects
+ * Event rows, their jobs and the notification of workers, in one statement. Ids are inserted in their order, and objects
  * before them in theirs, so that two batches never wait for each other in a circle.
  *
  * Where somebody has turned synchronous commits off, this one is synchronous all the same: an acknowledgement means

@@ -2,7 +2,7 @@ import { LeaseLost, type Steps } from "../../engine.ts";
 import type { Ending } from "../ending.ts";
 import type { Job } from "../loop.ts";
 import { KEYED, RETRY, SUSPECT } from "./boss.ts";
-import type { Database, Say } from "./connection.ts";
+import type { Database, Query } from "./connection.ts";
 import { storable } from "./text.ts";
 
 /** Which claim, for whoever has to prove it: `token` is the moment at which it was made, to the microsecond. */
@@ -11,11 +11,11 @@ export type ClaimKey = { handler: string; job: string; token: string };
 /** A claimed job with its event. */
 export type ClaimedJob = ClaimKey & Job & { seq: number };
 
-/** How a claim ends: `suspect` when its worker vanished, `returned` as it was. `uncounted` when the attempt was none. */
+/** How a claim ends: `suspect` when its worker vanished, `returned` as it was. `uncounted` when the attempt doesn't count. */
 export type Settlement = ClaimKey &
   Partial<Omit<Ending, "state">> & { state: Ending["state"] | "suspect" | "returned"; uncounted?: boolean };
 
-/** What a crash takes that was not on disk yet is a claim or an ending: the job is handed out once more, and never lost. */
+/** Not synced: a crash of the server can undo a claim or an ending, and the job is handed out once more, never lost. */
 export const NOT_SYNCED = `settings AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
 /**
  * Whether a claim is still held, of a job that is found by its key. One comparison that fits no index: PostgreSQL would
@@ -109,7 +109,7 @@ export function createJobs({ run }: Database) {
 }
 
 /** Answers which of these claims, by their place, were still held. */
-export async function settle(say: Say, settlements: readonly Settlement[]): Promise<Set<number>> {
+export async function settle(query: Query, settlements: readonly Settlement[]): Promise<Set<number>> {
   if (settlements.length === 0) return new Set();
   const given = settlements.map(({ error, delayMs = 0, deferred = false, uncounted, ...ending }, n) => ({
     ...ending,
@@ -118,7 +118,7 @@ export async function settle(say: Say, settlements: readonly Settlement[]): Prom
     uncounted: uncounted ?? (deferred || ending.state === "returned"),
     output: error == null ? null : { error: storable(error), ...(deferred ? { deferred } : {}) },
   }));
-  return new Set((await say<{ n: number }>(SETTLE, [JSON.stringify(given)])).map(({ n }) => n));
+  return new Set((await query<{ n: number }>(SETTLE, [JSON.stringify(given)])).map(({ n }) => n));
 }
 
 export const keyOf = ({ handler, job, token }: ClaimKey): ClaimKey => ({ handler, job, token });

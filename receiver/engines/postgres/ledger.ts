@@ -180,7 +180,7 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
   };
 }
 
-/** Of a list's statement; `give` hands it a value and answers its placeholder. */
+/** The conditions of a list's statement; `give` hands it a value and answers its placeholder. */
 function conditionsOf({ state, type, handler }: EventFilter, give: (value: string) => string): string {
   const isIn = (stateOf: string): string => (state === undefined ? "true" : `${stateOf} = '${state}'`);
   const conditions = [

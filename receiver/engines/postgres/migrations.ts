@@ -2,10 +2,10 @@ import type { JobHandler } from "../../engine.ts";
 import { naming, retryingConflicts, searchPath, sqlState, withClient, type Client } from "./connection.ts";
 import { createBoss, isCurrent, type Boss, type Place } from "./boss.ts";
 
-/** Of an event's offer to handlers. */
+/** The column that says whether handlers have been offered an event. */
 const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted'))`;
 
-/** What handlers want, what they have stored, and who works. Of a database of the version before, these are new. */
+/** What handlers want, what they have stored, and who works. New in a database of the version before. */
 const HANDLERS = `
   CREATE TABLE receiver.handlers (
     name text PRIMARY KEY,                    -- of the queue too
@@ -116,7 +116,7 @@ const FROM_BLOCKED = `
   DROP INDEX boss.receiver_keyless;
   UPDATE boss.job SET blocked = false WHERE blocked`;
 
-/** By the version that each starts from, with the version that it leads to. */
+/** By the version that they start from; `to` is the version that they lead to. */
 const UPGRADES = new Map([
   [0, { to: 4, sql: CREATE }],
   [1, { to: 2, sql: `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled` }],
@@ -143,7 +143,7 @@ const FORGET_APPLIED = `DELETE FROM receiver.migrations WHERE name = $1`;
 /** The errors of a query when our table, or a column of it, is not there. */
 const UNDEFINED = new Set(["42P01", "42703"]);
 
-/** Of the transaction, not of the session: a session may be somebody else's behind a pooler. */
+/** Settings of the transaction, not of the session, which a pooler may give to another program. */
 const BEGIN = `
   BEGIN; SET LOCAL lock_timeout = '120s'; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`;
 
@@ -183,7 +183,7 @@ export async function migrate(place: Place, boss: Boss): Promise<void> {
   });
 }
 
-/** Of our tables; undefined where there are none. Throws where they are of a newer receiver, or another program's. */
+/** The version of our tables; undefined where there are none. Throws where they are a newer receiver's, or another program's. */
 async function versionOf(database: Queries, schema: string): Promise<number | undefined> {
   const { rows } = await database.query<{ name: string }>(FIND_TABLES, [schema, NAMES]);
   const found = rows.map(({ name }) => name);

@@ -95,14 +95,14 @@ export function createOffers({ run, transaction }: Database, boss: Boss) {
     },
     /**
      * Finds the keys of jobs, in the order of their events and one worker at a time, so that none is overtaken; takes
-     * theirs from jobs of a handler that has none any more. Answers those that died of it.
+     * theirs from jobs of a handler that has none any more. Answers those whose key failed: they are dead.
      */
     fit: async ({ name, key }: JobHandler): Promise<{ id: string; type: string; error: string }[]> =>
-      transaction(async (_client, say) => {
-        if ((await say(LOCK_HANDLER, [name, key !== undefined])).length === 0) return [];
-        const misfits = await say<Misfit>(FIND_MISFITS, [name, key ? 0 : KEYED]);
+      transaction(async (_client, query) => {
+        if ((await query(LOCK_HANDLER, [name, key !== undefined])).length === 0) return [];
+        const misfits = await query<Misfit>(FIND_MISFITS, [name, key ? 0 : KEYED]);
         const fitted = misfits.map(({ body, ...event }) => ({ ...event, ...(key ? keyOf(body, key) : {}) }));
-        await say(FIT, [name, JSON.stringify(fitted), fitted.map(({ job }) => job)]);
+        await query(FIT, [name, JSON.stringify(fitted), fitted.map(({ job }) => job)]);
         return fitted.flatMap((one) => ("error" in one ? [one] : []));
       }),
   };

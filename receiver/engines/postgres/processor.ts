@@ -13,13 +13,13 @@ const HEARTBEAT_MS = LEASE_MS / 3;
 /** Jobs claimed beyond those that can be begun at once, when they end faster than a statement takes. */
 const MOST_AHEAD = 500;
 
-/** The background loop over PostgreSQL: a notification wakes it, and what none tells it looks for. */
+/** The background loop over PostgreSQL: a notification wakes it, and it looks for what no notification tells. */
 export function createProcessor(
   engine: Means & {
     jobs: Jobs & Claims & Offers;
     /** How often to look for what no notification tells: retries that have become due, claims of workers that vanished. */
     lookMs: number;
-    /** Where to hear of what was stored; no `channel` where nothing is said. */
+    /** The pool that listens for what was stored; `channel` is null where the database has no notifications. */
     listening: Pool;
     channel: string | null;
   },
@@ -38,7 +38,7 @@ export function createProcessor(
       restMs: lookMs,
       aheadMs: lookMs,
       beat: async () => {
-        // Without a connection to hear on, whatever is due is found by looking.
+        // Without a connection that listens, whatever is due is found by looking.
         listening ??= listen()
           .catch(() => undefined)
           .finally(() => (listening = undefined));
@@ -61,7 +61,7 @@ export function createProcessor(
       extendAtMs = -Infinity;
     }
 
-    /** Hears of what is stored, until this worker leaves or the connection is gone. */
+    /** Listens for what is stored, until this worker leaves or the connection is gone. */
     async function listen(): Promise<void> {
       if (engine.channel === null) return;
       const client = await engine.listening.connect();
@@ -82,7 +82,7 @@ export function createProcessor(
 
     /**
      * Compares what is held here with what the database says. What it lacks is another worker's by now, since this one was
-     * taken for dead. What is not known here was claimed by a statement whose answer was lost.
+     * taken for gone. What is not known here was claimed by a statement whose answer was lost.
      */
     async function keepLease(): Promise<void> {
       extendAtMs = clock.monotonicMs() + HEARTBEAT_MS;

@@ -66,8 +66,8 @@ const FORGET_IDS = `
 type Seen = { lastSeq: number | null; old: number; finished: string[] };
 
 /**
- * Deletes what has been kept long enough, some hundred rows a statement, each state in between being sound; then pg-boss
- * sees to its tables.
+ * Deletes what has been kept long enough, some hundred rows a statement, so that it may stop after any of them; then
+ * pg-boss maintains its own tables.
  */
 export function createPrune({ run, transaction }: Database, boss: Pick<Boss, "supervise">): Ledger["prune"] {
   return async ({ bodiesOlderThanMs, idsOlderThanMs }) => {
@@ -86,9 +86,9 @@ export function createPrune({ run, transaction }: Database, boss: Pick<Boss, "su
       if (seen.finished.length > 0) {
         // The mark comes first: whoever asks in between takes more for pruned than is, and never less.
         if (forgotten === 0) await run(MARK, [olderThanMs]);
-        forgotten += await transaction(async (_client, say) => {
-          await say(LOCK, [seen.finished]);
-          return (await say(FORGET_BODIES, [seen.finished])).length;
+        forgotten += await transaction(async (_client, query) => {
+          await query(LOCK, [seen.finished]);
+          return (await query(FORGET_BODIES, [seen.finished])).length;
         });
       }
       afterSeq = seen.lastSeq;

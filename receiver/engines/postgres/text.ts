@@ -23,8 +23,8 @@ export function objectKey(type: string, objectId: string): string {
 export const ID = `coalesce(events.spelling, 'evt_' || replace(events.id::text, '-', ''))`;
 
 /**
- * Of all jobs of the event `seq`, in SQL: pg-boss's key is the queue's name and this. So jobs are found without an index
- * of their own, and stand in the order of their events.
+ * The id of each job of the event `seq`, in SQL: pg-boss's key is the queue's name and this. So jobs are found without an
+ * index of their own, and stand in the order of their events.
  */
 export const jobId = (seq: string): string => `lpad(to_hex(${seq}), 32, '0')::uuid`;
 
@@ -46,7 +46,7 @@ const JOB = `json_build_object(
   'nextAttemptAtMs', CASE WHEN job.state < 'active' THEN ${milliseconds("start_after")} END,
   'deferred', job.state < 'active' AND coalesce(output ? 'deferred', false),
   'finishedAtMs', ${milliseconds("completed_on")})`;
-/** Each event with its jobs. One that came before handlers had names shows what was done with it, under its type's. */
+/** Each event with its jobs. One from before handlers had names shows what was done with it, under its type's name. */
 export const WITH_JOBS = `
   receiver.events CROSS JOIN LATERAL (
     SELECT json_agg(${JOB} ORDER BY name) AS jobs,

@@ -43,7 +43,6 @@ export function serveWriter(
 /**
  * Answers a function that stores a batch in one transaction, as received at `nowMs`; an empty batch only shows whether
  * a write succeeds. When it returns, the commit is synced; when it throws, nothing of the batch is stored.
- * `beforeCommit` is for tests that end the process at that very point.
  */
 export function createAccept(
   db: Database.Database,

@@ -4,7 +4,7 @@ import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers
 import { keyOf } from "./inbox-file.ts";
 import { createTake, createTaking, HALF_OF_CHARACTERS, type Take } from "./taking.ts";
 
-/** A due time further ahead than anything we ever set means that the clock was turned back: it counts as come. */
+/** A due time further ahead than anything we ever set means that the clock was turned back: it counts as due. */
 const LONGEST_DUE_MS = 2 * LONGEST_DELAY_MS;
 
 // INDEXED BY, because SQLite keeps no statistics here: on a long queue the wrong index is the difference between
@@ -19,7 +19,7 @@ type Asked = Pick<Take, "nowMs" | "worker"> & {
   limit: number;
   /** How many more jobs of this handler may be claimed. */
   room: (handler: string) => number;
-  /** Others go before a suspect; or one that is due waits for what still runs, and others with it; or goes now, alone. */
+  /** What may be claimed. `later`: only others. `wait`: nothing while a suspect is due. `now`: a suspect that is due, alone. */
   suspects: "later" | "wait" | "now";
   only?: { handler: string; id: string } | undefined;
 };
@@ -104,7 +104,7 @@ export function createClaims(options: Files & { handlers: Handlers }) {
     return Math.max(0, limit - (countStarts.get(number, nowMs - perMs, nowMs) ?? 0));
   }
 
-  /** One of each handler after the other; every claim begins with another one. */
+  /** One job of each handler in turn; every claim begins with another handler. */
   function inTurns(state: string, limit: number, { nowMs, room }: Take): Waiting[] {
     if (limit <= 0 || isThere.get() !== 1) return [];
     const own = handlers.own();

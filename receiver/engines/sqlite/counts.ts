@@ -15,7 +15,7 @@ const FIND_RECEIVED_AT = `SELECT received_at_ms FROM events WHERE seq = ?`;
 
 type Row = Record<"claimed" | "unfinished" | "dead" | "ignored", number>;
 
-/** Answers how many events there are in each state. What is done is not counted, but what remains: there are most of it. */
+/** Answers how many events there are in each state. `done`, which most are, is not counted: it is what the others leave. */
 export function createCounts({ inbox, db }: Files) {
   const findPosition = db.prepare<[], { seq: number; deleted: number }>(`SELECT seq, deleted FROM position`);
   const findLastSeq = inbox.prepare<[], number>(`SELECT coalesce(max(seq), 0) FROM events`).pluck();

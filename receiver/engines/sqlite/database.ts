@@ -24,7 +24,7 @@ export function openDatabase(options: {
   file: string;
   migrations: readonly string[];
   synchronous: Synchronous;
-  /** Of a file that is made anew. */
+  /** The page size of a new file. */
   pageBytes: 4_096 | 8_192;
   /** How long a statement waits, on this thread, for another connection's transaction. */
   busyTimeoutMs: number;
@@ -68,9 +68,9 @@ export function syncCommits(file: string): void {
   sync(`${file}-wal`);
 }
 
-/** Makes the names of files that were just created last. */
+/** Syncs a directory, so that a power cut leaves the names of new files in it. */
 export function syncDirectory(directory: string): void {
-  // Windows has no such thing, and keeps names by itself.
+  // Windows cannot sync a directory, and need not.
   if (process.platform !== "win32") sync(directory);
 }
 
@@ -86,7 +86,7 @@ function sync(path: string): void {
 function createPrivately(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    // Exclusively, which follows no link.
+    // `x` makes the file or fails: it follows no link.
     const descriptor = openSync(file, "ax", 0o600);
     // The mask of the process may have taken away what the owner needs.
     fchmodSync(descriptor, 0o600);

@@ -47,7 +47,7 @@ export function createHandlers(db: Database.Database, policies: readonly JobHand
   let announced: number | undefined;
 
   return {
-    /** Brings the tables of this process's handlers up to date, and makes them the ones that there are. */
+    /** Runs the migrations of this process's handlers, and makes these handlers the only ones that there are. */
     announce(): void {
       applyMigrations(db, policies);
       for (const { name, types } of policies) announce.run(name, types === "*" ? "*" : JSON.stringify(types));
@@ -58,7 +58,7 @@ export function createHandlers(db: Database.Database, policies: readonly JobHand
     ignoreGone(nowMs: number): void {
       for (const number of listGone.all()) ignore.run({ number, nowMs });
     },
-    /** Takes notice of what another worker has announced since. */
+    /** Reads the handlers again where a worker has announced some since. */
     refresh(): void {
       const count = findAnnounced.get();
       if (count === announced) return;
@@ -101,7 +101,7 @@ function applyMigrations(db: Database.Database, handlers: readonly JobHandler[])
     setApplied.run(name, Math.max(applied, migrations.length));
   }
 
-  /** Handlers were known by their type once: the first of that type alone that may have run so many has run them. */
+  /** Once this was counted by type: the first handler of that type alone that has as many migrations takes the count over. */
   function inherited(types: JobHandler["types"], length: number): number {
     const [type, ...others] = types;
     if (types === "*" || type === undefined || others.length > 0) return 0;

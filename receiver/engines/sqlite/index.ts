@@ -22,7 +22,7 @@ const BUSY_TIMEOUT_MS = 250;
  * processes on one machine. `file` is the inbox; the work file stands beside it as `….work.db`. Throws, with a message
  * for the operator, when the files cannot be used.
  *
- * Nothing of it runs on the caller's thread but the background loop, once it is started: commits and the ledger have a
+ * The caller's thread opens the files, and runs the background loop once it is started; commits and the ledger have a
  * thread each.
  */
 export async function openSqliteEngine(options: {

@@ -9,7 +9,7 @@ import { createQueries } from "./queries.ts";
 import { createRetention } from "./retention.ts";
 import { createTransactions } from "./transactions.ts";
 
-/** After each batch that is deleted, acknowledgements and handlers have the locks for so long. */
+/** Pause after each deleted batch, in which acknowledgements and handlers get the locks. */
 const PAUSE_MS = 10;
 
 const SET_BOOKMARK = `INSERT INTO bookmarks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -75,7 +75,7 @@ export function createLedgerVerbs({ inbox, db, clock }: Files & { clock: Clock }
 /**
  * Answers a function that makes an event's dead or ignored jobs wait again, or only that of `handler`, which gets one if
  * it has none. False when that changed nothing. It wants a transaction of the caller's. Its jobs are offered to the
- * worker, for only that can tell a job's key.
+ * worker, since only a worker can tell a job's key.
  */
 function createRequeue({ inbox, db }: Files) {
   const offer = db.prepare<[number, number]>(`
@@ -101,7 +101,7 @@ function createRequeue({ inbox, db }: Files) {
     }
     const announced = announcedHandlers(db);
     const known = announced.find(({ name }) => name === handler);
-    // One that no worker has looked at gets its jobs anyway.
+    // An event that no worker has looked at gets its jobs anyway.
     if (!known || jobs.length === 0) return false;
     const [own] = jobs.filter(({ handler: number }) => number === known.number);
     if (own) return offer.run(nowMs, first + known.number).changes === 1;

@@ -5,10 +5,10 @@ import type { Handlers } from "./handlers.ts";
 import type { ClaimedJob } from "./taking.ts";
 import { createLease, type LeaseParts } from "./workers.ts";
 
-/** How often this looks at rest for what has come due, and what another process stored than the one that wakes it. */
+/** At rest, how often it looks for jobs that have come due, and for events that another process has stored. */
 const POLL_MS = 100;
 
-/** Claims that are fetched ahead of the slots: doubled as long as they are used up in this time, up to this many. */
+/** A batch is doubled up to this many claims, as long as the one before was used up within this time. */
 const LARGEST_BATCH = 256;
 const QUICK_MS = 50;
 

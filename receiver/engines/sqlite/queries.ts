@@ -72,7 +72,7 @@ export function createQueries({ inbox, db }: Files) {
     const first = seq * HANDLERS_PER_EVENT;
     const rows = listJobs.all(first, first + HANDLERS_PER_EVENT - 1);
     const jobs = rows.map((row) => toJob(row, event));
-    // It has none before a worker has looked at it.
+    // An event has no jobs before a worker has looked at it.
     if (jobs.length === 0)
       return { ...known, ...summaryOf([]), state: "pending", nextAttemptAtMs: receivedAtMs, jobs };
     const isSplit = rows.some(({ number, state }) => number !== 0 || state === "done" || state === "dead");
@@ -117,7 +117,7 @@ function hasState(event: InboxEvent, { state, handler }: EventFilter): boolean {
   return event.jobs.some((job) => job.handler === handler && (state === undefined || job.state === state));
 }
 
-/** One from before there were jobs has the name of its type. */
+/** A job from before handlers had names shows the event's type as its handler. */
 function toJob({ number: _number, name, dueAtMs, deferred, ...row }: JobRow, event: EventRow): InboxJob {
   return {
     ...row,

@@ -21,11 +21,11 @@ export function createSettling({ db, handlers }: { db: Database.Database; handle
   const putOff = db.prepare(`
     UPDATE jobs SET state = 'pending', attempts = attempts - ?, due_at_ms = ?, deferred = ?, crashes = 0, last_error = ?,
       worker = NULL ${HELD}`);
-  // Of the jobs with the key of one that is over, the first that waits; a job that is finished has no key any more.
+  // The next job with the same key that waits; a finished job has no key any more.
   const releaseNext = db.prepare<[number, string]>(`
     UPDATE jobs SET state = 'fresh', due_at_ms = 0 WHERE job = (
       SELECT job FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ? AND state = 'held' ORDER BY job LIMIT 1)`);
-  // A suspect stays one.
+  // A suspect stays a suspect.
   const giveBack = db.prepare<[number, number]>(`
     UPDATE jobs SET state = CASE WHEN crashes > 0 THEN 'suspect' ELSE 'pending' END,
       due_at_ms = 0, attempts = attempts - 1, worker = NULL ${HELD}`);

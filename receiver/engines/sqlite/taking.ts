@@ -6,7 +6,7 @@ import { HANDLERS_PER_EVENT, type Handlers, type KnownHandler } from "./handlers
 /** Envelopes may have a megabyte, and those of a claim are in memory together. One half is for retries, if new events wait too. */
 export const HALF_OF_CHARACTERS = 4_194_304;
 
-/** Events that one transaction looks at, when their handlers are full. */
+/** Maximum number of new events, and of offered jobs, that one transaction looks at. */
 const LARGEST_LOOK = 512;
 
 /** The holder of a claim: only while the job is claimed, and with the token of its latest claim, may anything be written. */
@@ -15,7 +15,7 @@ export type Lease = { job: number; token: number };
 /** A job that was claimed, with all that its handler needs. */
 export type ClaimedJob = Lease & Job & { key: string | null };
 
-/** One that ended before its first attempt, since its handler could not tell its key. */
+/** A job that ended before its first attempt, since its handler could not tell its key. */
 export type Buried = Record<"handler" | "id" | "type" | "error", string>;
 
 type Event = Pick<ClaimedJob, "id" | "type" | "receivedAtMs"> & {
@@ -52,13 +52,12 @@ export type Take = {
   worker: () => number;
   left: number;
   characters: number;
-  /** Of handlers with a limit of their own. */
+  /** How many more jobs of a handler it may take; without an entry, any number. */
   room: Map<KnownHandler, number>;
   claimed: ClaimedJob[];
   buried: Buried[];
 };
 
-/** Handlers that are not in the list of room have no limit. */
 function hasRoom(handler: KnownHandler, take: Take): boolean {
   return take.left > 0 && take.characters > 0 && (take.room.get(handler) ?? 1) > 0;
 }
@@ -166,7 +165,7 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     const { attempts, token, dueAtMs, error, requeuedAtMs } = row;
     const wait = (state: string, key: string | null, dueMs: number | null): void =>
       void insert.run(job, state, key, dueMs, null, attempts, token, error, requeuedAtMs);
-    // Known to another process only, which has its key.
+    // Only another process has this handler, and can tell the key.
     if (!handler.policy) return wait("offered", null, dueAtMs);
     let key: string | null;
     try {

@@ -6,15 +6,15 @@ import { unavailability } from "./database.ts";
 
 type Question = { number: number; verb: string; given: unknown[]; nowMs: number };
 
-/** Of unknown outcome is also what failed by a bug, or with the thread. */
+/** A bug, or the end of the thread, is answered as `outcome_unknown`, too. */
 type Answer<Result = never> = { ok: true; result: Result } | Refusal;
 
 const CLOSED: Refusal = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
 
 /**
  * Asks a thread of our own, which runs `threadFile` on the database `file`, to do one of its verbs, with the time as the
- * asker has it. It starts with the first question. Should it die, what it had in hand is of unknown outcome, and the next
- * question gets a new one.
+ * asker has it. It starts with the first question. Should it die, the questions that it had are of unknown outcome, and the
+ * next one starts a new thread.
  */
 export function createThread<
   Verbs extends { [Verb in keyof Verbs]: (...given: never[]) => unknown },
@@ -66,7 +66,7 @@ export function createThread<
   }
 }
 
-/** What a thread answers with, over databases that `closing` has closed when it ends, or when one of them cannot be opened. */
+/** Makes a thread's verbs. A database given to `closing` is closed when the thread ends, or when one cannot be opened. */
 type Open = (
   file: string,
   clock: Clock,
@@ -74,8 +74,8 @@ type Open = (
 ) => Record<string, (...given: never[]) => unknown>;
 
 /**
- * The thread's side: answers one question after the other, for two that write would only wait for each other. It opens
- * its databases with the first: one in trouble is refused with its reason then, and opened again with the next.
+ * The thread's side: answers one question after the other, since two that write would only wait for each other. The first
+ * question opens the databases; where that fails, it is refused with the reason, and the next question tries again.
  */
 export function answerQuestions(open: Open): void {
   const port = parentPort;

@@ -22,7 +22,7 @@ type Job = { work: () => Promise<() => void>; reject: (error: unknown) => void }
 /**
  * All writing through the connection `db`, in groups: what is waiting when a transaction begins shares it, and one
  * commit settles them all. Each has a savepoint in it, and may go on over several turns of the event loop, as a handler's
- * does. Waiting for the write lock of another process does not block the thread.
+ * does. A wait for another process's write lock blocks the thread for the connection's busy timeout at a time, not longer.
  */
 export function createTransactions(db: Database.Database, clock: Clock): Transactions {
   const begin = db.prepare("BEGIN IMMEDIATE");

@@ -5,7 +5,7 @@ import type { Settling } from "./settling.ts";
 import type { ClaimedJob } from "./taking.ts";
 import type { Transactions } from "./transactions.ts";
 
-/** How often a worker that holds claims writes its beat, and how long another must have seen none before it is given up. */
+/** How often a worker that holds claims writes its beat; how long none may be seen of one whose lease is over. */
 const BEAT_MS = 300;
 const STILL_MS = 750;
 
@@ -50,7 +50,7 @@ export function createLease(
   return {
     beat,
     asWorker,
-    /** A commit that failed may have succeeded: the next beat comes now, and returns what that commit claimed. */
+    /** A commit that reported a failure may have succeeded: the next beat comes at once, and returns what it claimed. */
     commitFailed: (): void => void (nextBeatAtMs = -Infinity),
     /** Wants a transaction of the caller's. */
     leave: (): void => {
@@ -60,7 +60,7 @@ export function createLease(
     },
   };
 
-  /** Writes only when its own lease has to be renewed, or somebody else's is over. */
+  /** Writes only when its own lease has to be renewed, or another's is over. */
   async function beat(): Promise<void> {
     const nowMs = clock.monotonicMs();
     if (nowMs < nextBeatAtMs) return;

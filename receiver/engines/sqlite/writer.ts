@@ -8,8 +8,8 @@ export type WriterVerbs = { accept: (batch: readonly NewEvent[]) => Acceptance[]
 
 /**
  * Commits in a thread of its own, so that neither a slow disk nor a lock held by another process stops the event loop
- * that reads requests. Should the thread die, what it had in hand is answered as of unknown outcome: it may be stored,
- * and the sender's retry is then a duplicate.
+ * that reads requests. Should the thread die, the batches that it had are of unknown outcome: they may be stored, and the
+ * sender's retries are then duplicates.
  */
 export function createWriter({
   clock,

@@ -4,7 +4,7 @@ import { createRestClient } from "../rest-client.ts";
 import { EXIT, Refused, type Terminal } from "./terminal.ts";
 import { isUnbegun, onEngine, type Context, type InboxContext } from "./with-engine.ts";
 
-/** Copies the database into `directory` while it is in use, where that is our affair. */
+/** Copies the database into `directory` while it is in use; refuses where PostgreSQL's own tools do that. */
 export async function backup(
   { engine: { ledger }, terminal }: Pick<InboxContext, "engine" | "terminal">,
   directory: string,

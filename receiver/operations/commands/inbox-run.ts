@@ -17,7 +17,7 @@ import type { InboxContext } from "./with-engine.ts";
 export type RunOptions = { handler?: string; dryRun?: boolean; inspect?: string | true; json?: boolean };
 
 const LOOK_MS = 200;
-const LOOKS_BEFORE_A_WORD = 15;
+const LOOKS_BEFORE_NOTICE = 15;
 
 /**
  * Runs one attempt of a handler at a stored event, here and now: a dead or ignored job is requeued first. With `dryRun`
@@ -157,7 +157,7 @@ async function runForGood(
       const job = now?.jobs.find((one) => one.handler === handler.name);
       // Done by a version that had no jobs.
       if (now?.state === "done" && !job) return undefined;
-      if (look === LOOKS_BEFORE_A_WORD)
+      if (look === LOOKS_BEFORE_NOTICE)
         terminal.say("It runs, or waits for an event with the same key that is before it …");
       if (!job || job.state === "claimed") continue;
       const { state, attempts: attempt, lastError } = job;

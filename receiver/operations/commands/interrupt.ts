@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 /** What a shell shows of a program that Ctrl-C ended. */
 const EXIT_INTERRUPTED = 130;
-/** npm, at Ctrl-C, passes on what the terminal has sent already: nobody presses twice so soon. */
+/** At Ctrl-C npm passes on the signal that the terminal has sent already: one that comes so soon is no second press. */
 const ECHO_MS = 100;
 
 /**

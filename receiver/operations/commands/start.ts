@@ -10,7 +10,7 @@ import { endWithin, stopWhenTold } from "./interrupt.ts";
 import { EXIT, Refused } from "./terminal.ts";
 import type { Context } from "./with-engine.ts";
 
-/** Of the time for shutting down, what is left to the last lines of the log. */
+/** The part of the time for shutting down that is kept for the last lines of the log. */
 const LAST_LINES_MS = 500;
 
 /** Runs the receiver until it is told to stop: by a signal, or by a bug. Throws why it cannot start. */
@@ -21,7 +21,7 @@ export async function start(
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
   protectFiles(await filesOf(config), log);
   const engine = await openConfigured(config);
-  // What commits starts in a thread of its own, while the rest is loaded here.
+  // Starts the thread that commits, while the rest is loaded here.
   void engine.intake.probe();
   const { startReceiver } = await import("../../receiver.ts");
 
@@ -34,7 +34,7 @@ export async function start(
     inspectHandlers: options.inspectHandlers === true ? INSPECT_ADDRESS : options.inspectHandlers,
     watchHandlers: options.watch,
   });
-  // Not only once it has started: who reads that it listens may stop it at that moment.
+  // Before it has started: whoever reads the line `listening` may stop it at that moment.
   const leaveSignals = stopInOrder(starting, config, log);
   try {
     await starting;

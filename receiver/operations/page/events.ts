@@ -124,7 +124,7 @@ export function confirmation(options: { count: number; fields: Fields; back: str
     )}`;
 }
 
-/** What came of it. */
+/** Shown after a requeue. */
 export function requeued(count: number): Html {
   return html`<p>${count.toLocaleString("en")} ${count === 1 ? "event was" : "events were"} requeued.</p>
     <p><a href="/">Overview</a> · <a href="/events">Events</a></p>`;

@@ -14,9 +14,9 @@ import { overview, type Look } from "./overview.ts";
 import { CONTENT_SECURITY_POLICY } from "./style.ts";
 
 const LIST_LIMIT = 50;
-/** Two operators who look at the same time compare with the look before both. */
+/** Two operators who look at nearly the same time both compare with the look before. */
 const SAME_LOOK_MS = 5_000;
-/** Of a form with every box of a page ticked. */
+/** More than a form with every box of a page ticked. */
 const MAXIMUM_FORM_BYTES = 65_536;
 
 /**

@@ -72,7 +72,7 @@ const ARRIVE = `
   SELECT n, true AS fresh FROM given JOIN ids USING (id, seq)
   UNION SELECT n, false FROM again WHERE seq IN (SELECT seq FROM offers) OR ${jobId("seq")} IN (SELECT id FROM jobs)`;
 
-/** What is not an event. A bookmark is left where the receiver has got one of its own meanwhile. */
+/** Aliases, bookmarks and the time of pruning. A bookmark that this inbox has already stays. */
 const ARRIVE_REST = `
   WITH aliases AS (
     INSERT INTO receiver.ids (id, seq, day, alias, handled)
@@ -88,7 +88,7 @@ const ARRIVE_REST = `
 const KNOW_HANDLERS = `
   INSERT INTO receiver.handlers (name, types, has_key, current) SELECT name, '{}', false, false FROM unnest($1::text[]) AS name
   ON CONFLICT (name) DO NOTHING`;
-/** Of an id without an event nothing is left but that: it was pruned. */
+/** An id without an event's row was pruned. */
 const READ_BACK = `
   SELECT 'evt_' || replace(ids.id::text, '-', '') AS id, found."receivedAtMs", coalesce(found.jobs, '[]') AS jobs,
     encode(sha256(events.body), 'hex') AS hash
@@ -99,7 +99,7 @@ const READ_BACK = `
 export type Arrived = {
   jobs: InboxJob[];
   receivedAtMs: number | null;
-  /** Of its body; null once it is pruned. */
+  /** SHA-256 of its body; null once it is pruned. */
   hash: string | null;
 };
 

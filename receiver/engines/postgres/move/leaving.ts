@@ -27,12 +27,12 @@ const SET_MOVED_TO = `
 /** How long the mark may wait for an acknowledgement's commit. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** What nothing changes any more, but an operator. */
+/** States that only an operator changes any more. */
 const FINISHED = ["done", "dead", "ignored"];
 
 type EventRow = {
   key: Buffer;
-  /** Empty once the event is pruned, as are `objectId` and `body`. */
+  /** Empty once the event is pruned, unless reconcile made it. */
   type: string;
   objectId: string | null;
   source: EventSource;
@@ -47,7 +47,7 @@ type EventRow = {
 /** An event with all that is known of it. */
 export type MovedEvent = Omit<EventRow, "key" | "handled"> & {
   id: string;
-  /** Of a pruned one: whether it was handled. */
+  /** How often it was handled. */
   handled: number;
   jobs: MovedJob[];
 };
@@ -107,13 +107,13 @@ export function openLeaving(file: string) {
         .map(({ key, of, receivedAtMs }) => ({ id: idOf(key), of: idOf(of), receivedAtMs })),
     bookmarks: (): { name: string; value: string }[] =>
       inbox.prepare<[], { name: string; value: string }>(LIST_BOOKMARKS).all(),
-    /** Those whose lease runs; one that ends further ahead than any is of a clock that was turned back. */
+    /** Those whose lease runs; one that ends further ahead than a lease lasts was written before the clock was turned back. */
     workers: (nowMs: number): string[] =>
       db
         .prepare<[number, number], string>(LIST_WORKERS)
         .pluck()
         .all(nowMs, nowMs + LEASE_MS),
-    /** From here on no receiver starts on these files. */
+    /** From then on no receiver starts on these files. */
     leave: (to: string): void => {
       const writer = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
       try {
@@ -129,7 +129,7 @@ export function openLeaving(file: string) {
   };
 
   function read(seq: number): MovedEvent[] {
-    // In this order: retention deletes the jobs only once the body is forgotten, and without either an event is new.
+    // Jobs first: retention forgets the body and then deletes the jobs; a body without jobs would look like a new event.
     const first = seq * HANDLERS_PER_EVENT;
     const rows = listJobs.all(first, first + HANDLERS_PER_EVENT - 1);
     const event = findEvent.get(seq);

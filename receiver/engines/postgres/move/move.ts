@@ -13,11 +13,11 @@ export type MoveReport = {
   /** Brought by `finish`, to be handled here. */
   handedOver: number;
   compared: number;
-  /** Ids whose state, count or body isn't the same on both sides. */
+  /** Ids of events whose body, time of arrival or done jobs aren't the same on both sides. */
   different: string[];
 };
 
-/** Receivers run on the inbox that is to be left for good. */
+/** A worker still runs on the inbox that is to be left for good. */
 export class StillRunning extends Error {
   override readonly name = "StillRunning";
 }
