@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { Client } from "pg";
 import { createServer } from "../tools/postgres-server.ts";
 import { BODY_BYTES, CONCURRENCY, CONNECTIONS, EVENTS } from "./support/postgres-events.ts";
-import { boss, handle } from "./support/postgres-handling.ts";
+import { backlog, boss, handle } from "./support/postgres-handling.ts";
 import { acknowledge, insertOneRow, insertSameRows } from "./support/postgres-inserts.ts";
 import { idle } from "./support/postgres-idle.ts";
 import { together } from "./support/postgres-processes.ts";
@@ -49,7 +49,7 @@ try {
   );
   for (const writes of [false, true]) {
     await compare(
-      `handled a second, by a handler that ${writes ? "writes a row" : "does nothing"}`,
+      `handled a second of ${whole(backlog(writes))}, by a handler that ${writes ? "writes a row" : "does nothing"}`,
       {
         engine: async (url) => handle(url, writes),
         [BARE]: async (url) => boss(url, { writes, atomically: writes }),
