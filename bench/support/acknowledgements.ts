@@ -122,7 +122,7 @@ async function startPeer(name: string): ReturnType<Contestant["start"]> {
     url: `http://127.0.0.1:${String(z.int().parse(port))}/webhooks`,
     stop: async () => {
       const exited = once(child, "exit");
-      child.kill();
+      child.disconnect();
       await exited;
     },
   };
