@@ -14,8 +14,8 @@ const BROTLI_QUALITY = 9;
 type Encoding = "br" | "gzip";
 
 /**
- * The dashboard, at `/dashboard`: one page that names a script, a style sheet, a font and an icon. They do everything
- * through the control API, and read the world through the REST API. Works offline.
+ * The dashboard, at `/dashboard`: one page with a script, a style sheet, a font and an icon. It does everything
+ * through the control API, and reads the world through the REST API. Works offline.
  */
 export function createDashboard(): Router {
   /** Of every bundle there was: a page that is still open may ask for a font later. */

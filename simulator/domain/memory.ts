@@ -38,7 +38,7 @@ export function createMemory(options: {
     remember,
     /** To be called at least once a second, and after all that happens. */
     onLook: (): void => {
-      // Where wall time has caught up, it remembers for us; what is ahead of it would be lost.
+      // A restart begins at wall time anyway: only what is ahead of it has to be stored.
       if (clock.now() > wall.nowMs()) remember();
       if (grown < growthToTrim) return;
       const trimmed = retention.trim(clock.now());

@@ -28,7 +28,7 @@ export type StartOptions = {
   readings?: Partial<Readings>;
   /** What to do wrong to every endpoint, such as `["duplicate"]`, or `["drop-answer:1"]` on first attempts only. */
   faults?: readonly FaultText[];
-  /** Hosts that an endpoint may have beside loopback names over http. */
+  /** Hosts that, as loopback names, an endpoint may have over http; in a private address range only these. */
   allowedHosts?: readonly string[];
   /** How long an endpoint has to answer. The service gives it 10 s; less makes a test of slow answers quick. */
   answerTimeoutMs?: number;

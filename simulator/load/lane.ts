@@ -58,7 +58,7 @@ export function createLane(options: {
     try {
       return openConnection({ url, allowedHosts, turns });
     } catch (error) {
-      // Told later, as every other failure is: who is told may send again at once.
+      // Not at once: the caller may send again from its callback.
       setImmediate(() => exchange.onFailure(classifyError(error)));
       return undefined;
     }
@@ -85,7 +85,7 @@ export function createLane(options: {
       drop();
       end("timeout");
     },
-    /** Closes the connection; a request that is under way has no end. */
+    /** Closes the connection; the callback of a request that is under way is not called. */
     close(): void {
       onEnd = undefined;
       drop();

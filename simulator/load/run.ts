@@ -15,7 +15,7 @@ export type LoadPlan = {
   durationMs: number;
   /** Requests under way at a time, each on a connection that is kept. */
   connections: number;
-  /** Events a second, whatever the receiver makes of them; without it, as fast as the connections allow. */
+  /** Events a second, whether or not the receiver keeps up; without it, as fast as the connections allow. */
   rate?: number | undefined;
   /** The share (0 to 1) of requests that repeat an event that was acknowledged before. */
   duplicates: number;

@@ -45,7 +45,7 @@ export type Recovery = { found: DeliverySummary[]; ids: string[]; hasMore: boole
 const RECENT_DELIVERIES = 200;
 const RECENT_ATTEMPTS = 48;
 
-/** What one can do with deliveries: look at them and their attempts, send one again, make the next attempt now. */
+/** What one can do with deliveries: list and show them, send one or many again, sign or make an attempt now. */
 export function createDeliveryVerbs(options: {
   deliveries: Deliveries;
   deliverySummaries: DeliverySummaries;
