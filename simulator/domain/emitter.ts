@@ -124,7 +124,7 @@ export function createEmitter(options: {
         return { ok: true, emitted };
       });
     },
-    /** What the business itself does: the event, and the `call.completed` that belongs to it, in the order that is read. */
+    /** What the business itself does: the event and its `call.completed`, in the order of the reading `emission_order`. */
     live: (happening: Happening): EmitResult =>
       announced(() => happen(happening, "world", { withItsCall: true })),
     /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */

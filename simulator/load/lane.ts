@@ -80,7 +80,7 @@ export function createLane(options: {
       own.whenReady(() => void own.write(bytes));
     },
     /** Ends a request that has taken too long. */
-    look(): void {
+    endLate(): void {
       if (onEnd === undefined || nowMs() - sentAtMs < options.timeoutMs) return;
       drop();
       end("timeout");

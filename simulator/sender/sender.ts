@@ -70,7 +70,7 @@ export function createSender(options: {
             if (request.answerMeans === "headers" || "error" in outcome) judge(outcome);
           },
           onBody(bytes) {
-            // Enough is known of a body that does not matter.
+            // The rest of the body changes nothing.
             if (kept?.take(bytes) === false && request.answerMeans === "headers") end(outcome);
           },
           onWhole(isKept) {
