@@ -8,7 +8,7 @@ import type { WallTime } from "./wall-time.ts";
 const MOST_GROWTH_ROWS = 200;
 
 /**
- * Stores schedule time and the number of the last journal entry together with each change, so that after a kill -9 the
+ * Stores schedule time and the number of the last journal entry with each change, so that after a kill -9 the
  * clock may have lost a moment but never runs backwards; and removes old deliveries when there are too many.
  */
 export function createMemory(options: {

@@ -175,8 +175,9 @@ export function createDeliveryVerbs(options: {
       const found = get(id);
       if (!found.ok) return found;
       const { delivery } = found;
-      const isMade = attempts.ofDelivery(id).some((made) => made.number === number);
-      if (!isMade) return noDelivery(id);
+      const { attemptsMade } = delivery;
+      if (number > attemptsMade)
+        return refused(`Of ${id} no attempt ${number} was made: it has ${attemptsMade} so far.`, "not_found");
       const target = endpointOf(delivery, ", and its secret with it.");
       if (!target.ok) return target;
       const { endpoint } = target;
