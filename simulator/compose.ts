@@ -61,7 +61,7 @@ export type SimulatorOptions = {
   scenarios?: Scenario[];
   /** What to do wrong to every endpoint. */
   faults?: Fault[];
-  /** Hosts that, as loopback names, an endpoint may have over http; in a private address range only these. */
+  /** Hosts that endpoints may have over http, as loopback names, and with private addresses. */
   allowedHosts?: string[];
   /** Uses a connection again while the receiver promises to keep it; otherwise each attempt has its own. */
   keepAlive?: boolean | undefined;

@@ -9,7 +9,7 @@ export type WallTime = {
   nowMs(): number;
   /** Milliseconds since an arbitrary start; never jumps. */
   monotonicMs(): number;
-  /** Calls `action` once after `delayMs` (at most 24 days, when timers overflow). Answers what cancels it. */
+  /** Calls `action` once after `delayMs` (less than 24 days, at which timers overflow). Answers what cancels it. */
   after(delayMs: number, action: () => void): () => void;
 };
 
