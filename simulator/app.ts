@@ -11,7 +11,7 @@ import type { Simulator } from "./verbs/simulator.ts";
 import { messageOf } from "./errors.ts";
 
 export type AppOptions = {
-  /** Wanted from everybody once bound wider than loopback. */
+  /** The dashboard and the control API want it once bound wider than loopback; the REST API does not. */
   token?: string | undefined;
   apiFaults?: Parameters<typeof createApi>[0]["faults"] | undefined;
   /** Where bugs go; a caller only learns that there was one. */
@@ -65,7 +65,7 @@ function errorHandler(onError: (error: unknown) => void): ErrorRequestHandler {
   };
 }
 
-/** A body that was looked at and not even parsed. */
+/** Whether `jsonBody` refused the body before it was parsed. */
 function isRefusedUnread(error: unknown): boolean {
   return (
     typeof error === "object" && error !== null && "type" in error && error.type === "entity.verify.failed"

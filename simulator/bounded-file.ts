@@ -5,10 +5,10 @@ import { codeOf } from "./errors.ts";
 const MOST_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 
-/** A file's bytes, or in a few words why there are none. A number names an open file, such as 0 for standard input. */
+/** A file's bytes, or in a few words why there are none. */
 export type FileContent = { ok: true; bytes: Buffer } | { ok: false; reason: string };
 
-/** Reads a whole file, at most 64 MiB of it unless told; never throws. */
+/** Reads a file (0: standard input), of at most 64 MiB unless told otherwise; never throws. */
 export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES): FileContent {
   let file: number | undefined;
   try {

@@ -61,9 +61,9 @@ export type SimulatorOptions = {
   scenarios?: Scenario[];
   /** What to do wrong to every endpoint. */
   faults?: Fault[];
-  /** Hosts that an endpoint may have beside loopback names over http. */
+  /** Hosts that endpoints may have over http, as loopback names, and with private addresses. */
   allowedHosts?: string[];
-  /** Goes on with connections that receivers promise to keep; an attempt has one of its own otherwise. */
+  /** Uses a connection again while the receiver promises to keep it; otherwise each attempt has its own. */
   keepAlive?: boolean | undefined;
   /** How many requests are under way to one endpoint at a time; 16 unless told otherwise. */
   concurrency?: number | undefined;
@@ -93,12 +93,11 @@ export function compose(
   const mode = options.clock ?? "real";
   const startMs = scheduleStartMs({ mode, wallMs: wall.nowMs(), keptMs: meta.get("schedule_ms") });
   const clock = createClock({ mode, wall, startMs });
-  // Wall time leaves room for what an earlier life wrote and did not remember, so that no watcher takes a new entry for
-  // an old one.
+  // Above every id that an earlier run gave and did not store: no watcher takes a new entry for an old one.
   const journal = createJournal({
     firstId: Math.max(wall.nowMs() * 1000, (meta.get("journal_id") ?? 0) + 1),
   });
-  /** What the parts have in common: each takes of it what it needs. */
+  /** What most parts need some of. */
   const common = {
     database,
     transaction,

@@ -10,17 +10,17 @@ import { messageOf } from "./errors.ts";
 
 /** SQLite's name for a database in a file that it makes itself, and removes at once. */
 const TEMPORARY = "";
-/** At each commit SQLite counts the changed pages of a temporary database: with more room for them, that is what it does. */
+/** At each commit SQLite goes through the cached pages of a temporary database: a larger cache makes commits slower. */
 const TEMPORARY_CACHE_KIB = 2_000;
 
 const NOT_OURS = "is not a simulator's data file: use another --data file.";
 
 export type OpenedDatabase = { ok: true; database: Database.Database } | Refused;
 
-/** The version of the tables, which a data file has as its `PRAGMA user_version`: one more with each change of them. */
+/** Version of the tables, kept as `PRAGMA user_version`: one more with each change of them. */
 const TABLES_VERSION = 8;
 
-/** Why a data file is not gone on with, if so; the name of the file stands before it. */
+/** Why a data file cannot be used, as words behind its name; undefined when it can. */
 export function problemOfTables(database: Database.Database): string | undefined {
   const version = versionOf(database);
   if (version === TABLES_VERSION) return undefined;

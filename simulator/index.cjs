@@ -13,12 +13,12 @@ if (major < 22 || (major === 22 && minor < 19)) {
 try {
   module.exports = require("./index.js");
 } catch (error) {
-  // A test runner that gives each file a world of its own, as jest does, loads no ES module there by `require`.
+  // jest gives each test file a context of its own, where `require` loads no ES module.
   if (error.code !== "ERR_REQUIRE_ESM" && error.name !== "SyntaxError") throw error;
   module.exports = { startSimulator: startByImport };
 }
 
-/** Has Node.js itself import the library, into the world that it began with. */
+/** Imports the library in Node.js's main context, outside that of the test file. */
 function startByImport(options) {
   const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
   const load = new Script("(url) => import(url)", { importModuleDynamically }).runInThisContext();

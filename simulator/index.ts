@@ -24,7 +24,7 @@ const NAMES = [
 /**
  * Starts the whole service (REST API, webhook delivery, dashboard) inside this process, on a free port of loopback, for
  * use in vitest, jest or node:test: `const simulator = await startSimulator()`. Any number can run at once. Rejects with
- * what to change when it cannot start, and where an option is none.
+ * what to change when it cannot start or an option is wrong.
  */
 export function startSimulator(options: StartOptions = {}): Promise<RunningSimulator> {
   return asynchronous("startSimulator()", NAMES, start(options));

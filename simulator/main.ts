@@ -3,8 +3,8 @@ import module from "node:module";
 import path from "node:path";
 import process from "node:process";
 
-// One after the other: an older Node.js may fail at what the program imports, so a newer one is looked for and the guard
-// speaks before that is loaded.
+// In this order: an older Node.js may fail at what the program imports, so a newer one is looked for first, and then the
+// guard says what to do.
 await import("./newer-node.ts");
 await import("../shared/node-version.ts");
 // Keeps compiled code beside the packages, where no other user may write: the next command starts in half the time. Nothing

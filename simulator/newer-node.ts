@@ -37,7 +37,7 @@ async function runOnNewerNode(): Promise<void> {
   const node = found.stdout.trim();
   if (found.status !== 0 || node === "") return;
   const child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
-  // A terminal sends its own to both; the child ends in its order, and then we do.
+  // At Ctrl-C the terminal signals both; the child ends in order, and then we do.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(
       signal,

@@ -50,7 +50,7 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** Without a beginning of a secret at the end, of which only the rest was cut off. */
+/** Redacts the beginning of a secret at the end of a text that was cut off within it. */
 function withoutRest(said: string, forms: readonly string[]): string {
   for (const form of forms) {
     for (let length = form.length - 1; length >= SHORTEST_REST_CHARACTERS; length -= 1) {

@@ -9,7 +9,7 @@ import type { Simulator } from "./verbs/simulator.ts";
 import { type Refused, refused } from "./domain/refused.ts";
 import { systemTime } from "./domain/wall-time.ts";
 
-/** How long a client may take over a request: scenarios and recordings come over slow lines, too. */
+/** How long a client may take to send a request: scenarios and reports come over slow lines, too. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
 export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {

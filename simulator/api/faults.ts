@@ -131,7 +131,7 @@ export function createApiFaults(options: {
       const loses = random.chance(plan.lostCursor);
       if (latencyMs > 0) await wait(latencyMs);
       if (fails) return "error";
-      // Drawn where it is asked for alone: the other troubles of a seed stay what they were.
+      // Drawn only when asked for, so that the other faults of a seed stay what they are without it.
       if (plan.throttle > 0 && random.chance(plan.throttle)) return "throttle";
       if (request.startingAfter !== undefined) {
         if (loses) forget(request.orgId, request.startingAfter);

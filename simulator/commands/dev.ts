@@ -182,8 +182,8 @@ async function accompany(
 }
 
 /**
- * One that a data file has already keeps its secret and what waits for it, unless another secret is given; a new one gets
- * what is given, or `madeUp`.
+ * An endpoint that a data file has already keeps its secret and what waits for it, unless another secret is given; a new
+ * one gets what is given, or `madeUp`.
  */
 function endpointFor(
   url: string,

@@ -90,7 +90,7 @@ async function checkDatabase(file: string | undefined): Promise<Check> {
   }
 }
 
-/** Why no file can be made there: serve needs two more beside its own. */
+/** Why no file can be made there: serve needs a log beside its data file. */
 function problemOfFolder(folder: string): string | undefined {
   if (!existsSync(folder)) return `There is no folder ${folder}: make it, or mend --data.`;
   const trial = join(folder, `.voice-agent-simulator-${process.pid}`);

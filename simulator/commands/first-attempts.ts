@@ -20,7 +20,7 @@ type Emitted = { events: readonly { id: string }[]; deliveries: readonly { id: s
 
 /**
  * Waits until the first attempt of each delivery has ended, half a minute at most, and answers the deliveries as they are
- * then, in their order. One whose first attempt is due later, and one that Ctrl-C ends the wait for, stands there without.
+ * then, in their order: without an attempt where it is due later, or where Ctrl-C ended the wait.
  */
 export function waitForFirstAttempts(
   client: ControlClient,

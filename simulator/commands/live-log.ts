@@ -4,7 +4,7 @@ import type { Simulator } from "../verbs/simulator.ts";
 import { deliveryView } from "../control/views.ts";
 import { type Output, timeText } from "./output.ts";
 
-/** Prints a line for each event that goes out and for each attempt that ends, while the service runs. */
+/** Prints each event that goes out and each attempt that ends, with `--json` attempts alone. Answers what ends it. */
 export function printLiveLog(simulator: Simulator, output: Output): () => void {
   return simulator.journal.watch((entry) => {
     if (output.json) return printJson(simulator, output, entry);

@@ -29,12 +29,12 @@ export function createOutput(options: { json?: boolean | undefined }) {
       clearProgress();
       if (!isJson) stdout.write(`${shown(text)}\n`);
     },
-    /** A whole text that is printable already, in the form that was asked for, and the styles in it. */
+    /** A whole text that is printable already, with or without `--json`, and the styles in it. */
     document(text: string): void {
       clearProgress();
       stdout.write(pieces(text).join(""));
     },
-    /** The result itself, for programs: one JSON value on one line, or over several for people. */
+    /** The result itself, for programs: one JSON value on one line; nothing without `--json`. */
     value(value: unknown): void {
       clearProgress();
       if (isJson) stdout.write(`${printableJson(JSON.stringify(value))}\n`);
@@ -44,7 +44,7 @@ export function createOutput(options: { json?: boolean | undefined }) {
       clearProgress();
       if (!isJson) stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
     },
-    /** What to do next, or what went on meanwhile, with an empty line before or after it; quiet with `--json`. */
+    /** What to do next, or what went on meanwhile: one line, empty ones around it where `text` has a line break; nothing with `--json`. */
     note(text: string): void {
       clearProgress();
       if (!isJson) stderr.write(`${noteLines(text).map(shown).join("\n")}\n`);

@@ -29,7 +29,7 @@ const MOST_WAITED_FOR = 10_000;
 
 /** Through the running simulator, to every endpoint that selected the type, with retries. */
 export function simulatorTarget(
-  flags: SimulatorFlags & { newIds?: boolean; fault: string[]; wait: boolean },
+  flags: SimulatorFlags & { fault: string[]; wait: boolean },
   output: Output,
 ): ReplayTarget {
   const client = createControlClient(flags);

@@ -36,7 +36,7 @@ export async function startSimulatorForCommand(flags: ServeFlags) {
   return {
     simulator,
     server,
-    /** What the control API wants, when bound wider than loopback. */
+    /** What the dashboard and the control API want, when bound wider than loopback. */
     token,
     async close(): Promise<void> {
       await server.close();

@@ -17,8 +17,8 @@ type Row = {
 
 /**
  * Sends one event of each type and one duplicate to an endpoint, and shows what came back and, where the receiver tells,
- * what became of each. `allHandled` is false when a sample was not acknowledged, is known not to have been handled exactly
- * once, or was not sent any more because `signal` ended the tour; what was seen until then is shown.
+ * what became of each. `allHandled` is false when a sample was not acknowledged, was not seen to be handled exactly once
+ * by a receiver that is observed, or was not sent because `signal` ended the tour; what was seen until then is shown.
  */
 export async function sendSamples(options: {
   running: RunningSimulator;

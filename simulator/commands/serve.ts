@@ -65,8 +65,8 @@ export default function serveCommand(): Command {
 }
 
 /**
- * Registers the endpoint of `--forward-to`. One that a data file has already keeps its secret, which was shown once and is
- * not shown again.
+ * Registers the endpoint of `--forward-to`. One that a data file has already keeps its secret, which is not shown again,
+ * unless another is given.
  */
 async function forward(
   running: RunningSimulator,

@@ -45,7 +45,7 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
     throw usageError(`There are two URLs: ${first} and --url ${given.url}. Give one.`);
   }
   const url = hasUrl ? first : given.url;
-  // What the service would not send to is not judged; which hosts may be sent to is asked afterwards.
+  // A URL that the service would not send to is not judged; `verifyTarget` asks which hosts are allowed.
   if (url !== undefined)
     orUsageError(checkEndpointUrl(url, [bareHost(URL.parse(url) ?? new URL(DEFAULT_URL))]));
   if (given.observe !== undefined && !(given.observe.includes("{id}") && URL.parse(given.observe) !== null)) {

@@ -24,7 +24,7 @@ class Refusal extends Error {
   }
 }
 
-/** The error that a refusal of the simulator's is. */
+/** Answers what `orRefuse` and the readers here refused. */
 export const answerRefusals: ErrorRequestHandler = (error: unknown, _request, response, next) => {
   if (!(error instanceof Refusal)) return next(error);
   answerError(response, error.reason, error.message);

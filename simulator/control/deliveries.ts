@@ -37,7 +37,7 @@ const resendSchema = z.preprocess(
 const historySchema = searchSchema.pick({ since: true, until: true, endpoint_id: true, type: true });
 const signSchema = z.strictObject({ attempt: z.int().min(1).max(6) });
 
-/** Deliveries: look at them and their attempts, send one again, make the next attempt now. */
+/** Deliveries: list, count and show them, send one or many again, sign or make an attempt now. */
 export function deliveryRoutes(simulator: Simulator): Router {
   const { deliveries, clock } = simulator;
   const router = Router();

@@ -28,7 +28,7 @@ const rotationSchema = z.strictObject({
 });
 const checkSchema = z.strictObject({ url: urlSchema });
 
-/** Endpoints: register, look, change, remove, test (SPEC §6 Registration). */
+/** Endpoints: register, show, change, rotate, remove, test (SPEC §6 Registration). */
 export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
   const router = Router();
 

@@ -57,7 +57,7 @@ export function eventRoutes(simulator: Simulator): Router {
     const emitted: EmittedEvent[] = [];
     while (emitted.length < count) {
       const some = Math.min(MOST_A_TURN, count - emitted.length);
-      // Whether it can be shows with the first.
+      // What is refused is refused here at the first turn, before anything was set off.
       emitted.push(...orRefuse(events.emit({ type, orgId, object, faults }, some)).emitted);
       await setImmediate();
     }
@@ -107,7 +107,7 @@ export function eventTypeView(type: EventType) {
   };
 }
 
-/** An event with its envelope and all its deliveries. */
+/** An event with its envelope and these deliveries. */
 export function eventDetailView(summary: EventSummary, body: Buffer, deliveries: readonly DeliverySummary[]) {
   return {
     ...eventView(summary),

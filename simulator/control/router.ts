@@ -14,7 +14,7 @@ import { worldRoutes } from "./world.ts";
 
 const LARGEST_BODY_BYTES = 10 * 1024 * 1024;
 
-/** The control API: everything that the dashboard and the commands do. JSON, snake_case. */
+/** The control API: all that dashboard and commands do with a running simulator. JSON, snake_case. */
 export function createControl(simulator: Simulator): Router {
   const router = Router();
   router.use((_request, response, next) => {

@@ -16,9 +16,9 @@ export type Kind = {
     /** What has to be made before it starts. */
     build?: string;
   };
-  /** What Debian calls what it needs, for a build server that has Node.js alone. */
+  /** Debian packages that it needs, for a build server that has Node.js alone. */
   debian?: string;
-  /** What a hosted build server of GitHub lacks. */
+  /** Installs what GitHub's hosted build server lacks. */
   github?: string;
 };
 

@@ -61,7 +61,7 @@ export function projectFiles(
       dependencies: { ...Object.fromEntries(wanted), "voice-agent-webhook-kit": `file:${archive}` },
       ...(options.nodeIsTooOld === true && { optionalDependencies: NODES }),
       engines: { node: manifest.engines.node },
-      // None is needed, and npm asks about each that is not decided.
+      // No install script is needed, and npm asks about each one that is not decided.
       allowScripts: { "better-sqlite3": false, esbuild: false, fsevents: false },
     };
     files.set("package.json", { text: `${JSON.stringify(manifestOfProject, null, 2)}\n` });

@@ -31,7 +31,7 @@ async function readBuilt(): Promise<Bundle> {
   return { page: pageSource(), files, isCurrent: () => true };
 }
 
-/** Takes some 100 ms. The bundler is loaded with the first page: whose dashboard nobody opens does without. */
+/** Takes some 100 ms. The bundler is loaded with the first page, since many runs never show one. */
 async function bundle(): Promise<Bundle> {
   const esbuild = await import("esbuild");
   const { outputFiles, metafile } = await esbuild.build({

@@ -13,7 +13,7 @@ export function createAdvance(options: {
 }) {
   const { clock, journal, nextDueMs, settled, isStopped, wake } = options;
   let walks = 0;
-  /** The furthest moment that somebody is on the way to: who asks for more meanwhile goes on from there. */
+  /** The furthest target so far: an `advance` that comes while another is under way counts from there. */
   let furthestMs = 0;
 
   async function walkTo(targetMs: number): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
 
 /**
- * What falls due at about one moment: attempts, or steps of stories. Nothing is due before `dueAtMs`, when the first of
- * `count` is: the one that is named.
+ * What falls due at about one moment: `count` attempts, or steps of stories. The first of them, due at `dueAtMs`, is the
+ * one that is named.
  */
 export type Due = {
   kind: "attempt" | "step";
@@ -17,12 +17,12 @@ export type Due = {
 /** What falls due, by due time; with `hasMore`, only the first of it. */
 export type Ahead = { due: Due[]; hasMore: boolean };
 
-/** Maximum number of rows that a look ahead reads, the next ones first, so that it does not take too long. */
+/** Maximum number of attempts, and of steps, that a look ahead reads, the next ones first. */
 const MOST_LOOKED_AT = 20_000;
 
 /**
  * The group that a due time belongs to. Groups are what one can tell apart on a line of 14 h 36 min: one or two seconds wide
- * in the next minute, five minutes at the end.
+ * in the next minute, a quarter of an hour at the end.
  */
 const MOMENT = `CAST(60 * ln(1 + max(0, due_at - @nowMs) / 60000.0) AS INTEGER)`;
 

@@ -67,7 +67,7 @@ export function wireHeaders(options: {
   };
 }
 
-/** The first line of a request to `url`; of a delivery, unless another method is given. */
+/** The first line of a request to `url`. */
 export function requestLine(url: string, method = "POST"): string {
   const { pathname, search } = new URL(url);
   return `${method} ${pathname}${search} HTTP/1.1`;

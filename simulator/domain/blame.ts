@@ -20,7 +20,7 @@ export function blameOf(
 }
 
 /**
- * The figures of some attempts of one endpoint; those that the simulator made fail on purpose are left out. `p95Ms` is what
+ * The figures of some attempts of one endpoint; those whose failure is the simulator's are left out. `p95Ms` is what
  * 95 of 100 answers took at most, whatever they said; null where there was none.
  */
 export function answerFigures(attempts: readonly JudgedAttempt[]) {

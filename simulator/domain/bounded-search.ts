@@ -4,7 +4,7 @@ export type SearchBounds = { rows: number; milliseconds: number };
 /** What one request for a page may cost, at most: deadlines of attempts must not wait for somebody who searches. */
 export const PAGE_BOUNDS: SearchBounds = { rows: 20_000, milliseconds: 25 };
 
-/** Of a list in which every row matches: nothing is looked at in vain, and a page is as long as was asked for. */
+/** For a list in which every row matches: a page is as long as was asked for. */
 export const NO_BOUNDS: SearchBounds = { rows: Infinity, milliseconds: Infinity };
 
 /** A page of ids. Where there may be more, `next` is the id below which to go on. */

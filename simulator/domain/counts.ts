@@ -13,7 +13,7 @@ const LOST = `SELECT count(*) FROM deliveries d WHERE d.state = 'dead' AND ${LAS
 const ENDPOINTS = `SELECT count(*) FROM endpoints WHERE deleted_at IS NULL`;
 const EVENTS = `SELECT * FROM event_counts WHERE count > 0`;
 
-/** How many deliveries and events there are of each kind. Triggers keep the numbers, so that nothing is counted. */
+/** How many deliveries and events there are of each kind. Triggers keep all numbers but that of the lost ones. */
 export function createCounts(options: { database: Database }) {
   const deliveries = options.database.prepare<[], DeliveryRow>(DELIVERIES);
   const lost = options.database.prepare<[], number>(LOST).pluck();

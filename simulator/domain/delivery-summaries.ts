@@ -52,7 +52,7 @@ export type DeliveryPage = { deliveries: DeliverySummary[]; next: string | null 
 type Column = "endpoint_id" | "event_id" | "event_type" | "state" | "verdict";
 type Candidate = Record<Column | "id", string> & {
   created_at: number;
-  /** 1 where it gave up, or an attempt has ended in vain. */
+  /** 1 where it gave up, or failed so far. */
   has_failed: number;
   /** How its attempts ended, with commas between. */
   outcomes: string | null;
@@ -89,8 +89,8 @@ const TEXT_CANDIDATES = `
   SELECT ${COLUMNS}, NULL AS outcomes, e.summary, coalesce(d.body, e.body) AS body
   FROM deliveries d JOIN events e ON e.id = d.event_id`;
 /**
- * Now and then a row comes through that nobody looks for, so that a search in vain can give way: about one of 256. So does
- * one with a NUL, at which LIKE ends.
+ * About one row of 256 comes through although nobody looks for it, so that a search that finds nothing can give way. So
+ * does one with a NUL, at which LIKE ends.
  */
 const ROUGHLY = `((d.seq * 40503 >> 4) & 255 = 0 OR d.endpoint_id IN (SELECT value FROM json_each(?)) OR
   instr(d.event_type || e.summary, char(0)) > 0 OR

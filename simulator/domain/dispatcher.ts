@@ -13,7 +13,8 @@ export const DEFAULT_CONCURRENCY = 16;
 const LONGEST_SLEEP_MS = 1_000;
 
 /**
- * Makes the attempts when they are due (SPEC §6 Retry policy); how a delivery goes on from there, the settlement decides.
+ * Makes the attempts when they are due (SPEC §6 Retry policy);
+ * `settlement.ts` decides how a delivery goes on.
  * Due times are stored; this only compares them with the schedule clock, so a restart or a suspended machine loses
  * nothing and causes no burst: what is overdue is attempted once.
  */
@@ -22,7 +23,7 @@ export function createDispatcher(
     endpoints: Endpoints;
     /** How many requests are under way to one endpoint at a time; one, under the reading `deliveries_at_once=one`. */
     concurrency: number;
-    /** Other business with a due time: when the next of it is due, and doing what is due by now. */
+    /** Steps of stories: when the next one is due, and what performs those that are due by now. */
     agenda: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
     /** Called at every look at what is due, which are no more than a second apart. */
     onLook: () => void;

@@ -104,7 +104,7 @@ export function createEmitter(options: {
 
   return {
     /**
-     * Exactly one event of `type`, `count` times, or none where one of them cannot be. The world has what goes with each
+     * Exactly `count` events of `type`, or none where one of them is refused. The world has what goes with each
      * (a voicemail has its call). Fields that such an object cannot have are refused: odd data are for faults and stories.
      */
     emit(happening: Happening, count = 1): EmitResult {
@@ -124,7 +124,7 @@ export function createEmitter(options: {
         return { ok: true, emitted };
       });
     },
-    /** What the business itself does: the event, and the `call.completed` that belongs to it, in the order that is read. */
+    /** What the business itself does: the event and its `call.completed`, in the order of the reading `emission_order`. */
     live: (happening: Happening): EmitResult =>
       announced(() => happen(happening, "world", { withItsCall: true })),
     /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */
@@ -166,7 +166,7 @@ export function createEmitter(options: {
         ...delivery,
         createdAtMs: nowMs,
         dueAtMs: nowMs,
-        // What made the bytes what they are stays with them.
+        // These are in the bytes already.
         faults: delivery.faults.filter(({ name }) => FAULTS[name].at === "body"),
         resendOf: delivery.id,
       });

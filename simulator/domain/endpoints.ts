@@ -153,7 +153,7 @@ export function createEndpoints(options: {
     find: read,
     list: (): Endpoint[] => list.all().map(fromRow),
     exists: (id: string): boolean => exists.get(id) === 1,
-    /** Whether the endpoint is still there. */
+    /** False when the endpoint is gone. */
     countFailure: (id: string): boolean => tell(id, countFailure.run(id).changes),
     countSuccess: (id: string): void => void tell(id, countSuccess.run(id).changes),
   };
@@ -169,9 +169,9 @@ function faultList(faults: readonly Fault[]): string {
   return JSON.stringify(faults.map(formatFault));
 }
 
-/** Reads what `formatFaults` wrote; a name that a later version dropped is left out. */
+/** Reads what `faultList` wrote; a name that a later version dropped is left out. */
 export function readFaults(json: string): Fault[] {
-  // Nearly always, and read with every attempt.
+  // The usual case, and read with every attempt.
   if (json === NO_FAULTS) return [];
   return stringListSchema
     .parse(JSON.parse(json))

@@ -40,8 +40,8 @@ export function createEventLog(options: {
   }
 
   /**
-   * An id that no event has. Ids have a counter of their own, so that recorded events of whatever origin change none of
-   * them; and where one was recorded that our own would come to, that is passed over.
+   * An id that no event has. Ids have a counter of their own, so that replayed events change none of them; one that a
+   * replayed event took is skipped.
    */
   function newId(): string {
     for (;;) {

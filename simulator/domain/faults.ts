@@ -33,7 +33,7 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-/** A fault in force: on every attempt, or on the first `attempts` of each delivery. */
+/** A fault in force: on every attempt or, of the signature and the wire, on the first `attempts` of each delivery. */
 export type Fault = { name: FaultName; attempts?: number };
 
 export type ParsedFault = { ok: true; fault: Fault } | Refused;

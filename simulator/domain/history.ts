@@ -3,7 +3,7 @@ import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
 import { LAST } from "./delivery-summaries.ts";
 import type { DeliveryState } from "./outcome.ts";
 
-/** What was sent in one slot of a period. `…AtMs` are schedule time; how long answers took is wall time. */
+/** What was sent in one slot of a period, which is schedule time; how long answers took is wall time. */
 export type HistorySlot = {
   sent: number;
   acknowledged: number;
@@ -55,7 +55,7 @@ const COUNT_CREATED = `
 const NEWEST = `SELECT seq, created_at AS createdAtMs FROM deliveries WHERE seq <= ? ORDER BY seq DESC LIMIT 1`;
 const FIRST = `SELECT created_at FROM deliveries ORDER BY seq LIMIT 1`;
 
-/** What was sent, acknowledged and failed over a period, in 60 slots; after each slice, attempts that are due go first. */
+/** What was sent, acknowledged and failed over a period, in 60 slots at most; after each slice, attempts that are due go first. */
 export function createHistory(database: Database, giveWay: () => Promise<unknown>) {
   const attempts = database.prepare<[object], SlotRow>(COUNT_ATTEMPTS);
   const created = database.prepare<[object], { state: DeliveryState; count: number; lost: number }>(

@@ -15,7 +15,7 @@ export type JournalMessage =
   | { kind: "check.done"; verificationId: number; checkId: string }
   | { kind: "reset" };
 
-/** How far back a watcher that lost its connection can resume. */
+/** Maximum number of entries that are kept for watchers that come back. */
 const KEPT_ENTRIES = 5_000;
 
 export type Journal = ReturnType<typeof createJournal>;

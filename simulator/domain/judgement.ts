@@ -1,6 +1,6 @@
 /**
  * What the answers of a receiver count as: for the delivery engine, for the verdict on a delivery, for `verify` and for the
- * words of the dashboard, which all read it here. Nothing is imported, so that pages can, too.
+ * words of the dashboard, which all read it here. It imports nothing, so that the dashboard can use it, too.
  */
 
 /** A delivery is taken by any 2xx (SPEC §6 Retry policy). */

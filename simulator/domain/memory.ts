@@ -8,7 +8,7 @@ import type { WallTime } from "./wall-time.ts";
 const MOST_GROWTH_ROWS = 200;
 
 /**
- * Stores schedule time and the number of the last journal entry together with each change, so that after a kill -9 the
+ * Stores schedule time and the number of the last journal entry with each change, so that after a kill -9 the
  * clock may have lost a moment but never runs backwards; and removes old deliveries when there are too many.
  */
 export function createMemory(options: {
@@ -38,7 +38,7 @@ export function createMemory(options: {
     remember,
     /** To be called at least once a second, and after all that happens. */
     onLook: (): void => {
-      // Where wall time has caught up, it remembers for us; what is ahead of it would be lost.
+      // A restart begins at wall time anyway: only what is ahead of it has to be stored.
       if (clock.now() > wall.nowMs()) remember();
       if (grown < growthToTrim) return;
       const trimmed = retention.trim(clock.now());

@@ -33,8 +33,8 @@ export const DELIVERY_STATES = ["attempting", "delivered", "dead"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /**
- * What one may ask deliveries by. `failed`: gave up, or was tried in vain and is tried again. `lost`: gave up, and was not
- * sent again since.
+ * What one may ask deliveries by. `failed`: gave up, or failed so far and is tried again. `lost`: gave up, and was not sent
+ * again since.
  */
 export const STATE_WORDS = [...DELIVERY_STATES, "failed", "lost"] as const;
 

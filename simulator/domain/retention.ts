@@ -39,7 +39,7 @@ type DeliveryRow = { seq: number; eventId: string };
 
 export type Retention = ReturnType<typeof createRetention>;
 
-/** `more`: at once again. `blocked`: what is too much cannot go yet. `within`: nothing is too much. */
+/** `more`: to be called again at once. `blocked`: too much is kept and cannot go yet. `within`: nothing is too much. */
 export type Trimmed = "more" | "blocked" | "within";
 
 /**
@@ -67,7 +67,7 @@ export function createRetention(options: {
   const lonelyEvents = database.prepare<[{ from: number; to: number }], string>(LONELY_EVENTS).pluck();
   let lonelyUntil = 0;
 
-  /** How many deliveries are to go now, and whether it is so much too much that those that wait go as well. */
+  /** How many deliveries are to go now, and whether those that wait for a retry may go while attempts are due. */
   function excess(): { limit: number; isUrgent: boolean } {
     const total = countDeliveries.get() ?? 0;
     const bytes = usedBytes.get() ?? 0;

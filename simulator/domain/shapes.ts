@@ -163,7 +163,7 @@ export const eventSchema = z.object({
   summary: z.string(),
 });
 
-/** An event with its envelope and all its deliveries. */
+/** An event with its envelope and its newest 1,000 deliveries. */
 export const eventDetailSchema = eventSchema.extend({
   envelope: envelopeSchema,
   deliveries: z.array(deliverySchema),

@@ -2,7 +2,7 @@ import type { Emitter } from "./emitter.ts";
 import type { WallTime } from "./wall-time.ts";
 import type { World } from "./world/world.ts";
 
-/** Longest timer, since timers overflow after 24 days; after it the next step is computed anew. */
+/** Longest pause between two events, since timers overflow after 24 days. */
 const LONGEST_WAIT_MS = 3_600_000;
 
 /**

@@ -3,8 +3,8 @@ import type { Database } from "better-sqlite3";
 export type Transaction = <Result>(action: () => Result) => Result;
 
 /**
- * Makes a group of writes one: all of them are stored, or none, which is so too where the action answers that it was
- * refused (`{ ok: false }`). Inside another one it is a part of that. The wrapper is made once, since better-sqlite3 takes
+ * Makes a group of writes one: all of them are stored, or none, also where the action answers a refusal
+ * (`{ ok: false }`). Inside another one it is a part of that. The wrapper is made once, since better-sqlite3 takes
  * longer to make one than a small transaction takes.
  */
 export function createTransaction(database: Database): Transaction {

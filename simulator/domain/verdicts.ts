@@ -53,7 +53,7 @@ export function createVerdicts(options: {
       siblings.all(JSON.stringify(eventIds)),
     )) {
       const { changes } = set.run(verdict.meant, verdict.result, id, verdict.meant, verdict.result);
-      // Its own row did not change, but what is shown of it did: a later delivery recovered it.
+      // No attempt of its own tells the watchers: a later delivery recovered it.
       if (changes > 0 && recoveredBy !== null) journal.write({ kind: "delivery.changed", deliveryId: id });
     }
   });
@@ -73,7 +73,7 @@ export function createVerdicts(options: {
   journal.watch((entry) => {
     if (entry.kind !== "attempt.ended" && entry.kind !== "delivery.changed") return;
     if (entry.kind === "attempt.ended" && entry.isJudged) return;
-    // A delivery that was only created has its first verdict from its table: to wait.
+    // One that was only created is `waiting`, by the default of its table.
     const eventId = (entry.kind === "attempt.ended" ? eventOf : settledEventOf).get(entry.deliveryId);
     if (eventId !== undefined) judgeSoon(eventId);
   });

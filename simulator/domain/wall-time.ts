@@ -9,14 +9,14 @@ export type WallTime = {
   nowMs(): number;
   /** Milliseconds since an arbitrary start; never jumps. */
   monotonicMs(): number;
-  /** Calls `action` once after `delayMs` (at most some seconds: long waits belong to the schedule). Answers its cancel. */
+  /** Calls `action` once after `delayMs` (less than 24 days, at which timers overflow). Answers what cancels it. */
   after(delayMs: number, action: () => void): () => void;
 };
 
-/** Taken now: the fake timers of a test runner put their own in place of the global ones, and stop them. */
+/** Taken at import: fake timers of a test runner replace the global one, and stop it. */
 const monotonicMs = performance.now.bind(performance);
 
-/** The real thing. A date that a test fakes dates signatures too: the receiver in that test has the same. */
+/** The machine's time. A faked `Date` dates signatures too: the receiver in that test has the same. */
 export const systemTime: WallTime = {
   nowMs: () => Date.now(),
   monotonicMs,

@@ -18,7 +18,7 @@ export function refuseUnknown(call: string, options: object, known: readonly str
   }
 }
 
-/** Throws where a number is none, or beyond what the command line takes too. */
+/** Throws where a number is none, or out of the bounds that the command line has, too. */
 export function refuseBeyondBounds(
   call: string,
   numbers: { [Name in keyof typeof OPTION_BOUNDS]?: number | undefined },

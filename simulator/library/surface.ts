@@ -28,7 +28,7 @@ export type StartOptions = {
   readings?: Partial<Readings>;
   /** What to do wrong to every endpoint, such as `["duplicate"]`, or `["drop-answer:1"]` on first attempts only. */
   faults?: readonly FaultText[];
-  /** Hosts that an endpoint may have beside loopback names over http. */
+  /** Hosts that endpoints may have over http, as loopback names, and with private addresses. */
   allowedHosts?: readonly string[];
   /** How long an endpoint has to answer. The service gives it 10 s; less makes a test of slow answers quick. */
   answerTimeoutMs?: number;
@@ -108,7 +108,7 @@ export type AttemptRecord = Dated<AttemptShape> & {
 };
 
 export type DeliverySearch = {
-  /** `failed`: gave up, or was tried in vain and is tried again. `lost`: gave up, and was not sent again since. */
+  /** `failed`: gave up, or failed so far and is tried again. `lost`: gave up, and was not sent again since. */
   state?: StateWord;
   endpointId?: string;
   eventId?: string;

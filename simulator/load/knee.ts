@@ -4,7 +4,7 @@ import type { LoadPlan, LoadResult } from "./run.ts";
 export type KneeStep = ReturnType<typeof judge>;
 
 export type Knee = {
-  /** The highest rate at which it held up; undefined when even the lowest was too much. */
+  /** The highest rate at which it held up; undefined when it did at none. */
   rate: number | undefined;
   steps: KneeStep[];
   /** Whether it was stopped before it was found. */
@@ -14,7 +14,7 @@ export type Knee = {
 const LOWEST_RATE = 50;
 const HIGHEST_RATE = 51_200;
 const HALVINGS = 3;
-/** It holds up while p99 stays within three times that of an easy rate, and within what is easy anyway. */
+/** It holds up while p99 stays within three times that of the first rate, or within 50 ms where that is more. */
 const WORSE_BY = 3;
 const EASY_MS = 50;
 const KEEPS_UP = 0.95;

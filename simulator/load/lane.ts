@@ -58,7 +58,7 @@ export function createLane(options: {
     try {
       return openConnection({ url, allowedHosts, turns });
     } catch (error) {
-      // Told later, as every other failure is: who is told may send again at once.
+      // Not at once: the caller may send again from its callback.
       setImmediate(() => exchange.onFailure(classifyError(error)));
       return undefined;
     }
@@ -80,12 +80,12 @@ export function createLane(options: {
       own.whenReady(() => void own.write(bytes));
     },
     /** Ends a request that has taken too long. */
-    look(): void {
+    endLate(): void {
       if (onEnd === undefined || nowMs() - sentAtMs < options.timeoutMs) return;
       drop();
       end("timeout");
     },
-    /** Closes the connection; a request that is under way has no end. */
+    /** Closes the connection; the callback of a request that is under way is not called. */
     close(): void {
       onEnd = undefined;
       drop();

@@ -1,6 +1,6 @@
 import { createHistogram } from "node:perf_hooks";
 
-/** Latencies in buckets that are 0.1 % wide, so that any number of them takes a few kilobytes. */
+/** Latencies in buckets of three digits, so that any number of them takes some 200 KB. */
 export type Latencies = ReturnType<typeof createLatencies>;
 
 /** The histogram counts whole numbers: these are a millisecond. */
@@ -19,7 +19,7 @@ export function createLatencies() {
     },
     count: () => histogram.count,
     largestMs: () => largestMs,
-    /** The latency that `share` (0 to 1) of all stay within, half a percent exact; 0 when there are none. */
+    /** The latency that `share` (0 to 1) of all stay within, to three digits; 0 when there are none. */
     quantileMs: (share: number): number =>
       histogram.count === 0 ? 0 : Math.min(largestMs, histogram.percentile(share * 100) / UNITS_A_MS),
   };

@@ -15,7 +15,7 @@ export type LoadPlan = {
   durationMs: number;
   /** Requests under way at a time, each on a connection that is kept. */
   connections: number;
-  /** Events a second, whatever the receiver makes of them; without it, as fast as the connections allow. */
+  /** Events a second, whether or not the receiver keeps up; without it, as fast as the connections allow. */
   rate?: number | undefined;
   /** The share (0 to 1) of requests that repeat an event that was acknowledged before. */
   duplicates: number;
@@ -61,8 +61,8 @@ export async function runLoad(
     latencies: createLatencies(),
     dropped: 0,
   };
-  const range = createRange(plan, result);
-  const looking = setInterval(() => range.look(), LOOK_EVERY_MS);
+  const lanes = createLanes(plan, result);
+  const endingLate = setInterval(() => lanes.endLate(), LOOK_EVERY_MS);
   const telling = setInterval(() => {
     result.elapsedMs = performance.now() - startedMs;
     onProgress?.(result);
@@ -71,29 +71,29 @@ export async function runLoad(
     const { rate } = plan;
     const work =
       rate === undefined
-        ? asFastAsPossible(plan, range, startedMs, signal)
-        : atRate({ ...plan, rate }, { range, startedMs, signal, result });
+        ? asFastAsPossible(plan, lanes, startedMs, signal)
+        : atRate({ ...plan, rate }, { lanes, startedMs, signal, result });
     await Promise.race([work, untilAborted(signal)]);
   } finally {
-    clearInterval(looking);
+    clearInterval(endingLate);
     clearInterval(telling);
-    range.close();
+    lanes.close();
   }
   result.elapsedMs = performance.now() - startedMs;
   return result;
 }
 
-type Range = ReturnType<typeof createRange>;
+type Lanes = ReturnType<typeof createLanes>;
 
-/** The lanes, and what is shot along them. */
-function createRange(plan: LoadPlan, result: LoadResult) {
+/** The lanes, and what is sent along them. */
+function createLanes(plan: LoadPlan, result: LoadResult) {
   const url = new URL(plan.url);
   const turns = createTurns();
   const { secret, allowedHosts = [] } = plan;
   const runId = randomBytes(8).toString("hex");
   const requests = createRequests({ url, secret, runId, nowSeconds: () => Math.floor(Date.now() / 1000) });
   const nowMs = () => performance.now();
-  const lanes = Array.from({ length: plan.connections }, () =>
+  const all = Array.from({ length: plan.connections }, () =>
     createLane({ url, allowedHosts, turns, timeoutMs: RESPONSE_TIMEOUT_MS, nowMs }),
   );
   let next = 0;
@@ -119,37 +119,37 @@ function createRange(plan: LoadPlan, result: LoadResult) {
   }
 
   return {
-    lanes,
+    all,
     /** Sends one request, which was due at `dueMs`, along a lane that is free; then calls `then`. */
-    shoot(lane: (typeof lanes)[number], dueMs: number, then: () => void): void {
+    send(lane: (typeof all)[number], dueMs: number, then: () => void): void {
       const number = choose();
       lane.send(requests.bytes(number), (ending) => {
         count(number, dueMs, ending);
         then();
       });
     },
-    look(): void {
-      for (const lane of lanes) lane.look();
+    endLate(): void {
+      for (const lane of all) lane.endLate();
     },
     close(): void {
-      for (const lane of lanes) lane.close();
+      for (const lane of all) lane.close();
     },
   };
 }
 
 function asFastAsPossible(
   plan: LoadPlan,
-  range: Range,
+  lanes: Lanes,
   startedMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   const endMs = startedMs + plan.durationMs;
   return new Promise((resolve) => {
-    let busy = range.lanes.length;
-    for (const lane of range.lanes) {
+    let busy = lanes.all.length;
+    for (const lane of lanes.all) {
       const again = () => {
         const nowMs = performance.now();
-        if (nowMs < endMs && !signal.aborted) return range.shoot(lane, nowMs, again);
+        if (nowMs < endMs && !signal.aborted) return lanes.send(lane, nowMs, again);
         busy -= 1;
         if (busy === 0) resolve();
       };
@@ -161,12 +161,12 @@ function asFastAsPossible(
 /** Every request has its moment, and is sent then, or as soon as a lane is free, whatever became of the ones before it. */
 async function atRate(
   plan: LoadPlan & { rate: number },
-  context: { range: Range; startedMs: number; signal: AbortSignal; result: LoadResult },
+  context: { lanes: Lanes; startedMs: number; signal: AbortSignal; result: LoadResult },
 ): Promise<void> {
-  const { range, startedMs, signal, result } = context;
+  const { lanes, startedMs, signal, result } = context;
   const total = Math.max(1, Math.floor((plan.durationMs / 1000) * plan.rate));
   const mostWaiting = plan.connections * MOST_WAITING_PER_CONNECTION;
-  const free = [...range.lanes];
+  const free = [...lanes.all];
   /** When the requests were due that wait for a lane; those before `served` have got one. */
   const waiting: number[] = [];
   let served = 0;
@@ -174,7 +174,7 @@ async function atRate(
   let isFed = false;
 
   const settle = () => {
-    if (isFed && served === waiting.length && free.length === range.lanes.length) drained.resolve();
+    if (isFed && served === waiting.length && free.length === lanes.all.length) drained.resolve();
   };
   const serve = () => {
     for (let lane = free.pop(); lane !== undefined; lane = free.pop()) {
@@ -185,7 +185,7 @@ async function atRate(
         return;
       }
       served += 1;
-      range.shoot(own, dueMs, () => {
+      lanes.send(own, dueMs, () => {
         free.push(own);
         serve();
         settle();

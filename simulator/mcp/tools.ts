@@ -43,7 +43,7 @@ const verificationSchema = z.looseObject({
 });
 const currentSchema = z.looseObject({ verification: verificationSchema.nullable() });
 
-/** The verbs that developers' assistants need; each is the control API's. */
+/** What developers' assistants need: verbs of the control API, and the documentation. */
 export function createTools(control: Control): Tool[] {
   return [
     tool(

@@ -6,7 +6,7 @@ import type { Verdicts } from "../domain/verdicts.ts";
 import type { WallTime } from "../domain/wall-time.ts";
 import type { Observer } from "./observer.ts";
 
-/** When the receiver is asked, counted from the end of an attempt: soon for those who watch, and late for doubles. */
+/** When the receiver is asked, counted from the end of an attempt: soon, and again later, when it may be handled twice. */
 const LOOKS_MS = [60, 300, 1_000, 3_000, 8_000, 20_000] as const;
 /** After this, what was handled once is not asked about any more. */
 const LATE_ENOUGH_MS = 3_000;
@@ -19,8 +19,8 @@ const idSchema = z.looseObject({ id: z.string() });
 type Followed = { deliveryId: string; eventId: string; endpointId: string; look: number; cancel: () => void };
 
 /**
- * Asks the receiver after each attempt that may have reached it what became of the event, until it was handled or 20 s
- * have passed, and notes the answers. `endpointId` narrows it to the endpoint whose receiver is asked. Answers its end.
+ * Asks the receiver, after each attempt that may have reached it, what became of the event, and notes the answers: for
+ * 3 s, or until it was handled, 20 s at most. `endpointId` narrows it to one endpoint. Answers what ends it.
  */
 export function watchHandling(options: {
   observer: Observer;

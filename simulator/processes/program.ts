@@ -5,7 +5,7 @@ import { type Refused, refused } from "../domain/refused.ts";
 /** What to start for a command, without a shell; the message says how to write the command instead. */
 export type Program = { ok: true; file: string; args: string[] } | Refused;
 
-/** What a machine has: its name for itself, where it looks for programs, and its files. */
+/** A machine, as far as finding a program depends on it. */
 export type Machine = {
   platform: NodeJS.Platform;
   env: NodeJS.ProcessEnv;

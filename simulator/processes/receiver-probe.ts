@@ -35,9 +35,9 @@ const NOT_THERE = new Set([404, 405, 410, 421, 501]);
 type Kind = "not_there" | "refuses_unsigned" | "takes_unsigned" | "fails";
 
 /**
- * Looks for the path at which somebody who listens takes webhooks. Sent are POST requests without a signature and without
- * a body, one a path: whoever checks signatures refuses them, and to whoever does not yet they say nothing that could be
- * acted upon. At most seven, one after the other, and no more once the path is found.
+ * Looks for the path at which somebody who listens takes webhooks, by POST requests without signature and body, one a
+ * path: a receiver that checks signatures refuses them, and one that does not yet finds nothing in them to act upon. At
+ * most seven, one after the other, and no more once the path is found.
  */
 export async function probeReceiver({ host, port }: { host: string; port: number }): Promise<Probe> {
   const origin = `http://${host}:${port}`;

@@ -11,9 +11,9 @@ export type SearchResult = { ok: true; found: FoundReceiver[] } | { ok: false; m
 const MOST_ASKED = 12;
 
 /**
- * Asks those who listen on this machine and whom `isWanted` wants, one after the other, the usual ports first, whether
- * they take webhooks: the likeliest receiver first. With a `secret`, those that refuse what is unsigned get a test event
- * that is signed with it, and whoever takes that is the likeliest. The search ends at the first one that is sure.
+ * Asks the listeners of this machine that `isWanted` accepts, one after the other, the usual ports first, whether they
+ * take webhooks; answers the likeliest receiver first. With a `secret`, those that refuse what is unsigned get a test event
+ * signed with it, and one that takes it is the likeliest. The search ends at the first one that is sure.
  */
 export async function searchReceivers(
   isWanted: (listener: Listener) => boolean,

@@ -27,7 +27,7 @@ export type Source = {
 
 export type OpenedSource = { ok: true; source: Source } | Refused;
 
-/** An envelope with everything, as one line. */
+/** Longest line that is read: no envelope is longer. */
 const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
 const LINE_FEED = 10;
 

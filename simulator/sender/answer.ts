@@ -6,7 +6,7 @@ const KEPT_BYTES = 16 * 1024;
 
 /**
  * Keeps an answer, of its body up to 16 KiB. `take` says whether there was room for all of the bytes. They are copied into
- * one piece as they come: who keeps thousands of small ones has to join them in the turn of the deadline.
+ * one piece as they come: to join thousands of small ones at the end would delay other deadlines.
  */
 export function createKeptAnswer(head: AnswerHead) {
   let room = Buffer.alloc(0);

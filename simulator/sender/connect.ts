@@ -29,7 +29,7 @@ export function connect(options: {
   if (!isTls) return { tcp, socket: tcp, readyEvent: "connect" };
   // A server name is a name: TLS has none for addresses.
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  // Loaded where it is needed: it takes as long as all of the sender.
+  // Loaded when needed: that takes as long as loading all of the sender.
   const socket = process
     .getBuiltinModule("node:tls")
     .connect({ socket: tcp, host, ALPNProtocols: ["http/1.1"], ...servername });

@@ -32,7 +32,7 @@ export function createPool(options: { wall: WallTime }) {
       }
       return undefined;
     },
-    /** Takes one back whose answer is whole; `promisedMs` from now the receiver may close it. */
+    /** Takes one back whose answer is whole; it is handed out again within `keptMs`, or never. */
     give(url: URL, connection: Connection, keptMs: number): void {
       const untilMs = wall.monotonicMs() + Math.min(LONGEST_MS, keptMs);
       // A process that has nothing else to do is not kept alive by what it might do.

@@ -8,7 +8,7 @@ import { createTurns } from "./turns.ts";
 const MIB = 1024 * 1024;
 
 const turns = createTurns();
-/** An `import` of node:http reads everything that it exports, a second HTTP client among it. */
+/** An `import` of node:http would read all its exports, and so load a second HTTP client (undici). */
 const { validateHeaderValue } = process.getBuiltinModule("node:http");
 
 /**

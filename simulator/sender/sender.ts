@@ -18,10 +18,11 @@ import { createTurns } from "./turns.ts";
 export function createSender(options: {
   wall: WallTime;
   allowedHosts: readonly string[];
-  /** Goes on with connections that receivers promise to keep, instead of opening one for each attempt. */
+  /** Uses a connection again while the receiver promises to keep it, instead of opening one for each attempt. */
   keepAlive?: boolean | undefined;
-  /** For tests; the service gives an endpoint 10 s (SPEC §8). */
+  /** The service gives an endpoint 10 s (SPEC §8); tests and the search for a receiver give less. */
   timeoutMs?: number | undefined;
+  /** For tests. */
   lookup?: LookupFunction | undefined;
 }): Send {
   const { wall, allowedHosts, keepAlive = false, timeoutMs = RESPONSE_TIMEOUT_MS, lookup } = options;
@@ -69,7 +70,7 @@ export function createSender(options: {
             if (request.answerMeans === "headers" || "error" in outcome) judge(outcome);
           },
           onBody(bytes) {
-            // Enough is known of a body that does not matter.
+            // The rest of the body changes nothing.
             if (kept?.take(bytes) === false && request.answerMeans === "headers") end(outcome);
           },
           onWhole(isKept) {

@@ -20,7 +20,7 @@ export type Diagnosis = {
 };
 
 const ID_PATTERN = /"id"\s*:\s*"(evt_[0-9a-fA-F]{32})"/;
-/** A clock of one's own in the place of the header's t is looked for this far around. */
+/** How far around now a receiver's own time is looked for, in the place of the header's t. */
 const OWN_CLOCK_SECONDS = 300;
 
 /**

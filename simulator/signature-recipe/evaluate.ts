@@ -4,7 +4,7 @@ import type { Digest, Part, SignatureRecipe, Spelling } from "./recipe.ts";
 /** What a recipe is applied to. */
 export type Occasion = { secret: string; body: Uint8Array; nowSeconds: number };
 
-/** What came of a recipe: the values of the signature header, one header each, byte for byte. */
+/** Applies a recipe: the values of the signature header, one header each, byte for byte. */
 export function evaluate(recipe: SignatureRecipe, occasion: Occasion): Buffer[] {
   const scene = {
     secret: recipe.key ?? occasion.secret,

@@ -45,7 +45,7 @@ export type Recovery = { found: DeliverySummary[]; ids: string[]; hasMore: boole
 const RECENT_DELIVERIES = 200;
 const RECENT_ATTEMPTS = 48;
 
-/** What one can do with deliveries: look at them and their attempts, send one again, make the next attempt now. */
+/** What one can do with deliveries: list and show them, send one or many again, sign or make an attempt now. */
 export function createDeliveryVerbs(options: {
   deliveries: Deliveries;
   deliverySummaries: DeliverySummaries;
@@ -175,8 +175,9 @@ export function createDeliveryVerbs(options: {
       const found = get(id);
       if (!found.ok) return found;
       const { delivery } = found;
-      const isMade = attempts.ofDelivery(id).some((made) => made.number === number);
-      if (!isMade) return noDelivery(id);
+      const { attemptsMade } = delivery;
+      if (number > attemptsMade)
+        return refused(`Of ${id} no attempt ${number} was made: it has ${attemptsMade} so far.`, "not_found");
       const target = endpointOf(delivery, ", and its secret with it.");
       if (!target.ok) return target;
       const { endpoint } = target;

@@ -12,7 +12,7 @@ import { addressOf, isListening } from "../processes/listening.ts";
 import { notFound, type Refused, refused } from "../domain/refused.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 
-/** What one can do with endpoints: register, look, change, remove, test (SPEC §6 Registration). */
+/** What one can do with endpoints: register, show, change, rotate, remove, test (SPEC §6 Registration). */
 export function createEndpointVerbs(options: {
   endpoints: Endpoints;
   world: World;

@@ -33,7 +33,7 @@ type EventKind = {
   create?: (source: Confirmed) => { [field: string]: unknown; object: string };
   /** How the call went, where `call` is what is known of it. */
   story: (call: Fields, random: Random) => Story;
-  /** What a call that was over already gains by the event. */
+  /** Fields that the event changes in a call that had ended before. */
   amend?: (call: Fields, business: Business) => Fields;
   /** A line that says what the event is about; any field of `object` may be missing or have any form. */
   sentence: (object: Fields, who: string) => [what: string, detail?: string | undefined];

@@ -13,7 +13,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }
 
-/** What came of a call. */
+/** The outcome of a call. */
 export function outcomeWords(outcome: unknown): string | undefined {
   return outcome === "voicemail" ? "left a voicemail" : textOf(outcome);
 }

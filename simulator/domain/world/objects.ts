@@ -32,8 +32,8 @@ export function createCall(source: Source & { id: string; baseUrl: string }): Ca
 }
 
 /**
- * A call with its transfer fields in the forms that are read (`transfer_to_form`, `transfer_succeeded_form`). Fields that
- * have another form already stay as they are.
+ * A call with its transfer fields in the forms of the readings `transfer_to_form` and `transfer_succeeded_form`. Fields
+ * that have another form already stay as they are.
  */
 export function withTransferForms(call: WorldObject, readings: Readings): WorldObject {
   const { transfer_to: to, transfer_succeeded: succeeded } = call;

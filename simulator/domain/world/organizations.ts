@@ -20,7 +20,7 @@ export type Business = {
   languages: Readonly<Record<Language, number>>;
 };
 
-/** What somebody speaks of whom nothing is known. */
+/** Language of a caller about whom nothing is known. */
 export const USUAL_LANGUAGE: Language = "en";
 const TRADE_NAMES = ["restaurant", "services"] as const;
 const AGENT_NAMES = ["Ava", "Leo", "Maya", "Theo", "Iris", "Hugo"] as const;

@@ -15,7 +15,7 @@ export type StoryPlan = { ok: true; steps: StoryStep[] } | Refused;
 
 /**
  * The steps of one telling of a scenario in the order of their times. Who calls is settled here, so that a caller who
- * appears twice is the same person. `telling` makes two tellings differ.
+ * appears twice is the same person. `storyNumber` makes two tellings differ.
  */
 export function tellStory(options: {
   scenario: Scenario;

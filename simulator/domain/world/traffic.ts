@@ -9,8 +9,8 @@ export type TrafficStep = { afterMs: number; type: EventType; orgId: string };
 const MINUTE_MS = 60_000;
 
 /**
- * Step `index` (from 0) of a business that has `perMinute` calls a minute on average, at random moments as real
- * callers have them. The same seed gives the same steps.
+ * Step `index` (from 0) where all businesses together have `perMinute` calls a minute on average, at random moments as
+ * real callers have them. The same seed gives the same steps.
  */
 export function trafficStep(options: {
   seed: number;

@@ -161,7 +161,7 @@ function settledOrigin(database: Database, fresh: Origin): Origin {
   return fresh;
 }
 
-/** How the name of a key ends that may read nothing. */
+/** How a key without a scope ends. */
 const NO_SCOPE = /_no_scope$/;
 
 const storedSchema = z.looseObject({ object: z.string() });

@@ -148,7 +148,10 @@ test("an attempt is signed again as that very attempt would be, at this moment, 
     return verify({ headers: [header], body: bytes, secrets: [secret], nowSeconds }).ok;
   };
   expect([await signed(1), await signed(2), await signed(4)]).toEqual([false, true, true]);
-  expect(await ask("POST", path, { attempt: 5 })).toMatchObject({ status: 404 });
+  expect(await ask("POST", path, { attempt: 5 })).toMatchObject({
+    status: 404,
+    body: { message: `Of ${delivery?.id} no attempt 5 was made: it has 4 so far.` },
+  });
   for (const attempt of [0, 7, 1.5]) expect((await ask("POST", path, { attempt })).status).toBe(400);
   await ask("DELETE", `/endpoints/${endpointId}`);
   expect(await ask("POST", path, { attempt: 1 })).toMatchObject({
