@@ -25,7 +25,8 @@ function startByImport(options) {
   const started = load(pathToFileURL(`${__dirname}/index.js`).href).then((library) =>
     library.startSimulator(options),
   );
-  for (const name of ["url", "seed", "emit", "tell", "deliveries", "clock", "endpoints", "reset", "close"]) {
+  const names = "url seed organizations emit tell deliveries clock endpoints reset close".split(" ");
+  for (const name of names) {
     Object.defineProperty(started, name, {
       get() {
         throw new Error(

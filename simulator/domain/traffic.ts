@@ -3,7 +3,7 @@ import type { WallTime } from "./wall-time.ts";
 import type { World } from "./world/world.ts";
 
 /** Longest pause between two events, since timers overflow after 24 days. */
-const LONGEST_WAIT_MS = 3_600_000;
+const LONGEST_WAIT_MS = 20 * 86_400_000;
 
 /**
  * Lets calls come in by themselves at random moments, at a given average number a minute. The minutes are

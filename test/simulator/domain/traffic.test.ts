@@ -5,20 +5,24 @@ import { allEvents } from "../../helpers/records.ts";
 import { emitOne, openSimulator, register } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-test("calls come in one after the other, each at its time, at the last rate that was asked for", () => {
+test.each([
+  [60, 20_000],
+  // Some hours between two of them.
+  [0.002, 30 * 86_400_000],
+])("at %d a minute calls come in one after the other, each at its time", (rate, forMs) => {
   const wall = createVirtualWall();
   const simulator = openSimulator({ wall, clock: "real" });
   const startMs = wall.nowMs();
   simulator.traffic.set(6_000);
-  simulator.traffic.set(60);
-  wall.pass(20_000);
+  simulator.traffic.set(rate);
+  wall.pass(forMs);
   simulator.traffic.set(0);
   wall.pass(60_000);
 
   const expected: number[] = [];
   for (let atMs = 0, index = 0; ; index++) {
-    atMs += simulator.world.traffic(index, 60).afterMs;
-    if (atMs > 20_000) break;
+    atMs += simulator.world.traffic(index, rate).afterMs;
+    if (atMs > forMs) break;
     expected.push(atMs);
   }
   expect(expected.length).toBeGreaterThan(10);

@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeIsTooOld } from "../../../shared/node-minimum.ts";
 import { startSimulator, type RunningSimulator } from "../../../simulator/index.ts";
+import { ROOT } from "../../repository/files.ts";
 import { run } from "../commands/in-process.ts";
 
 // Callers without types make mistakes that ours cannot.
@@ -81,15 +84,20 @@ test("an event type is refused in the words of the command line", async () => {
 });
 
 describe("what is used before it is there explains itself", () => {
-  test("a simulator that was not awaited", async () => {
+  test("a simulator that was not awaited, by each of its names", async () => {
     const promise = startSimulator({ calls: 0 });
-    const early = untyped(promise) as RunningSimulator;
-    for (const name of ["url", "emit", "deliveries", "clock", "endpoints", "close"] as const) {
+    const early = untyped(promise) as Record<string, unknown>;
+    const running = await promise;
+    await running.close();
+    const names = Object.keys(running);
+    expect(names).toContain("organizations");
+    for (const name of names) {
       expect(() => early[name]).toThrow(
         `${name} belongs to what it resolves to: write \`await startSimulator()\``,
       );
     }
-    await (await promise).close();
+    // The same in the library for `require`, which can't import that list.
+    expect(readFileSync(join(ROOT, "simulator/index.cjs"), "utf8")).toContain(`"${names.join(" ")}".split`);
   });
 
   test("what emit, tell, resend and replay answer", async () => {
