@@ -87,6 +87,9 @@ const ADD_STARTS = `
   UPDATE receiver.handlers SET starts =
     ARRAY(SELECT at FROM ${recentStarts("$2")}) || array_fill(clock_timestamp(), ARRAY[$3::integer]) WHERE name = $1`;
 
+/** A claim ends with the event that reaches this: hundreds of large ones would take more memory than handlers may. */
+const MOST_BYTES = 8_388_608;
+
 /**
  * Writes down what the worker holds from now on, and answers what is new of that, with its events. The token of a claim is
  * the moment at which its transaction began, which pg-boss writes to each job that it hands out.
@@ -100,7 +103,8 @@ export const HOLD = `
     UPDATE receiver.workers SET held = $2::jsonb || (
       SELECT jsonb_agg(jsonb_build_object('handler', handler, 'job', job, 'token', token)) FROM claimed)
     WHERE id = $1 RETURNING 1)
-  SELECT handler, job, token, attempt, suspect, seq, ${ID} AS id, type, body, trace,
+  SELECT handler, job, token, attempt, suspect, seq, ${ID} AS id, type, trace,
+    CASE WHEN sum(octet_length(body)) OVER (ORDER BY n) - octet_length(body) < ${String(MOST_BYTES)} THEN body END AS body,
     ${milliseconds("received_at")} AS "receivedAtMs", coalesce(requeued, ${milliseconds("received_at")}) AS "waitingSinceMs"
   FROM worker, claimed JOIN receiver.events ON seq = ${eventSeq("job")}
   -- The join says the same. But by the join alone, a plan that was made while there were few events reads all of them.
@@ -108,6 +112,8 @@ export const HOLD = `
 const CLAIM_ONLY = `
   UPDATE boss.job SET state = 'active', started_on = now(), retry_count = retry_count + (started_on IS NOT NULL)::integer
   WHERE name = $1 AND id = (SELECT ${jobId("ids.seq")} FROM receiver.ids WHERE ids.id = $2) AND state < 'active'
+    AND (SELECT true FROM boss.job AS other WHERE other.name = $1 AND other.singleton_key = job.singleton_key AND other.id <> job.id
+      AND other.policy = 'key_strict_fifo' AND job.policy IS NOT NULL AND other.state IN ('active', 'retry') LIMIT 1) IS NULL
   RETURNING id, name, retry_count AS "retryCount", 0 AS priority, data`;
 
 const KEEP = `
@@ -198,21 +204,14 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
     resign: async (worker: string): Promise<void> => void (await run(RESIGN, [worker])),
 
     /** Takes back what workers held whose lease is over, or that are certainly gone. */
-    takeOver: async (
-      self: string,
-      gone: readonly string[],
-      handlers: readonly JobHandler[],
-    ): Promise<void> => {
-      await transaction(async (_client, query) => {
+    takeOver: async (self: string, gone: readonly string[], handlers: readonly JobHandler[]): Promise<void> =>
+      transaction(async (_client, query) => {
         const forgotten = await query<{ held: ClaimKey[] }>(FORGET_GONE, [self, gone]);
         const held = forgotten.flatMap((one) => one.held.map(({ job }) => job));
         const left = await query<Left>(FIND_LEFT, [JSON.stringify(forgotten), gone, held]);
-        await settle(
-          query,
-          left.map((one) => afterCrash(one, handlers)),
-        );
-      });
-    },
+        const settlements = left.map((one) => afterCrash(one, handlers));
+        await settle(query, settlements);
+      }),
   };
 }
 
@@ -230,9 +229,11 @@ async function hold(
     return { n, id, name, retryCount, priority, data };
   });
   const values = [worker, JSON.stringify(held), JSON.stringify(claimed)];
-  const rows = await query<Omit<ClaimedJob, "body"> & { body: Buffer }>(HOLD, values);
+  const rows = await query<Omit<ClaimedJob, "body"> & { body: Buffer | null }>(HOLD, values);
   if (rows.length === 0) throw new NoLease();
-  return rows.map(({ body, ...job }) => ({ ...job, body: body.toString("utf8") }));
+  const beyond = rows.flatMap((job) => (job.body ? [] : [{ ...job, state: "returned" as const }]));
+  await settle(query, beyond);
+  return rows.flatMap(({ body, ...job }) => (body ? [{ ...job, body: body.toString("utf8") }] : []));
 }
 
 /** Another worker took this one for gone, since it had extended its lease too late. */

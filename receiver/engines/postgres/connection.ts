@@ -182,6 +182,7 @@ export function adviceOn(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const code = "code" in error ? String(error.code) : "";
   if (code === "42501") return ". Let the role's owner grant it what docs/scaling.md lists.";
+  if (code === "22P05") return ". Let DATABASE_URL name a database whose encoding is UTF8.";
   if (/^(28|3D)/.test(code)) return ". Mend the user, the password or the database in DATABASE_URL.";
   const isSilent = /^E[A-Z]+$/.test(code) || code === "57P03" || /timeout|terminated/i.test(error.message);
   return isSilent ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";

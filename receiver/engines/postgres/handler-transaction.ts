@@ -67,15 +67,12 @@ function statementsOn(client: Client, schema: string) {
         .query(`BEGIN; SET LOCAL search_path = ${searchPath(schema)}; SET LOCAL enable_seqscan = on`)
         .catch(() => undefined);
     hasBegun = true;
+    // A zero byte in a text would fail the statement, at every attempt.
+    const values = parameters.map((value) => (typeof value === "string" ? storable(value) : value));
     // Otherwise a text without values could be several statements.
-    const statement = { text: sql, values: parameters.map(storableValue), queryMode: "extended" };
+    const statement = { text: sql, values, queryMode: "extended" };
     return (await client.query<Record<string, unknown>>(statement)).rows;
   };
-}
-
-/** A zero byte in a text would fail the statement, at every attempt. */
-function storableValue(value: SqlValue): SqlValue {
-  return typeof value === "string" ? storable(value) : value;
 }
 
 /** When its answer is lost with the connection, nobody knows here whether it was committed: the job says so. */

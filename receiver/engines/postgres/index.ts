@@ -28,6 +28,8 @@ const TIMES = {
   connectTimeoutMs: 5_000,
   /** Waiting longer helps nobody: the answer is due 8 s after the event came. */
   acceptTimeoutMs: 7_500,
+  /** Longer than the server lets a statement run: then the line is silent, as when its machine is gone. */
+  answerTimeoutMs: 35_000,
 };
 
 /** How long closing waits for a connection on which something is still going on. */
@@ -57,29 +59,28 @@ export async function openPostgresEngine(
     postgresBackend: backend = "postgres",
     clock,
   } = options;
-  const { lookMs, connectTimeoutMs, acceptTimeoutMs } = { ...TIMES, ...options.times };
+  const { lookMs, connectTimeoutMs, acceptTimeoutMs, answerTimeoutMs } = { ...TIMES, ...options.times };
   const poolFor = (purpose: string, connections: number, how: Partial<PoolOptions> = {}): Pool =>
     createPool({ url, schema, purpose, connections, connectTimeoutMs, ...how });
   /** Each with the number of connections it may open at most. None is opened before it is needed. */
   const pools = {
     intake: poolFor("intake", 4, { answerTimeoutMs: acceptTimeoutMs }),
     /** One of them listens for notifications. */
-    jobs: poolFor("jobs", 4, { pipeline: true }),
-    handlers: poolFor("handlers", 20, { pipeline: true }),
+    jobs: poolFor("jobs", 4, { pipeline: true, answerTimeoutMs }),
+    handlers: poolFor("handlers", 20, { pipeline: true, answerTimeoutMs }),
     operators: poolFor("operators", 3),
   };
-  const operators = pools.operators;
   const close = async (): Promise<void> => {
     const ended = Promise.all(Object.values(pools).map(async (one) => (one.ending ? undefined : one.end())));
     await within(CLOSE_TIMEOUT_MS, ended, clock);
   };
-  const place = { pool: operators, schema, backend };
+  const place = { pool: pools.operators, schema, backend };
   const boss = createBoss(place);
   let prepare: Prepare;
   try {
-    prepare = await preparing(operators, schema);
+    prepare = await preparing(place.pool, schema);
     await migrate(place, boss);
-    await refuseStrangers(createDatabase(operators, prepare), options.signingSecrets ?? []);
+    await refuseStrangers(createDatabase(place.pool, prepare), options.signingSecrets ?? []);
   } catch (error) {
     await close();
     if (!(error instanceof Error)) throw error;
@@ -102,8 +103,8 @@ export async function openPostgresEngine(
         );
       },
     },
-    ledger: createLedger(createDatabase(operators, prepare), boss, channel),
-    nowMs: async () => (await operators.query<{ now: number }>(FIND_NOW)).rows[0]?.now ?? Number.NaN,
+    ledger: createLedger(createDatabase(place.pool, prepare), boss, channel),
+    nowMs: async () => (await place.pool.query<{ now: number }>(FIND_NOW)).rows[0]?.now ?? Number.NaN,
     close,
   };
 }

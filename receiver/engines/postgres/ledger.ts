@@ -189,7 +189,7 @@ function conditionsOf({ state, type, handler }: EventFilter, give: (value: strin
     handler === undefined
       ? isIn("work.state")
       : // Not by EXISTS: its plan, made while there are few jobs, reads all jobs of the handler.
-        `(SELECT ${isIn(JOB_STATE)} FROM boss.job WHERE name = ${give(handler)} AND id = ${jobId("events.seq")})`,
+        `(SELECT ${isIn(JOB_STATE)} FROM boss.job WHERE name = ${give(storable(handler))} AND id = ${jobId("events.seq")})`,
   ];
   return conditions.map((condition) => `AND ${condition}`).join(" ");
 }

@@ -34,6 +34,7 @@ export function createProcessor(
     let extendAtMs = -Infinity;
     let turn = 0;
     let cancelWake = (): void => undefined;
+    const doubt = (): void => void (extendAtMs = -Infinity);
     return {
       restMs: lookMs,
       aheadMs: lookMs,
@@ -56,10 +57,6 @@ export function createProcessor(
         await jobs.resign(worker);
       },
     };
-
-    function doubt(): void {
-      extendAtMs = -Infinity;
-    }
 
     /** Listens for what is stored, until this worker leaves or the connection is gone. */
     async function listen(): Promise<void> {

@@ -66,6 +66,14 @@ test("what operators ask of an inbox is answered by PostgreSQL as well", async (
   expect(terminal.said).toContainEqual(expect.stringContaining("pg_dump"));
 });
 
+test("no event is of a handler whose name no database could hold", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  const engine = await opened(url);
+  await engine.intake.accept([newEvent()]);
+  expect(await engine.ledger.list({ handler: "log\0call" }, { limit: 5 })).toEqual([]);
+});
+
 test("move says what it has moved, what it takes, and when it can't", async () => {
   const { url, drop } = await newDatabase();
   onTestFinished(drop);

@@ -160,6 +160,32 @@ test("a claim that is planned while the inbox is empty finds its events by their
   expect(await planOf(joined)).toMatch(/Seq Scan on events/);
 });
 
+test("a claim takes a few large events, and gives the others back as they were", async () => {
+  const { url } = await postgresBackend();
+  const engine = await opened(url);
+  const events = newEvents(20, { body: Buffer.alloc(1_048_576, " ") });
+  for (const event of events) await accept(engine, [event]);
+  const begun = { all: 0, byFirstClaim: 0 };
+  const { handled } = await driven(
+    engine,
+    async () => {
+      begun.all += 1;
+      // What one claim brought begins at once; the next one takes the server a few turns.
+      if (begun.all === 1) setImmediate(() => (begun.byFirstClaim = begun.all));
+      return { kind: "done" };
+    },
+    { concurrency: events.length },
+  );
+  await until(
+    () => handled.length,
+    (length) => length >= events.length,
+  );
+  expect(begun).toEqual({ all: events.length, byFirstClaim: 8 });
+  expect(new Set(handled.map(({ attempt, outcome }) => `${String(attempt)} ${outcome}`))).toEqual(
+    new Set(["1 done"]),
+  );
+});
+
 test("a worker that holds an event twice commits for the later claim alone", async () => {
   const { url, rows } = await postgresBackend();
   const engine = await opened(url);

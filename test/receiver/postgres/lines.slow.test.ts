@@ -94,6 +94,33 @@ test("a worker that holds an event twice can end it by the later claim alone", a
   ]);
 });
 
+test("a worker whose lines fall silent begins anew on others, and a commit among them counts once", async () => {
+  const { url, rows } = await postgresBackend();
+  const proxy = await proxyTo(url);
+  const engine = await opened(proxy.url, { times: { answerTimeoutMs: 500 } });
+  await accept(engine, [newEvent()]);
+  const { handled } = await driven(engine, async (claim) => {
+    await claim.atomically(claim.signal)(async (db) => {
+      await db.query("INSERT INTO effects VALUES ($1, $2)", [claim.id, claim.attempt]);
+      if (handled.length === 0) proxy.silence();
+    });
+    return { kind: "done" };
+  });
+  await until(
+    () => handled.length,
+    (length) => length > 0,
+  );
+  const other = await opened(url);
+  await accept(other, [newEvent()]);
+  await until(
+    () => other.ledger.counts(),
+    ({ byState }) => byState.done === 2,
+  );
+  expect(await rows("SELECT count(*)::int, count(DISTINCT event_id)::int AS events FROM effects")).toEqual([
+    { count: 2, events: 2 },
+  ]);
+});
+
 test("lines that are cut again and again lose no acknowledged event and repeat no effect", async () => {
   const { url, rows } = await postgresBackend();
   const proxy = await proxyTo(url);

@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { PACKAGES_MISSING } from "../../../receiver/engines/postgres/room.ts";
-import { administer, newDatabase, sharedServer } from "../../helpers/postgres/shared.ts";
+import { administer, databaseUrl, newDatabase, sharedServer } from "../../helpers/postgres/shared.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 import { accept, done, newEvent } from "../engine-suite/harness.ts";
 import { MAIN, runCommand } from "../helpers/process.ts";
@@ -38,6 +39,14 @@ test("a worker that is started once a newer receiver has upgraded the tables say
   expect(code).toBe(3);
   expect(await all()).toEqual(before);
   expect(before).toEqual([{ name: "newer", current: true, state: "created" }]);
+});
+
+test("a database that can't hold every character is refused, and one in UTF8 asked for", async () => {
+  const server = await sharedServer();
+  const name = `latin1_${randomBytes(8).toString("hex")}`;
+  await administer(server, `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+  onTestFinished(async () => administer(server, `DROP DATABASE ${name} WITH (FORCE)`));
+  await expect(opened(databaseUrl(server, name))).rejects.toThrow(/LATIN1.* whose encoding is UTF8/);
 });
 
 test("jobs in tables of a newer pg-boss are refused", async () => {

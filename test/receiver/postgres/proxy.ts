@@ -8,6 +8,8 @@ export type Proxy = {
   cutAnswer: (containing: string) => void;
   /** Keeps the next answer with this in it back until it is let go. */
   holdAnswer: (containing: string) => { held: Promise<void>; letGo: () => void };
+  /** Passes nothing on any more of the connections that are there, and leaves them open: as when a machine is gone. */
+  silence: () => void;
   /** Cuts every connection now. */
   cutAll: () => void;
   /** Cuts every connection, and each that comes, for as long as the server is away. */
@@ -18,6 +20,7 @@ export type Proxy = {
 export async function proxyTo(url: string): Promise<Proxy> {
   const target = new URL(url);
   const clients = new Set<Socket>();
+  const silent = new WeakSet<Socket>();
   let cutting: string | undefined;
   let holding:
     | { containing: string; held: PromiseWithResolvers<void>; go: PromiseWithResolvers<void> }
@@ -37,9 +40,9 @@ export async function proxyTo(url: string): Promise<Proxy> {
     client.on("error", () => undefined);
     upstream.on("error", () => client.destroy());
     upstream.on("close", () => client.destroy());
-    client.on("data", (data) => void upstream.write(data));
+    client.on("data", (data) => void (silent.has(client) || upstream.write(data)));
     upstream.on("data", (data) => {
-      if (client.destroyed) return;
+      if (client.destroyed || silent.has(client)) return;
       if (cutting !== undefined && data.includes(cutting)) {
         cutting = undefined;
         client.destroy();
@@ -74,6 +77,9 @@ export async function proxyTo(url: string): Promise<Proxy> {
       const [held, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       holding = { containing, held, go };
       return { held: held.promise, letGo: go.resolve };
+    },
+    silence: () => {
+      for (const client of clients) silent.add(client);
     },
     cutAll,
     setAway: (away) => {

@@ -1,7 +1,8 @@
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import type { Outcome } from "../../../receiver/engine.ts";
-import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
+import type { Handled, Outcome } from "../../../receiver/engine.ts";
+import { accept, done, handler, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { signalled, until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
@@ -40,6 +41,52 @@ test.for(CHANGES)("a handler that %s is left to the workers that know of it", as
   );
   expect(former.handled.map(({ id }) => id)).toEqual([first.id]);
   expect([...former.troubles, ...present.troubles]).toEqual([]);
+});
+
+test("a job that an operator runs waits for the one before it with its key, and nothing fails meanwhile", async () => {
+  const { url } = await postgresBackend();
+  const [release, begun] = [signalled(), signalled()];
+  const [first, second] = [newEvent(), newEvent()];
+  const engine = await opened(url);
+  await accept(engine, [first, second]);
+  await driven(
+    engine,
+    async () => {
+      begun.give();
+      await release.promise;
+      return { kind: "dead", error: "no" };
+    },
+    { key, concurrency: 1 },
+  );
+  await begun.promise;
+  let slept = 0;
+  const sleep: Clock["sleep"] = async (ms, signal) => {
+    slept += 1;
+    return systemClock.sleep(ms, signal);
+  };
+  const operators = await opened(url, { clock: { ...systemClock, sleep } });
+  const [handled, troubles] = [[] as Handled[], [] as unknown[]];
+  const processor = await operators.work.process({
+    handlers: [handler({ key })],
+    handle: done,
+    workerId: "operator",
+    concurrency: 1,
+    only: { handler: "everything", id: second.id },
+    onHandled: (one) => void handled.push(one),
+    onTrouble: (error) => void troubles.push(error),
+  });
+  onTestFinished(async () => processor.drain(0));
+  await until(
+    () => slept,
+    (times) => times > 3,
+  );
+  expect(handled).toEqual([]);
+  release.give();
+  await until(
+    () => operators.ledger.find(second.id),
+    (event) => event?.state === "dead" || event?.state === "done",
+  );
+  expect(troubles).toEqual([]);
 });
 
 test("what waited for another of its key begins beside it once their handler has none", async () => {
