@@ -151,8 +151,7 @@ export function createHandling(options: {
     const nowMs = clock.nowMs();
     const latestMs = claim.waitingSinceMs + defaults.maximumAgeMs;
     if (nowMs >= latestMs) {
-      const hours = String(defaults.maximumAgeMs / 3_600_000);
-      const error = `${reason} It has been put off for MAX_AGE_HOURS (${hours}); requeue it to have it tried for as long again.`;
+      const error = `${reason} It has been put off for MAX_AGE_HOURS (${String(defaults.maximumAgeMs / 3_600_000)}); requeue it to have it tried for as long again.`;
       return { kind: "dead", error };
     }
     const dueMs = typeof when === "number" ? nowMs + Math.ceil(when * 1_000) : when.getTime();
