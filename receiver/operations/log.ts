@@ -23,7 +23,6 @@ export function createLog(options: {
   secrets?: readonly string[];
   destination?: pino.DestinationStream;
 }): Log {
-  const destination = options.destination ?? standardOutput();
   const redact = createRedactor(options.secrets ?? []);
   return pino(
     {
@@ -35,7 +34,7 @@ export function createLog(options: {
       // Paths, types and errors come from others, and logs are read on terminals and by build servers.
       hooks: { streamWrite: (line) => printableJson(redact(line)) },
     },
-    destination,
+    options.destination ?? standardOutput(),
   );
 }
 
@@ -45,12 +44,14 @@ export function createLog(options: {
  * `process.exit` waits for `flush` first, or the page that is being written would come too late, or be lost.
  */
 function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
-  const output: Page = pino.destination({
+  const output: Page & NodeJS.EventEmitter = pino.destination({
     sync: false,
     minLength: PAGE_BYTES,
     maxLength: MAXIMUM_WAITING_BYTES,
     contentMode: "buffer",
   });
+  // On a full disk lines wait for the next flush; at an exit, a synchronous one would try for ever.
+  output.on("error", () => Object.assign(output, { flushSync: () => undefined }));
   let isDue = false;
   let hasMore = false;
   // Started by the first line of a page: a timer that never stops would flush fifty times a second for nothing. The next

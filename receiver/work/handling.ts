@@ -151,21 +151,20 @@ export function createHandling(options: {
     const nowMs = clock.nowMs();
     const latestMs = claim.waitingSinceMs + defaults.maximumAgeMs;
     if (nowMs >= latestMs) {
-      const hours = String(defaults.maximumAgeMs / 3_600_000);
-      return {
-        kind: "dead",
-        error: `${reason} It has been put off for MAX_AGE_HOURS (${hours}); requeue it to have it tried for as long again.`,
-      };
+      const error = `${reason} It has been put off for MAX_AGE_HOURS (${String(defaults.maximumAgeMs / 3_600_000)}); requeue it to have it tried for as long again.`;
+      return { kind: "dead", error };
     }
     const dueMs = typeof when === "number" ? nowMs + Math.ceil(when * 1_000) : when.getTime();
-    return {
-      kind: "later",
-      reason,
-      delayMs: Math.max(SHORTEST_LATER_MS, Math.min(dueMs, latestMs) - nowMs),
-    };
+    const delayMs = Math.max(SHORTEST_LATER_MS, Math.min(dueMs, latestMs) - nowMs);
+    return { kind: "later", reason, delayMs };
   }
 }
 
+/** What is thrown may refuse to be a text, as an object without a prototype does. */
 function textOf(thrown: unknown): string {
-  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  try {
+    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  } catch {
+    return "What was thrown cannot be made a text.";
+  }
 }

@@ -41,6 +41,9 @@ test("throwing is a failure, whatever is thrown", async () => {
   };
   expect(await thrown(new TypeError("boom"))).toEqual({ kind: "failed", error: "TypeError: boom" });
   expect(await thrown("a string")).toEqual({ kind: "failed", error: "a string" });
+  const unwritable = { kind: "failed", error: "What was thrown cannot be made a text." };
+  expect(await thrown(Object.create(null))).toEqual(unwritable);
+  expect(await thrown(Object.assign(new Error("x"), { message: Symbol("code") }))).toEqual(unwritable);
   expect(await thrown(new PermanentFailure("no such order"))).toEqual({
     kind: "dead",
     error: "PermanentFailure: no such order",

@@ -1,3 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
 import pino from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
@@ -23,6 +29,28 @@ test("what is logged while a page is on its way follows by itself, and nobody is
   expect(shown.at(-1)).toBe("later");
 });
 
+test.skipIf(!existsSync("/dev/full"))("a full disk under the log ends no process, and holds up none that ends", async () => {
+  const log = pathToFileURL(join(import.meta.dirname, "../../receiver/operations/log.ts")).href;
+  // Several pages, each written when it is full and again when it is due.
+  const writer = `
+    import { createLog } from "${log}";
+    const log = createLog({ level: "info" });
+    for (let page = 1; page <= 20; page += 1) {
+      for (let line = 1; line <= 10; line += 1) log.info("x".repeat(2_000));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await new Promise((resolve) => log.flush(resolve));
+    process.stderr.write("through");
+    process.exit(3);`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", writer], {
+    stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const exited = once(child, "exit");
+  expect(await text(child.stderr)).toBe("through");
+  expect(await exited).toEqual([3, null]);
+});
+
 /** Stands in for standard output, where a page is on its way until the last of `flushes` is called, and for time. */
 function standardOutput() {
   const waiting: string[] = [];
@@ -33,6 +61,7 @@ function standardOutput() {
   Object.assign(pino, {
     destination: () => ({
       write: (line: Buffer) => waiting.push(/"msg":"([^"]*)"/.exec(line.toString())?.[1] ?? ""),
+      on: () => undefined,
       flush: (done: () => void) => {
         shown.push(...waiting.splice(0));
         flushes.push(done);

@@ -128,6 +128,14 @@ describe("the key of an event", () => {
     );
   });
 
+  test("is a text: anything else is refused, since no database could keep it", () => {
+    const keyGiving = (given: unknown) => policiesOf({ key: () => given as string }).key;
+    expect(keyGiving(7)?.(body({}))).toBe("7");
+    expect(keyGiving(undefined)?.(body({}))).toBe("");
+    for (const given of [Promise.resolve("one"), { id: 1 }, true, Buffer.from("one")])
+      expect(() => keyGiving(given)?.(body({}))).toThrow(/^not a text but (?:object|boolean)$/);
+  });
+
   test("that lacks what its handler needs says which field", () => {
     const { key } = policiesOf({ key: () => "one" });
     expect(() => key?.('{"id":"evt_1"}')).toThrow(/lacks what its handler needs: .*; data: /);
