@@ -27,7 +27,7 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
     const { receiver } = await context();
     const start = await receiver?.restart();
     const round = { exchanges, closestMs };
-    return start?.ok === false ? { ...round, notRestarted: start.message } : round;
+    return start?.ok === false ? { ...round, notRestarted: start } : round;
   }
 
   /** Gives it a moment before the next kill, so that a second handling is not cut off unseen. */
@@ -73,7 +73,9 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
     // In the midst of it, not after it: some were answered, some are being stored, some have not arrived.
     const trigger = createTrigger(receiver, { answers: Math.ceil(timing.burst / 3), delayMs: 0.1 });
     const sent = await Promise.all(
-      Array.from({ length: timing.burst }, () => answeredAtOnce(own, trigger.onAnswer, event("order.created"))),
+      Array.from({ length: timing.burst }, () =>
+        answeredAtOnce(own, trigger.onAnswer, event("order.created")),
+      ),
     );
     await receiver?.kill();
     const round = await restarted(sent, trigger.closestMs());
