@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const MAXIMUM_LINES = 200;
@@ -23,6 +24,8 @@ export function createOutputTail(onLine?: (line: string, stream: "stdout" | "std
       for (const stream of ["stdout", "stderr"] as const) {
         let partial = "";
         const source = child[stream];
+        // As long as `child` runs, it keeps us here itself; what it leaves behind may hold its pipes for ever.
+        if (source instanceof Socket) source.unref();
         source?.setEncoding("utf8");
         source?.on("data", (chunk: string) => {
           const lines = (partial + chunk).split(/\r?\n/);

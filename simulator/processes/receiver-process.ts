@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { shellOf } from "../invocation.ts";
+import { shellWordFor } from "../shell-words.ts";
 import { addressOf, isListening } from "./listening.ts";
 import { createOutputTail } from "./output-tail.ts";
 import { groupGone, killGroup, registerGroup, signalGroup } from "./process-group.ts";
@@ -66,7 +68,7 @@ const LOCATE_MS = 200;
 export async function startReceiver(options: StartOptions): Promise<StartResult> {
   const address = addressOf(options.url);
   const place = `${address.hostname}:${address.port}`;
-  const commandLine = options.command.join(" ");
+  const commandLine = options.command.map((word) => shellWordFor(word, shellOf())).join(" ");
   const tail = createOutputTail(options.onLine);
   const { signal } = options;
   let child: ChildProcess | undefined;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
+import { EVENT_TYPES, type Envelope } from "../../shared/events.ts";
 import { signalGroup } from "../processes/process-group.ts";
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { CheckContext } from "./context.ts";
@@ -27,7 +27,7 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
     const { receiver } = await context();
     const start = await receiver?.restart();
     const round = { exchanges, closestMs };
-    return start?.ok === false ? { ...round, notRestarted: start.message } : round;
+    return start?.ok === false ? { ...round, notRestarted: start } : round;
   }
 
   /** Gives it a moment before the next kill, so that a second handling is not cut off unseen. */
@@ -52,7 +52,7 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
     }, timing.settleMs);
     const duplicate = [await deliver(event("booking.created"))];
     const trigger = createTrigger(receiver, { answers: 1, delayMs: 0 });
-    const last = [await answeredAtOnce(own, trigger.onAnswer)];
+    const last = [await answeredAtOnce(own, trigger.onAnswer, event())];
     await receiver?.kill();
     const round = await restarted([...handled, ...duplicate, ...last], trigger.closestMs());
     if (round.notRestarted !== undefined) return { ...round, last, duplicate, handled, revived: [] };
@@ -69,11 +69,13 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
 
   async function playBurst(): Promise<BurstRound> {
     const own = await context();
-    const { deliver, receiver, timing } = own;
+    const { deliver, event, receiver, timing } = own;
     // In the midst of it, not after it: some were answered, some are being stored, some have not arrived.
     const trigger = createTrigger(receiver, { answers: Math.ceil(timing.burst / 3), delayMs: 0.1 });
     const sent = await Promise.all(
-      Array.from({ length: timing.burst }, () => answeredAtOnce(own, trigger.onAnswer, "order.created")),
+      Array.from({ length: timing.burst }, () =>
+        answeredAtOnce(own, trigger.onAnswer, event("order.created")),
+      ),
     );
     await receiver?.kill();
     const round = await restarted(sent, trigger.closestMs());
@@ -129,12 +131,12 @@ function firstAfterRestart({ deliver, event, timing }: CheckContext): Promise<Ex
 
 /** One delivery; `onAnswer` is called as soon as the status line is there, before anything else can happen. */
 async function answeredAtOnce(
-  { compose, event, open, record }: CheckContext,
+  { compose, open, record }: CheckContext,
   onAnswer: (acknowledged: boolean) => void,
-  type?: EventType,
+  envelope: Envelope,
+  about: { note?: string } = {},
 ): Promise<Exchange> {
-  const envelope = event(type);
-  const { head, framedBody, request } = compose(envelope, { keepAlive: true });
+  const { head, framedBody, request } = compose(envelope, { keepAlive: true, ...about });
   const startedAt = performance.now();
   const wire = await open();
   await wire.write(Buffer.concat([head, framedBody]));
@@ -169,22 +171,32 @@ function createTrigger(
   };
 }
 
-/** Delivers over several connections and kills the receiver `delayMs` after an answer. */
+/**
+ * Delivers each event twice at once over several connections, and kills the receiver `delayMs` after an answer: a copy
+ * must not be answered before its event is stored, either.
+ */
 async function streamUntilKilled(
   context: CheckContext,
   delayMs: number,
 ): Promise<{ exchanges: Exchange[]; closestMs: number }> {
-  const trigger = createTrigger(context.receiver, { answers: LANES * 2, delayMs });
+  const { event, receiver } = context;
+  // The first answer of the second round: whoever answers copies at once has not stored these events yet.
+  const trigger = createTrigger(receiver, { answers: LANES * 2 + 1, delayMs });
   const exchanges: Exchange[] = [];
   await Promise.all(
     Array.from({ length: LANES }, async (_, lane) => {
       for (let sent = 0; sent < STREAMED_MAXIMUM && !trigger.isPulled(); sent += 1) {
-        exchanges.push(await answeredAtOnce(context, trigger.onAnswer, EVENT_TYPES[lane]));
+        const envelope = event(EVENT_TYPES[lane]);
+        const send = (): Promise<Exchange> =>
+          answeredAtOnce(context, trigger.onAnswer, envelope, { note: "Twice at once." });
+        exchanges.push(...(await Promise.all([send(), send()])));
       }
     }),
   );
-  await context.receiver?.kill();
-  return { exchanges, closestMs: trigger.closestMs() };
+  await receiver?.kill();
+  // One answer is enough to have promised an event.
+  const promised = new Map(exchanges.filter(isAcknowledged).map((exchange) => [exchange.eventId, exchange]));
+  return { exchanges: [...promised.values()], closestMs: trigger.closestMs() };
 }
 
 function lazy<T>(make: () => Promise<T>): () => Promise<T> {

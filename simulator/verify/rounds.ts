@@ -1,9 +1,10 @@
+import type { StartFailure } from "../processes/receiver-process.ts";
 import type { Exchange } from "./delivery.ts";
 
 /** What came of killing the receiver and starting it again. */
 export type Round = {
   /** Why it did not start again. */
-  notRestarted?: string | undefined;
+  notRestarted?: StartFailure | undefined;
   exchanges: Exchange[];
   /** How long after the closest answer the signal followed. */
   closestMs: number;

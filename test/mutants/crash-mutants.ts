@@ -21,6 +21,10 @@ export const CRASH_MUTANTS: Record<
     alsoBy: ["crash.acknowledged-survives"],
     mayAlso: ["crash.burst", "crash.terminated", "crash.duplicate-after-restart"],
   },
+  "answers-copies-early": {
+    bug: "answers a copy while the event itself is still being stored",
+    caughtBy: "crash.stored-before-answer",
+  },
   "never-recovers": {
     bug: "stores events, but does not take up what it had not handled",
     caughtBy: "crash.acknowledged-survives",

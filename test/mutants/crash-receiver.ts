@@ -51,6 +51,9 @@ createServer((request, response) => {
     const { id, type } = JSON.parse(body.toString()) as { id: string; type: string };
     if (seen.has(id)) return response.end("{}");
     seen.add(id);
+    if (MUTANT === "answers-copies-early") {
+      return void setTimeout(() => response.end(accept(id)), 100);
+    }
     if (MUTANT === "answers-before-storing") {
       response.end("{}");
       return void setTimeout(() => accept(id), 2_000);
@@ -72,9 +75,10 @@ createServer((request, response) => {
   });
 }).listen(Number(PORT), "127.0.0.1");
 
-function accept(id: string): void {
+function accept(id: string): string {
   write("stored", id);
   setTimeout(() => handle(id), HANDLING_DELAY_MS);
+  return "{}";
 }
 
 function handle(id: string): void {

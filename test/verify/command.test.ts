@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createObserver } from "../../simulator/observer/observer.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { EXIT_CODES } from "../../simulator/verify/report.ts";
@@ -51,6 +51,24 @@ describe("verify", () => {
 
     expect(stdout).toMatch(/✓ acknowledgement +10 passed/);
     expect(stdout).toContain("PASSED  12 passed, 0 failed, 0 advice, 0 unverified");
+    expect(code).toBe(0);
+  });
+
+  test("ends although a receiver that lives apart from its command holds its pipes, and does not say that it lost anything", async () => {
+    const port = String(await freePort());
+    const receiver = join(import.meta.dirname, "../mutants/crash-receiver.ts");
+    const apart = `require("node:child_process")
+      .spawn(process.execPath, [process.argv[1]], { detached: true, stdio: "inherit" })
+      .once("spawn", function () { require("node:fs").writeFileSync(process.argv[2], String(this.pid)); });`;
+    const pidFile = join(folder, "apart.pid");
+    const url = `http://127.0.0.1:${port}`;
+    const words = ["--url", url, "--observe", `${url}/handled/{id}`, "--only", "crash"];
+    const command = [process.execPath, "-e", apart, receiver, pidFile];
+    onTestFinished(async () => void process.kill(Number(await readFile(pidFile, "utf8"))));
+    const { code, stdout } = await verifyCli([...words, "--", ...command], { STORE: join(folder, "apart") });
+
+    expect(stdout).toMatch(/PASSED {2}3 passed, 0 failed, 0 advice, 7 unverified/);
+    expect(stdout).toContain("kill -9 of the command did not end the receiver, which still listens.");
     expect(code).toBe(0);
   });
 

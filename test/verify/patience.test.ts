@@ -209,6 +209,34 @@ test("no more others are sent between an event and its copy than there is time f
   });
 });
 
+test("a receiver that handles one event after the other is waited for as long as it moves", async () => {
+  let doneAt = 0;
+  const handledAfterMs = (): number => {
+    doneAt = Math.max(doneAt, performance.now()) + 10;
+    return doneAt - performance.now();
+  };
+  const receiver = await startMutant({ handledAfterMs }, Date.now);
+  const report = await runChecks({
+    url: receiver.url,
+    secret: SECRET,
+    seed: "one after the other",
+    checks: CATALOGUE.filter(({ id }) => ["effects.after-many-others", "effects.lost-answer"].includes(id)),
+    observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
+    // All of them take it five seconds.
+    timing: { manyOthers: 500, manyOthersMs: 30_000, underWayMs: 100, settleMs: 2_000 },
+    now: Date.now,
+  });
+  await receiver.close();
+  expect(report.results.map(({ check, explanation }) => [check.id, explanation])).toEqual([
+    ["preflight.reachable", undefined],
+    ["preflight.accepts", undefined],
+    ["preflight.observable", undefined],
+    ["effects.after-many-others", undefined],
+    ["effects.lost-answer", undefined],
+  ]);
+  expect(report.verdict).toBe("passed");
+});
+
 test("with a receiver whose answers take long, nothing is begun late in the run", async () => {
   const receiver = await startMutant({ beforeAnswer: () => sleep(30) }, Date.now);
   const report = await runChecks({

@@ -10,6 +10,10 @@ const STORE_HINT =
 const KEEP_IDS_HINT =
   "Keep ids where a crash cannot reach them, and mark an event as handled in the transaction that holds its effect.";
 
+/** What daemons do, and what containers are: they live outside of the process group that is killed. */
+const OUTLIVED =
+  "kill -9 of the command did not end the receiver, which still listens. Give a command that is the receiver and stays in the foreground.";
+
 const usual: Pick<Check, "spec" | "hint" | "phase" | "needs"> = {
   spec: RULES.once,
   hint: STORE_HINT,
@@ -91,7 +95,8 @@ function killed<Played extends Round>(
   return async (context) => {
     const round = await play(context);
     if (round.notRestarted === undefined) return whenSettled((handled) => judge(round, handled));
-    const problem = `It did not start again: ${round.notRestarted}`;
+    if (round.notRestarted.reason === "port_taken") return { outcome: "unverified", reason: OUTLIVED };
+    const problem = `It did not start again: ${round.notRestarted.message}`;
     return { outcome: "failed", problem, exchanges: round.exchanges.slice(0, 3) };
   };
 }

@@ -18,6 +18,8 @@ import { RULES } from "../rules.ts";
 
 const LANES = 8;
 const EVENTS_A_CONNECTION = 20;
+/** Of so many others one is read back, which tells a receiver that works them off one by one from one that stands still. */
+const READ_BACK_OF = 10;
 
 export const HANDLE_HINT =
   "Acknowledge only what is stored for good, and have something that works off what is stored.";
@@ -132,9 +134,12 @@ export const onceEffectChecks: Check[] = checksOf("effects", usual, {
 
 /**
  * Sends so many ordinary events, some over each connection, to fill whatever remembers ids; answers how many there was no
- * time for. What becomes of each is judged elsewhere.
+ * time for. What becomes of them is judged elsewhere.
  */
-async function sendOthers({ compose, event, open, timing }: CheckContext, count: number): Promise<number> {
+async function sendOthers(
+  { compose, event, open, record, timing }: CheckContext,
+  count: number,
+): Promise<number> {
   const dueAt = performance.now() + timing.manyOthersMs;
   let left = count;
   await Promise.all(
@@ -143,9 +148,14 @@ async function sendOthers({ compose, event, open, timing }: CheckContext, count:
         const wire = await open();
         for (let sent = 0; sent < EVENTS_A_CONNECTION && left > 0 && performance.now() < dueAt; sent += 1) {
           left -= 1;
-          const { head, framedBody } = compose(event("call.completed"), { keepAlive: true });
+          const isReadBack = left % READ_BACK_OF === 0;
+          const envelope = event("call.completed");
+          const { head, framedBody, request } = compose(envelope, { keepAlive: true });
+          const sentAt = performance.now();
           await wire.write(Buffer.concat([head, framedBody]));
           const outcome = await wire.answer();
+          const exchange = { eventId: envelope.id, request, outcome, durationMs: performance.now() - sentAt };
+          if (isReadBack) record(exchange, { forged: false, connected: wire.connected });
           // A server may close a connection after any answer: what came too late for it goes over the next one.
           if (outcome.kind === "no_answer" && sent > 0) left += 1;
           if (outcome.kind === "no_answer" || isLastOfConnection(outcome)) break;

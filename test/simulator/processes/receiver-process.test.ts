@@ -91,6 +91,14 @@ describe("startReceiver", () => {
     });
   });
 
+  test("names a command that died so that it can be pasted, whatever is in its words", async () => {
+    const { result } = await start(`process.exit(Number("7"));`);
+
+    expect(result).toMatchObject({
+      message: expect.stringContaining(`-e 'process.exit(Number("7"));'`),
+    });
+  });
+
   test("gives up on one that never listens, and kills it", async () => {
     let group = 0;
     const { result } = await start(`setInterval(() => {}, 1000);`, {
