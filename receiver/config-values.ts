@@ -37,8 +37,8 @@ export const secrets = z.string().transform((text, context) => {
     const which =
       given.length === 1 ? "the secret" : `secret ${String(index + 1)} of ${String(given.length)}`;
     if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
-    else if (/\s/.test(secret))
-      context.addIssue(`${which} contains white space, usually from copying. Remove it.`);
+    else if (/\s|^(["']).*\1$/.test(secret))
+      context.addIssue(`${which} contains white space, or stands in quotes. Remove them.`);
   }
   return given;
 });

@@ -62,10 +62,10 @@ function keyOf(handler: Handler, body: string, clean: (text: string, body: strin
   try {
     const parsed = handler.parse(JSON.parse(body));
     if (!parsed.ok) throw new Error(parsed.problem);
-    // Where nobody checks types it may be anything, such as the promise of an async function.
     const key: unknown = handler.key?.(parsed.event) ?? "";
-    if (typeof key !== "string" && typeof key !== "number") throw new TypeError(`not a text but ${typeof key}`);
-    return String(key);
+    if (typeof key === "string" || typeof key === "number") return String(key);
+    // Where nobody checks types it may be anything, such as the promise of an async function.
+    throw new TypeError(`not a text but ${typeof key}`);
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     throw Object.assign(new Error(clean(message, body), { cause: error }), { name });

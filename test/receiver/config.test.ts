@@ -94,6 +94,11 @@ describe("the configuration", () => {
     for (const problem of found) expect(problem).not.toContain("\n");
   });
 
+  // As Docker hands on what stands in a file of variables.
+  test.for(['"s"', "'s'", 'a,"b"'])("refuses the secret %s for its quotes", (secret) => {
+    expect(problems({ SIGNING_SECRET: secret })).toEqual([expect.stringContaining("stands in quotes")]);
+  });
+
   test.for([" s", "s ", "s\n", "a\tb", "a,b c"])("refuses the secret %j for its white space", (secret) => {
     expect(problems({ SIGNING_SECRET: secret })).toEqual([expect.stringContaining("white space")]);
   });

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, openSync } from "node:fs";
@@ -29,10 +30,12 @@ test("what is logged while a page is on its way follows by itself, and nobody is
   expect(shown.at(-1)).toBe("later");
 });
 
-test.skipIf(!existsSync("/dev/full"))("a full disk under the log ends no process, and holds up none that ends", async () => {
-  const log = pathToFileURL(join(import.meta.dirname, "../../receiver/operations/log.ts")).href;
-  // Several pages, each written when it is full and again when it is due.
-  const writer = `
+test.skipIf(!existsSync("/dev/full"))(
+  "a full disk under the log ends no process, and holds up none that ends",
+  async () => {
+    const log = pathToFileURL(join(import.meta.dirname, "../../receiver/operations/log.ts")).href;
+    // Several pages, each written when it is full and again when it is due.
+    const writer = `
     import { createLog } from "${log}";
     const log = createLog({ level: "info" });
     for (let page = 1; page <= 20; page += 1) {
@@ -42,14 +45,16 @@ test.skipIf(!existsSync("/dev/full"))("a full disk under the log ends no process
     await new Promise((resolve) => log.flush(resolve));
     process.stderr.write("through");
     process.exit(3);`;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", writer], {
-    stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const exited = once(child, "exit");
-  expect(await text(child.stderr)).toBe("through");
-  expect(await exited).toEqual([3, null]);
-});
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", writer], {
+      stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const exited = once(child, "exit");
+    assert(child.stderr);
+    expect(await text(child.stderr)).toBe("through");
+    expect(await exited).toEqual([3, null]);
+  },
+);
 
 /** Stands in for standard output, where a page is on its way until the last of `flushes` is called, and for time. */
 function standardOutput() {

@@ -42,7 +42,7 @@ const EVENT_COLUMNS = `
 const FIND_ARRIVED = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(LARGEST_LOOK)}`;
 
 const INSERT_CLAIMED = `INSERT INTO jobs (job, state, key, worker, attempts, token) VALUES (?, 'claimed', ?, ?, 1, 1)`;
-const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ?)`;
+const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ? AND state IN ('claimed', 'fresh', 'pending', 'suspect'))`;
 
 const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.string().optional() });
 

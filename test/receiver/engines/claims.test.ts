@@ -358,7 +358,7 @@ describe("a worker", () => {
 
 test("a job whose envelope is gone is dead with that reason, and those with its key go on", () => {
   const key = (): string => "one";
-  const { inbox, db, claim } = setUp({ events: 3, key });
+  const { inbox, db, settling, claim } = setUp({ events: 3, key });
   claim({ limit: 0, room: () => 0 });
   inbox.exec("DELETE FROM events WHERE seq = 1");
   expect(claim()).toEqual([]);
@@ -370,6 +370,14 @@ test("a job whose envelope is gone is dead with that reason, and those with its 
     finished_at_ms: NOW_MS,
     last_error: "Its envelope is not in the inbox file.",
   });
+  createAccept(inbox)([newEvent()], NOW_MS);
+  const order = [1, 2, 3].flatMap(() => {
+    const [job] = claim();
+    if (job) settling.settle(job, DONE, NOW_MS);
+    return job ? [seqOf(job)] : [];
+  });
+  // The new one takes those along that were left behind.
+  expect(order).toEqual([4, 2, 3]);
 });
 
 test("as many names of handlers are known as an event has numbers for them, and one more is refused", () => {

@@ -94,8 +94,8 @@ export const plantedSpelling: PlantedBug[] = [
     kind: "spelling",
     breaks: "A pair of secrets with a blank after the comma is taken as two.",
     file: "receiver/config-values.ts",
-    find: "else if (/\\s/.test(secret))",
-    replace: "else if (/\\s/.test(secret.trim()))",
+    find: ".*\\1$/.test(secret)",
+    replace: ".*\\1$/.test(secret.trim())",
     tests: ["test/receiver/config.test.ts"],
   },
   {
