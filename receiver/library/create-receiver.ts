@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 import { systemClock } from "../clock.ts";
 import { compose } from "../compose.ts";
@@ -10,6 +11,7 @@ import { createLog } from "../operations/log.ts";
 import { protectFiles } from "../operations/private-files.ts";
 import { secretsOf } from "../operations/secrets.ts";
 import type { Handler } from "../work/handler.ts";
+import { handlerSchema } from "../work/handlers-module.ts";
 import { createFetch, type Fetch } from "./fetch.ts";
 import { environmentOf, type Settings } from "./settings.ts";
 import { workHere } from "./work-here.ts";
@@ -25,6 +27,8 @@ export type ReceiverOptions = Settings & {
   /** Where the lines of the log go, each of them JSON; to standard output unless given. */
   logTo?: (line: string) => void;
 };
+
+const handlersSchema = z.union([z.instanceof(URL), z.array(handlerSchema)]).optional();
 
 /** A receiver inside an app of yours. */
 export type MountedReceiver = {
@@ -55,7 +59,13 @@ export type MountedReceiver = {
  */
 export async function createReceiver(options: ReceiverOptions = {}): Promise<MountedReceiver> {
   const { handlers, logTo, ...settings } = options;
-  const role = settings.role ?? (handlers === undefined ? "ingest" : undefined);
+  if (!handlersSchema.safeParse(handlers).success)
+    throw new TypeError(
+      'createReceiver(): handlers must be the URL of a module, such as new URL("./handlers.mjs", import.meta.url), or a list of what defineHandler() made.',
+    );
+  if (logTo !== undefined && typeof logTo !== "function")
+    throw new TypeError("createReceiver(): logTo must be a function that takes a line of the log.");
+  const role = settings.role === undefined && handlers === undefined ? "ingest" : settings.role;
   const environment = environmentOf({ ...settings, role }, process.env);
   const loaded = loadConfig(environment);
   if (!loaded.ok) throw new Error(`createReceiver(): ${loaded.problems.join(" ")}`);

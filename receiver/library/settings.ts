@@ -42,7 +42,7 @@ const VARIABLES: Readonly<Record<keyof Settings, string>> = {
   logLevel: "LOG_LEVEL",
 };
 
-/** The environment with these settings in place of its own. Throws where one is unknown, or a secret holds a comma. */
+/** The environment with these settings in place of its own. Throws where one is unknown or cannot be meant. */
 export function environmentOf(
   settings: { [Name in keyof Settings]: Settings[Name] | undefined },
   environment: NodeJS.ProcessEnv,
@@ -53,15 +53,39 @@ export function environmentOf(
     const variable = variables.get(name);
     if (variable === undefined)
       throw new TypeError(
-        `createReceiver() has no option ${name}. There are handlers, ${[...variables.keys()].join(", ")}.`,
+        `createReceiver() has no option ${name}. There are handlers, logTo, ${[...variables.keys()].join(", ")}.`,
       );
-    if (value !== undefined) given[variable] = String(value);
+    if (value === undefined) continue;
+    const problem = name === "signingSecrets" ? problemOfSecrets(value) : problemOf(value);
+    if (problem !== undefined) throw new TypeError(`createReceiver(): ${name} ${problem}`);
+    given[variable] = String(value);
   }
-  if (settings.signingSecrets?.some((secret) => secret.includes(",")))
-    throw new TypeError("createReceiver(): a signing secret holds a comma: give each secret by itself.");
   // What is given here counts, also beside a file of secrets.
   const withoutFiles = Object.fromEntries(
     Object.entries(environment).filter(([name]) => given[name.replace(/_FILE$/, "")] === undefined),
   );
   return { ...withoutFiles, ...given };
+}
+
+/** JavaScript hands on anything: null would become the secret "null", which everybody can guess. */
+function problemOfSecrets(secrets: unknown): string | undefined {
+  if (!Array.isArray(secrets))
+    return `must be a list of secrets, such as ["whsec_…"], not ${kindOf(secrets)}.`;
+  const wrong = secrets.findIndex((secret: unknown) => typeof secret !== "string");
+  if (wrong !== -1)
+    return `must be a list of strings, and entry ${String(wrong + 1)} is ${kindOf(secrets[wrong])}. Is the variable set that it comes from?`;
+  if (secrets.some((secret: string) => secret.includes(",")))
+    return "has a secret that holds a comma: give each secret by itself.";
+  return undefined;
+}
+
+function problemOf(value: unknown): string | undefined {
+  if (typeof value === "string" || typeof value === "number") return undefined;
+  return `must be a string or a number, not ${kindOf(value)}. Leave it out for its default.`;
+}
+
+/** Never the value itself, which may be secret. */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return Array.isArray(value) ? "a list" : `of type ${typeof value}`;
 }

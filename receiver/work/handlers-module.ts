@@ -68,7 +68,7 @@ function nearestTsconfig(path: string): string | undefined {
   return folder === path ? undefined : nearestTsconfig(folder);
 }
 
-const handlerSchema = z.custom<Handler>(
+export const handlerSchema = z.custom<Handler>(
   (value) =>
     z.object({ name: z.string(), parse: z.function(), definedAt: z.string() }).safeParse(value).success,
   "is not made by defineHandler().",

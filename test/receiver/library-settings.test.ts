@@ -1,5 +1,8 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createReceiver, type ReceiverOptions } from "../../receiver/index.ts";
 import { environmentOf, type Settings } from "../../receiver/library/settings.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
 
 /** The variable of each setting, as docs/operations.md has it. */
 const VARIABLES: [keyof Settings, string, Settings[keyof Settings], string][] = [
@@ -41,9 +44,41 @@ test.each(VARIABLES)(
 
 test("an option that there is not, and a secret with a comma in it, are refused in words", () => {
   expect(() => environmentOf({ port: 1 } as Settings, {})).toThrow(
-    /no option port\. There are handlers, signingSecrets,.*logLevel\.$/,
+    /no option port\. There are handlers, logTo, signingSecrets,.*logLevel\.$/,
   );
   expect(() => environmentOf({ signingSecrets: ["fine", "a,b"] }, {})).toThrow(
     "holds a comma: give each secret by itself",
+  );
+});
+
+// JavaScript checks no types. `null` was the secret "null", and started the handlers that are shipped as examples.
+test.each([
+  ["signingSecrets", null, 'must be a list of secrets, such as ["whsec_…"], not null.'],
+  ["signingSecrets", "whsec_one", 'must be a list of secrets, such as ["whsec_…"], not of type string.'],
+  [
+    "signingSecrets",
+    ["fine", undefined],
+    "must be a list of strings, and entry 2 is undefined. Is the variable set that it comes from?",
+  ],
+  ["apiKey", null, "must be a string or a number, not null. Leave it out for its default."],
+  ["role", null, "must be a string or a number, not null. Leave it out for its default."],
+  ["workerConcurrency", [4], "must be a string or a number, not a list. Leave it out for its default."],
+  ["logTo", "app.log", "must be a function that takes a line of the log."],
+  ...[null, "./handlers.mjs", {}, [{ name: "mine", type: "*", handle: () => undefined }]].map(
+    (handlers) =>
+      [
+        "handlers",
+        handlers,
+        'must be the URL of a module, such as new URL("./handlers.mjs", import.meta.url), or a list of what defineHandler() made.',
+      ] as const,
+  ),
+])("%s is refused as %j, in words", async (name, value, problem) => {
+  const options: Record<string, unknown> = {
+    signingSecrets: ["secret"],
+    databaseUrl: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+    [name]: value,
+  };
+  await expect(createReceiver(options as ReceiverOptions)).rejects.toThrow(
+    new TypeError(`createReceiver(): ${name} ${problem}`),
   );
 });
