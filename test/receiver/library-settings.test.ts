@@ -52,7 +52,7 @@ test("an option that there is not, and a secret with a comma in it, are refused 
 });
 
 // JavaScript checks no types. `null` was the secret "null", and started the handlers that are shipped as examples.
-test.each([
+test.each<[string, unknown, string]>([
   ["signingSecrets", null, 'must be a list of secrets, such as ["whsec_…"], not null.'],
   ["signingSecrets", "whsec_one", 'must be a list of secrets, such as ["whsec_…"], not of type string.'],
   [
@@ -64,13 +64,12 @@ test.each([
   ["role", null, "must be a string or a number, not null. Leave it out for its default."],
   ["workerConcurrency", [4], "must be a string or a number, not a list. Leave it out for its default."],
   ["logTo", "app.log", "must be a function that takes a line of the log."],
-  ...[null, "./handlers.mjs", {}, [{ name: "mine", type: "*", handle: () => undefined }]].map(
-    (handlers) =>
-      [
-        "handlers",
-        handlers,
-        'must be the URL of a module, such as new URL("./handlers.mjs", import.meta.url), or a list of what defineHandler() made.',
-      ] as const,
+  ...[null, "./handlers.mjs", {}, [{ name: "mine", type: "*" }]].map(
+    (handlers): [string, unknown, string] => [
+      "handlers",
+      handlers,
+      'must be the URL of a module, such as new URL("./handlers.mjs", import.meta.url), or a list of what defineHandler() made.',
+    ],
   ),
 ])("%s is refused as %j, in words", async (name, value, problem) => {
   const options: Record<string, unknown> = {

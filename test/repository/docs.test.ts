@@ -36,6 +36,11 @@ describe("commands", () => {
     expect(named.length).toBeGreaterThan(3);
   });
 
+  test("that install the kit name its file: no registry has it", () => {
+    expect(text).not.toMatch(/npm (?:install|i)\b[^`\n]* voice-agent-webhook-kit/);
+    expect(text).toContain("npm install ../voice-agent-webhook-kit-0.1.0.tgz");
+  });
+
   test("of npm in the documentation all exist", () => {
     const named = found(/npm run ([a-z][a-z:-]*)/g);
     expect(named.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
