@@ -15,6 +15,7 @@ export function createAttempts<Held extends Job>(
 ) {
   const { clock, draining, trouble } = on;
   let failed: readonly FailedJob[] = [];
+  const givenUp = new Set<Held>();
   const policies = new Map<string, RetryPolicy>(options.handlers.map((handler) => [handler.name, handler]));
 
   return {
@@ -34,7 +35,7 @@ export function createAttempts<Held extends Job>(
       const isCompleted = !isWritten && (await store.isCompleted?.(job).catch(() => false));
       if (isCompleted === true) return report(job, startedAtMs, DONE);
       // Without a valid lease nothing was written: the attempt is reported as lost, with its error.
-      if (!isWritten) return report(job, startedAtMs, ending, "lost");
+      if (!isWritten) return givenUp.has(job) ? undefined : report(job, startedAtMs, ending, "lost");
       if (!isReturned) report(job, startedAtMs, ending);
     },
 
@@ -43,15 +44,14 @@ export function createAttempts<Held extends Job>(
       const writing = jobs.map(async (job) => {
         const failure = failureOf(job);
         const ending = failure && endingOf(job.attempt, failure, policyOf(job));
+        givenUp.add(job);
         if ((await writeDown(job, ending)) && ending) report(job, clock.monotonicMs(), ending);
       });
       await Promise.all(writing).catch(trouble);
     },
 
     /** These have failed, though their handlers may still run. */
-    blame: (jobs: readonly FailedJob[]): void => {
-      failed = jobs;
-    },
+    blame: (jobs: readonly FailedJob[]): void => void (failed = jobs),
   };
 
   /** The transaction of one attempt, and whether it is committed; one that its handler did not await is waited for. */

@@ -39,9 +39,7 @@ export function createHandlerQuery(
       open = false;
       if (failure) throw failure.error;
     },
-    close: () => {
-      open = false;
-    },
+    close: () => void (open = false),
   };
 }
 

@@ -86,6 +86,11 @@ export function createAdminApp(options: {
     response.status(404).json({ error: "not_found", message });
   });
   app.use(((error: unknown, _request, response, next) => {
+    // What Express could not read: a path, or a form.
+    if (error instanceof Error && "status" in error && Number(error.status) < 500)
+      return void response
+        .status(Number(error.status))
+        .json({ error: "invalid_request", message: error.message });
     log.error({ err: error }, "the admin port failed");
     if (response.headersSent) return next(error);
     response.status(500).json({ error: "server_error", message: "The receiver failed. Its log says why." });

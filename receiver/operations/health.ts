@@ -52,9 +52,7 @@ export function createHealth(options: {
   return {
     readiness,
     draining: () => draining,
-    startDraining: () => {
-      draining = true;
-    },
+    startDraining: () => void (draining = true),
     diskLow: () => diskLow,
     stop: () => {
       stopped = true;
@@ -73,9 +71,8 @@ export function createHealth(options: {
   }
 
   async function database(): Promise<string> {
-    if (!probed || clock.monotonicMs() - probed.atMs >= FRESH_MS) {
+    if (!probed || clock.monotonicMs() - probed.atMs >= FRESH_MS)
       probed = { atMs: clock.monotonicMs(), result: probe() };
-    }
     return probed.result;
   }
 

@@ -1,7 +1,7 @@
 import type { StartFailure } from "../processes/receiver-process.ts";
 import type { Exchange } from "./delivery.ts";
 
-/** What came of killing the receiver and starting it again. */
+/** The receiver was killed and started again. */
 export type Round = {
   /** Why it did not start again. */
   notRestarted?: StartFailure | undefined;
@@ -36,6 +36,6 @@ export type KillRounds = {
   burst: () => Promise<BurstRound>;
   /** SIGTERM right after an answer. */
   terminated: () => Promise<Round>;
-  /** These kills and more, each microseconds to milliseconds after an answer, while deliveries stream in. */
+  /** The kills of `acknowledged` and `burst` and more, each microseconds to milliseconds after an answer, while deliveries stream in. */
   streamed: () => Promise<StreamedRound>;
 };

@@ -133,6 +133,23 @@ describe("each port", () => {
   });
 });
 
+const FORM = "application/x-www-form-urlencoded";
+test.each([
+  ["a path that is no UTF-8", 400, { path: "/inbox/%E0%A4%A" }],
+  ["a form in no known charset", 415, { path: "/requeue", type: `${FORM}; charset=none`, body: "a=1" }],
+  ["a form without end", 413, { path: "/requeue", type: FORM, body: "a=1&".repeat(1_001) }],
+])("%s is the client's mistake, a %d, and no error of ours", async (_, status, { path, type, body }) => {
+  const { adminUrl, logLines } = await startTestReceiver();
+  logLines.length = 0;
+  const form = { method: "POST", headers: { "content-type": type ?? "", origin: adminUrl }, body };
+  const answer = await fetch(adminUrl + path, body === undefined ? {} : form);
+  expect([answer.status, await answer.json()]).toEqual([
+    status,
+    { error: "invalid_request", message: expect.any(String) },
+  ]);
+  expect(logLines.filter((line) => line.includes('"error"'))).toEqual([]);
+});
+
 test("an inbox that cannot be asked is a 500 with a line that says why, and the metrics go on without it", async () => {
   const list = (): Promise<never> => Promise.reject(new Error("the disk is gone"));
   const { adminUrl, logLines } = await startTestReceiver({

@@ -68,7 +68,8 @@ test.each<[string, unknown, string]>([
     (handlers): [string, unknown, string] => [
       "handlers",
       handlers,
-      'must be the URL of a module, such as new URL("./handlers.mjs", import.meta.url), or a list of what defineHandler() made.',
+      // In two pieces: `fork` copies whatever a test names so.
+      `must be the URL of a module, such as new URL(${'"./handlers.mjs"'}, import.meta.url), or a list of what defineHandler() made.`,
     ],
   ),
 ])("%s is refused as %j, in words", async (name, value, problem) => {

@@ -49,20 +49,14 @@ export function createQueries({ inbox, db }: Files) {
   const setAsideDown = db.prepare<[string, number, number], number>(SET_ASIDE_DOWN).pluck();
   const setAsideUp = db.prepare<[string, number, number], number>(SET_ASIDE_UP).pluck();
 
+  const seqOf = (id: string): number | undefined => findSeq.get({ key: keyOf(id) });
+  const body = (seq: number): Uint8Array | undefined => findBody.get(seq) ?? undefined;
   return { find, seqOf, body, list };
 
   function find(id: string): InboxEvent | undefined {
     const seq = seqOf(id);
     const event = seq === undefined ? undefined : findEvent.get(seq);
     return event && withJobs(event);
-  }
-
-  function seqOf(id: string): number | undefined {
-    return findSeq.get({ key: keyOf(id) });
-  }
-
-  function body(seq: number): Uint8Array | undefined {
-    return findBody.get(seq) ?? undefined;
   }
 
   function withJobs(event: EventRow): InboxEvent {

@@ -42,7 +42,7 @@ const EVENT_COLUMNS = `
 const FIND_ARRIVED = `SELECT ${EVENT_COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(LARGEST_LOOK)}`;
 
 const INSERT_CLAIMED = `INSERT INTO jobs (job, state, key, worker, attempts, token) VALUES (?, 'claimed', ?, ?, 1, 1)`;
-const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ? AND state IN ('claimed', 'fresh', 'pending', 'suspect'))`;
+const HAS_UNFINISHED = `SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key = ?)`;
 
 const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.string().optional() });
 
@@ -92,6 +92,10 @@ export function createTaking(options: Files & { handlers: Handlers }) {
     UPDATE jobs SET state = 'dead', due_at_ms = NULL, key = NULL, finished_at_ms = ?,
       last_error = 'Its envelope is not in the inbox file.'
     WHERE job = ? AND due_at_ms IS NOT NULL`);
+  // The first of each key whose jobs all wait for one that is no longer there.
+  const releaseFirst = db.prepare<[number]>(`
+    UPDATE jobs SET state = 'fresh', due_at_ms = 0 WHERE job IN (
+      SELECT min(job) FROM jobs INDEXED BY jobs_keyed WHERE handler = ? AND key IS NOT NULL GROUP BY key HAVING min(state = 'held'))`);
   // Attempts of a handler with a rate limit, of all workers together.
   const forgetStarts = db.prepare<[number, number]>(`DELETE FROM starts WHERE handler = ? AND at_ms <= ?`);
   const addStart = db.prepare<[number, number]>(`INSERT INTO starts VALUES (?, ?)`);
@@ -146,8 +150,10 @@ export function createTaking(options: Files & { handlers: Handlers }) {
   /** The event of a job that waits, which is dead without one. */
   function eventOf(job: number, { nowMs }: Take): Event | undefined {
     const event = findEvent.get(Math.floor(job / HANDLERS_PER_EVENT));
-    if (!event?.body) giveUp.run(nowMs, job);
-    return event?.body ? event : undefined;
+    if (event?.body) return event;
+    giveUp.run(nowMs, job);
+    releaseFirst.run(job % HANDLERS_PER_EVENT);
+    return undefined;
   }
 
   /** Makes a job for each handler that wants the event, or the one row that says that none does. */

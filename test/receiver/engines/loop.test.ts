@@ -269,6 +269,12 @@ test("a drain gives back at once what waits, aborts what runs at its end, and te
   expect(verbs).not.toContain("leave");
   for (const { store } of settled) store(true);
   await drained;
+  // Their handlers end now, of the signal: nobody took these jobs from this worker.
+  for (const { end } of begun.values()) end({ kind: "failed", error: "aborted" });
+  await turn();
+  for (const { store } of settled.slice(3)) store(false);
+  await turn();
+  expect(settled).toHaveLength(5);
   expect(handled).toMatchObject([{ id: "evt_2", outcome: "failed", error: "it is stuck" }]);
   expect(held()).toEqual([]);
   expect(verbs.at(-1)).toBe("leave");
