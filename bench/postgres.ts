@@ -77,7 +77,7 @@ try {
     report.line(
       `  ${transactions.toFixed(2)} transactions a second, ${whole(bytes)} bytes of log a second, ${connections.toFixed(1)} connections`,
     );
-    report.held("  statements a second", transactions, { atMost: 5 });
+    report.held("  transactions a second", transactions, { atMost: 5 });
   }
   report.conclude();
 } finally {

@@ -7,7 +7,7 @@ import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 
-/** Quick to start and to write, at the price of surviving only the death of processes, which is all that tests bring. */
+/** Fast, and without fsync: data survives a killed process, which is all that tests do, but no power cut. */
 const SETTINGS = {
   fsync: "off",
   max_connections: "300",
@@ -26,7 +26,7 @@ export type PostgresServer = {
   /** `immediate` is what a crash of the server is like. */
   stop: (mode: "fast" | "immediate") => Promise<void>;
   restart: (mode: "fast" | "immediate") => Promise<void>;
-  /** A standby that follows this server; which stands still for as long as its files are copied. */
+  /** A standby that follows this server, which is stopped while its files are copied. */
   addStandby: (directory: string, port: number) => Promise<PostgresServer>;
   promote: () => Promise<void>;
 };

@@ -5,7 +5,7 @@ import type { Report } from "./report.ts";
 
 const SECRET = "whsec_bench_0123456789abcdef";
 
-/** Beyond its start, and over several of the beats of a worker, which are minutes apart. */
+/** Begins after the start has settled, and is long, since the idle receiver does something only now and then. */
 const SETTLING_MS = 25_000;
 const MEASURED_MS = 240_000;
 const DAY_MS = 86_400_000;

@@ -10,7 +10,7 @@ const BUSY_TIMEOUT_MS = 1_000;
 
 /**
  * Makes an inbox in `directory` that holds `count` events as the receiver itself stores them, in batches that are not
- * synced. Most of them are as retention leaves them: of five million events, a month's have their bodies.
+ * synced. Bodies are small: of five million events, retention has removed the bodies of most.
  */
 export function fillInbox(directory: string, count: number): void {
   const file = join(directory, "receiver.db");

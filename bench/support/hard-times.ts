@@ -10,7 +10,7 @@ import { median, whole, type Report } from "./report.ts";
 const SECRET = "whsec_bench_0123456789abcdef";
 const CONNECTIONS = 64;
 
-/** Of the events of other rows, how many a commit for each of them leaves time for on a slow disk. */
+/** A commit for each event is slower on a slow disk: with this part of the events it takes about as long. */
 const PART_OF_EVENTS = 1 / 30;
 
 const FEW = 1_000;

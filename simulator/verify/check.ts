@@ -45,7 +45,7 @@ export type Check = {
   hint: string;
   /**
    * When the check runs: among others (the default); beside other checks that hold connections open; alone, since it
-   * may bring a receiver down or load it; last, after all of these; or alone after that, since it kills the receiver.
+   * may bring a receiver down or load it; last, after all of these; then, one at a time, those that kill the receiver, and the explorer.
    */
   phase?: "together" | "stalled" | "alone" | "last" | "crash" | "explore";
   /** Left out of a run unless `--thorough` asks for it: it takes long, or needs much. */

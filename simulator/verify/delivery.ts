@@ -32,7 +32,7 @@ export type DeliverOptions = {
   pieces?: Pieces;
   /** Leaves the connection open for the next request. */
   keepAlive?: boolean;
-  /** What went on beside or before it without which it would end otherwise: a sentence for the evidence. */
+  /** What else happened before or meanwhile that the result depends on: a sentence for the evidence. */
   note?: string;
   /** The receiver must not take this for an event: it is forged, stale or incomplete. */
   forged?: boolean;
@@ -60,10 +60,10 @@ export type SentRequest = {
 
 export type Exchange = { eventId: string; request: SentRequest; outcome: Outcome; durationMs: number };
 
-/** An exchange, and the check that it was for; a forged delivery is none that a receiver may act on. */
+/** An exchange, and the check that it was for; a receiver must not act on a `forged` one. */
 export type Recorded = { checkId: string; exchange: Exchange; forged: boolean; connected: boolean };
 
-/** Makes the one function through which every check sends: it signs, sends, waits and keeps the ledger. */
+/** Makes `deliver`, which signs, sends, waits and enters the exchange in the ledger; the others are its single steps. */
 export function createDelivery(options: {
   target: Target;
   secret: string;
@@ -128,7 +128,7 @@ export function createDelivery(options: {
     return record(exchange, { forged: changes.forged === true, connected: wire.connected });
   }
 
-  /** Enters an exchange in the ledger, without the secret in case that the receiver gave it away. */
+  /** Enters an exchange in the ledger, with the secret taken out of what the receiver answered. */
   function record(made: Exchange, how: { forged: boolean; connected: boolean }): Exchange {
     const exchange = { ...made, outcome: redacted(made.outcome, redact) };
     ledger.record({ checkId, exchange, ...how });

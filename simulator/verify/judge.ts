@@ -4,7 +4,7 @@ import type { CheckContext } from "./context.ts";
 import type { Reading } from "../observer/observer.ts";
 import { type Exchange, hasTimedOut, isAcknowledged } from "./delivery.ts";
 
-/** What one row of a table says of a check; what it leaves out is as usual in its table, and its level `must`. */
+/** One check in a table; what it leaves out comes from the `usual` of the table, and its level is `must`. */
 export type Row = Pick<Check, "title" | "run"> & Partial<Omit<Check, "id" | "group">>;
 
 type Usual = Pick<Check, "spec" | "hint"> & Partial<Pick<Check, "phase" | "needs">>;
@@ -37,7 +37,7 @@ export const ONCE = { least: 1, most: 1 };
 export const NEVER = { least: 0, most: 0 };
 export const AT_MOST_ONCE = { least: 0, most: 1 };
 
-/** Every event that `send` delivers has to be handled so often, once all has come to rest. */
+/** Every event that `send` delivers has to be handled as often as `expected` says, once all has come to rest. */
 export function handledSo(expected: typeof ONCE, send: Send): Check["run"] {
   return async (context) => {
     const exchanges = [await send(context)].flat();
@@ -56,7 +56,7 @@ export function allAcknowledged(exchanges: Exchange[]): Verdict {
   return wrong === undefined ? { outcome: "passed" } : failedBy("be acknowledged", wrong);
 }
 
-/** Passed when no exchange ended with a 2xx; unverified when no server was there to refuse it. */
+/** Passed when each was refused, also by a closed connection; a time-out fails; unverified when no server was there. */
 export function allRefused(exchanges: Exchange[]): Verdict {
   for (const exchange of exchanges) {
     const { outcome } = exchange;
@@ -77,7 +77,7 @@ export function refusedCleanly(exchanges: Exchange[]): Verdict {
   return { outcome: "failed", problem, exchanges: [failed] };
 }
 
-/** Passed when no exchange ended with a 2xx; for more than a receiver may find the time to refuse. */
+/** Passed when no exchange ended with a 2xx; for floods, in which a receiver may leave some unanswered. */
 export function noneAcknowledged(exchanges: Exchange[]): Verdict {
   const wrong = exchanges.find(isAcknowledged);
   return wrong === undefined ? { outcome: "passed" } : failedBy("be refused", wrong);
@@ -108,7 +108,7 @@ export function whenSettled(judge: (handled: HandledCounts) => Verdict): Pending
   return { outcome: "pending", judge };
 }
 
-/** Passed when the event of `exchanges` was handled exactly `expected` times, or within that range. */
+/** Passed when each event of `exchanges` was handled as often as `expected` says. */
 export function handledTimes(
   handled: HandledCounts,
   exchanges: Exchange[],

@@ -30,7 +30,7 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
     return start?.ok === false ? { ...round, notRestarted: start.message } : round;
   }
 
-  /** Gives it a moment before the next kill, so that a second handling is not cut off unseen. */
+  /** Gives the receiver a moment before the next kill, which could hide that it handles an event a second time. */
   async function comeToRest(
     { handledNow, waitUntil, timing }: CheckContext,
     sent: Exchange[],
@@ -70,7 +70,7 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
   async function playBurst(): Promise<BurstRound> {
     const own = await context();
     const { deliver, receiver, timing } = own;
-    // In the midst of it, not after it: some were answered, some are being stored, some have not arrived.
+    // During the burst: some were answered, some are being stored, some have not arrived.
     const trigger = createTrigger(receiver, { answers: Math.ceil(timing.burst / 3), delayMs: 0.1 });
     const sent = await Promise.all(
       Array.from({ length: timing.burst }, () => answeredAtOnce(own, trigger.onAnswer, "order.created")),
@@ -145,7 +145,7 @@ async function answeredAtOnce(
   return record(exchange, { forged: false, connected: wire.connected });
 }
 
-/** Sends the signal `delayMs` after the delivery that is number `answers` of those acknowledged. */
+/** Kills the receiver `delayMs` after its acknowledgement number `answers`. */
 function createTrigger(
   receiver: ReceiverProcess | undefined,
   { answers, delayMs }: { answers: number; delayMs: number },

@@ -44,7 +44,7 @@ export type Preflight = {
   accepts: Verdict;
 };
 
-/** Sends one genuine delivery of each type and, when all are refused, finds out why. */
+/** Sends genuine deliveries, one of each type, until one is acknowledged; when all are refused, finds out why. */
 export async function preflight(context: CheckContext): Promise<Preflight> {
   const exchanges: Exchange[] = [];
   let handledBefore = false;
@@ -140,7 +140,7 @@ async function explain(context: CheckContext, exchanges: Exchange[]): Promise<st
   );
 }
 
-/** Mistakes of which a receiver that makes one accepts what is signed that way, the likeliest first. */
+/** Mistakes of receivers, the likeliest first: a receiver that makes one accepts a delivery signed with it. */
 const GUESSED = [
   "message-body-only",
   "message-no-period",

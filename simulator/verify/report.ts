@@ -11,7 +11,7 @@ export type CheckResult = {
   /** What was sent and what came back, the telling exchange first. */
   exchanges: Exchange[];
   durationMs: number;
-  /** The check failed in the baseline too, so that it does not fail this run. */
+  /** The check ended the same way in the baseline, so that it does not fail this run. */
   known?: boolean;
 };
 
@@ -45,7 +45,7 @@ export type Report = {
   /** Why the run did not come to its end; only what it found before is in the report. */
   incomplete?: string | undefined;
   results: CheckResult[];
-  /** Checks that were selected, but that made no sense after the preflight failed. */
+  /** Number of selected checks that were not run: the preflight failed, or the run was interrupted. */
   notRun: number;
   /** The receiver's last lines, in the command form. */
   receiverOutput: string[];
@@ -70,13 +70,13 @@ export function countResults(results: readonly CheckResult[]): Record<Standing, 
 /** The ids of the checks that an earlier run did not pass. */
 export type Baseline = { failed: Set<string>; unverified: Set<string> };
 
-/** Marks failures that the baseline has too: they are shown, but fail no run. */
+/** Marks what failed or was unverified in the baseline too: it is shown, but fails no run. */
 export function markKnown(results: readonly CheckResult[], baseline: Baseline): CheckResult[] {
   return results.map((result) => {
     const known =
       (result.outcome === "failed" && baseline.failed.has(result.check.id)) ||
       (result.outcome === "unverified" && baseline.unverified.has(result.check.id));
-    // A receiver that could not be reached at all is never old news.
+    // A receiver that cannot be reached always fails the run.
     return known && result.check.id !== "preflight.reachable" ? { ...result, known } : result;
   });
 }

@@ -1,6 +1,6 @@
 import type { Exchange } from "./delivery.ts";
 
-/** What came of killing the receiver and starting it again. */
+/** The receiver was killed and started again. */
 export type Round = {
   /** Why it did not start again. */
   notRestarted?: string | undefined;
@@ -35,6 +35,6 @@ export type KillRounds = {
   burst: () => Promise<BurstRound>;
   /** SIGTERM right after an answer. */
   terminated: () => Promise<Round>;
-  /** These kills and more, each microseconds to milliseconds after an answer, while deliveries stream in. */
+  /** The kills of `acknowledged` and `burst` and more, each microseconds to milliseconds after an answer, while deliveries stream in. */
   streamed: () => Promise<StreamedRound>;
 };

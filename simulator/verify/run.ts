@@ -19,7 +19,7 @@ import { settle } from "./settle.ts";
 import { DEFAULT_TIMING, type Timing } from "./timing.ts";
 
 const MOST_CHECKS_AT_ONCE = 8;
-/** Maximum number of exchanges that are reported for a check that passed. */
+/** Maximum number of exchanges that `onResult` gets for a check that did not fail. */
 const EXCHANGES_TOLD = 3;
 /** The scope of events that are sent around kills, which serve several checks. */
 const KILLS = "crash.kills";
@@ -46,7 +46,7 @@ export type RunOptions = {
   signal?: AbortSignal | undefined;
   /** Told each time a check is done, for progress. */
   onProgress?: ((progress: { done: number; total: number; title: string }) => void) | undefined;
-  /** Told what was found, as soon as it is; what passed has its last exchanges with it, too. */
+  /** Told each result as soon as it is known, with the last exchanges also where the check did not fail. */
   onResult?: ((result: CheckResult) => void) | undefined;
 };
 

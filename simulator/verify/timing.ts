@@ -4,9 +4,9 @@ import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 export const DEFAULT_TIMING = {
   /** How long an answer may take (SPEC §6 Delivery). */
   responseTimeoutMs: RESPONSE_TIMEOUT_MS,
-  /** How long an event may be under way of which the answer was lost; until then copies of it may be refused. */
+  /** How long an event whose answer was lost may be under way; until then copies of it may be refused. */
   underWayMs: RESPONSE_TIMEOUT_MS,
-  /** The same once a check has failed because no answer came in time: that is known by then. */
+  /** How long an answer may take once a `must` check has failed because none came in time. */
   hurriedTimeoutMs: 2_000,
   /** After this much of a run, nothing more is begun with a receiver whose usual answer takes longer than `slowAnswerMs`. */
   slowRunMs: 40_000,
@@ -15,13 +15,13 @@ export const DEFAULT_TIMING = {
   readyMs: 30_000,
   /** How long a check holds a connection open without finishing its request. */
   stallMs: 1_000,
-  /** How long a receiver has to handle what it acknowledged, after the last delivery. */
+  /** How long a receiver has to handle what it acknowledged, counted from the last delivery or the last event handled. */
   settleMs: 15_000,
   /** The same after a crash, where a lease may have to run out first. */
   settleAfterCrashMs: 40_000,
-  /** The same while a failing schedule is shrunk, where each try that fails waits for so long. */
+  /** The same while a failing schedule is shrunk: each try that fails waits for this long. */
   settleShrinkingMs: 2_000,
-  /** How long nothing may change before effects are counted. */
+  /** How long nothing is sent before effects are counted. */
   quietMs: 400,
   /** The delay before the second attempt of a delivery that was refused; each later one is that much longer. */
   retryMs: 200,
@@ -31,7 +31,7 @@ export const DEFAULT_TIMING = {
   promptMs: 5_000,
   /** An answer should come this soon, since the service does not wait for work. */
   promptAnswerMs: 2_000,
-  /** How often more a receiver is killed right after an answer, in search of a gap between answering and storing. */
+  /** Kills, beside those of other checks, that search for a gap between answering and storing. */
   kills: 1,
   /** Deliveries of the burst, all at once. */
   burst: 60,
@@ -41,7 +41,7 @@ export const DEFAULT_TIMING = {
   manyOthersMs: 10_000,
 };
 
-/** The same, as tests set it, and what a user says about it. */
+/** Tests and the options of the command change parts of it. */
 export type Timing = typeof DEFAULT_TIMING;
 
 /** What `--thorough` takes more of: more kills, and more ids than a cache of ten thousand. */

@@ -45,8 +45,8 @@ const MOST_BODY_BYTES = 1024 * 1024;
 const turns = createTurns();
 
 /**
- * Connects to `target`, and reads what comes back with the sender's own reader: what it could not deliver to has no answer
- * here. Answers are due `timeoutMs` after this call unless told otherwise, and writing ends then, too. Never throws.
+ * Connects to `target`, and reads with the sender's own reader: what the sender takes for no answer is none here either.
+ * Answers are due `timeoutMs` after this call unless told otherwise, and writing ends then, too. Never throws.
  */
 export async function openWire(target: Target, timeoutMs: number) {
   const startedAt = performance.now();

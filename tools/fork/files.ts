@@ -109,7 +109,7 @@ function sourcesOf(files: ReadonlyMap<string, string>): Map<string, string> {
   return new Map([...files].filter(([path]) => path.endsWith(".ts")));
 }
 
-/** Takes out of a file what has to be in it. */
+/** Removes from a file what matches, and throws where nothing does. */
 function change(files: Map<string, string>, path: string, without: RegExp): void {
   const text = files.get(path) ?? "";
   const left = text.replace(without, "");

@@ -7,7 +7,7 @@ import { forkFiles, type Rooms } from "./files.ts";
 import { beginHistory, canBegin, commitKit, KIT_BRANCH, readKitBranch } from "./history.ts";
 import { packageName } from "./manifest.ts";
 
-/** What came of it: what to do next, or what is in the way. */
+/** The next steps, or why nothing was done. */
 export type ForkResult = { ok: true; lines: string[] } | { ok: false; message: string };
 
 type Request = { kit: string; target: string; kitVersion: string } & Partial<Rooms>;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 /** The branch of a fork that holds what the kit gave it, a commit for each version, and nothing else. */
 export const KIT_BRANCH = "kit";
 
-/** Commits of the kit are nobody's in particular, and made without asking who sits there. */
+/** The author of the kit's commits, so that git needs no user.name. */
 const AUTHOR = {
   GIT_AUTHOR_NAME: "voice-agent-webhook-kit",
   GIT_AUTHOR_EMAIL: "kit@localhost",
@@ -27,7 +27,7 @@ export function beginHistory(folder: string, message: string): void {
   orThrow(git(folder, ["reset", "--quiet"]));
 }
 
-/** What the branch `kit` of a fork is called and has; undefined where the folder has no such branch. */
+/** The branch `kit` of a fork: its package.json and its files; undefined where the folder has no such branch. */
 export function readKitBranch(folder: string) {
   if (!git(folder, ["rev-parse", "--verify", "--quiet", `refs/heads/${KIT_BRANCH}`]).ok) return undefined;
   return {
@@ -67,7 +67,7 @@ export function commitKit(folder: string, source: string, message: string): bool
 type Run = { ok: boolean; output: string; words: string };
 
 function git(cwd: string, words: readonly string[], environment: Record<string, string> = {}): Run {
-  // Called from a hook, git tells its children whose repository it means: not this one.
+  // Inside a hook, git's variables name the repository of the hook, not this one.
   const outside = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
   const { status, stdout, stderr } = spawnSync("git", words, {
     cwd,

@@ -14,7 +14,7 @@ export const manifestSchema = z.looseObject({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** Of what the project develops with: to check types and to run tests. */
+/** The development packages of a fork: they check types and run tests. */
 const DEVELOPED_WITH = ["typescript", "vitest", "@types/node"];
 
 /** The package.json of a fork: ours, without what only the simulator and our own tests need. */
@@ -25,7 +25,7 @@ export function forkManifest(kit: Manifest, fork: { name: string; sources: Reado
     imported.has(name) || imported.has(name.replace("@types/", "")) || DEVELOPED_WITH.includes(name);
   const pick = (from: Record<string, string>) =>
     Object.fromEntries(Object.entries(from).filter(([name]) => wanted(name)));
-  // What is optional for who doesn't use PostgreSQL is not for a fork that does.
+  // Optional peer dependencies of the kit are dependencies of a fork that uses PostgreSQL.
   const serverPackages = Object.fromEntries(
     Object.entries(kit.devDependencies).filter(([name]) => name in kit.peerDependencies),
   );

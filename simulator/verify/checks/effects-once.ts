@@ -130,10 +130,7 @@ export const onceEffectChecks: Check[] = checksOf("effects", usual, {
   },
 });
 
-/**
- * Sends so many ordinary events, some over each connection, to fill whatever remembers ids; answers how many there was no
- * time for. What becomes of each is judged elsewhere.
- */
+/** Sends `count` ordinary events to fill whatever remembers ids; answers how many there was no time for. */
 async function sendOthers({ compose, event, open, timing }: CheckContext, count: number): Promise<number> {
   const dueAt = performance.now() + timing.manyOthersMs;
   let left = count;

@@ -10,7 +10,7 @@ const usual = {
   hint: "Keep ids for longer than retries may come, a few days at least; a time-to-live of minutes or hours forgets too soon.",
 };
 
-/** What takes too long, or needs too much of a receiver, for every run: `--thorough`. */
+/** Takes too long, or needs too much of a receiver, for every run: only with `--thorough`. */
 export const thoroughChecks: Check[] = checksOf("effects", usual, {
   "after-whole-schedule": {
     title: "handles an event once whose last attempt comes 14 h 36 min after the first",

@@ -7,7 +7,7 @@ import { RULES } from "../rules.ts";
 const TCP_HINT =
   "Read until the body is complete: one read of the socket may hold half of it, or a single byte.";
 
-/** The least first byte of a character that UTF-8 writes in several. */
+/** Lowest first byte of a multi-byte character in UTF-8. */
 const FIRST_OF_SEVERAL = 0xc0;
 
 /** How a connection ends that the receiver no longer wants. */

@@ -50,7 +50,7 @@ export function createNetwork(options: { target: Target; timeoutMs: number }) {
     attempt: number,
   ): Promise<AttemptOutcome> {
     if (fate === "4xx") return { status: 404 };
-    // Nothing is sent: for the receiver, an attempt that the service gave up before is the same, and takes no time.
+    // Nothing is sent: the receiver sees no attempt, and nobody waits for the time-out.
     if (fate === "time-out") return { error: "timeout" };
     const sentHeaders = { ...headers, host: target.host };
     const sentAt = performance.now();

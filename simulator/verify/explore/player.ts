@@ -26,7 +26,7 @@ export type Player = Awaited<ReturnType<typeof createPlayer>>;
 /** Simulators that play side by side, since each waits for the receiver. */
 const LANES = 6;
 
-/** Starts simulators that deliver to the receiver over a network of which the schedules are known. */
+/** Starts simulators that deliver to the receiver over a network that plays schedules. */
 export async function createPlayer(context: CheckContext) {
   const { target, secret, timing } = context;
   // Loaded only when schedules are searched: the rest of verify does without the service.

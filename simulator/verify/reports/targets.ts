@@ -16,7 +16,7 @@ const THROUGH_NO_LINK = constants.O_WRONLY | constants.O_CREAT | constants.O_TRU
 /** One report to write: to a file, or to stdout when there is none. */
 export type ReportTarget = { format: Format; file?: string | undefined };
 
-/** Reads `format` and `format=file`; when none goes to stdout, the pretty one does, or with `json` the JSON one. */
+/** Reads `format` and `format=file`; when none but `github` goes to stdout, the pretty one does, or with `json` the JSON one. */
 export function parseReportTargets(
   given: readonly string[],
   json: boolean,

@@ -117,7 +117,7 @@ function DebugKit({ attempt, curl, onEdit }: AttemptTools & { attempt: AttemptDe
   );
 }
 
-/** Differ on every answer, and say nothing. */
+/** Headers that differ on every answer and say nothing about it. */
 const PASSING_HEADERS = new Set(["date", "age", "x-request-id", "content-length", "etag"]);
 /** Longer texts are not compared line by line: it would take longer than it helps. */
 const MOST_LINES = 400;

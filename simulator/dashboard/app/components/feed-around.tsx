@@ -147,7 +147,7 @@ export function ListView({ hidden, toggle, onClose }: ListViewProps) {
 
 const AGAIN_AFTER_MS = 2_000;
 const [WIDTH, HEIGHT] = [600, 56];
-/** An answer at the limit of ten seconds stands at the top. */
+/** An answer that took ten seconds, the limit, is drawn at the top. */
 const LONGEST = Math.log10(10_000);
 
 /** What was sent over the period of the filters, to the endpoint and of the type that they name; undefined until it is known. */

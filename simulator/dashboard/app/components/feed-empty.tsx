@@ -65,7 +65,7 @@ export function NothingMatches({ onClear }: { onClear: () => void }) {
 }
 
 const LOOK_AGAIN_MS = 2_500;
-/** More than these are no help. */
+/** Maximum number of ports offered. */
 const MOST_OFFERED = 8;
 
 /**

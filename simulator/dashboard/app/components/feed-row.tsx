@@ -40,7 +40,7 @@ export function DeliveryRow({ delivery, query = "", isGrouped, isChosen, isPicke
   const names = [
     "feed-row edge flex",
     isGrouped && "grouped",
-    // Two names for one light, so that it is lit again when something happens while it fades.
+    // Two class names, so that the animation starts again when something happens while it runs.
     isLit && (delivery.attempts.length % 2 === 0 ? "lit" : "lit-again"),
     isWithinReach && "within-reach",
     isPicked && "picked",

@@ -14,7 +14,7 @@ import { StripAsk, StripMarks, StripTicks } from "./strip-parts.tsx";
 /** Between two moments while it plays: long enough to see what each did. */
 const PLAY_MS = 900;
 const ARROWS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
-/** So near to a mark, by part of the line, the mark is meant. */
+/** Nearer to a mark than this part of the line, the mark is meant. */
 const SNAP = 0.012;
 
 /**

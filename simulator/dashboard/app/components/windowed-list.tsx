@@ -3,7 +3,7 @@ import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } fro
 
 const BEYOND = 8;
 const AWAY_PX = 60;
-/** So far beyond where a row once stood it is looked for. */
+/** How far from its old place a row is looked for. */
 const MOST_MOVED_ROWS = 500;
 
 /** What others can do with a list. */
@@ -24,7 +24,7 @@ type WindowedListProps = {
 /**
  * A list of any length that scrolls by itself, of which only the rows in sight exist. `row(index)` renders one;
  * `onNearEnd()` is called while the end is in sight, `onAway(isAway)` when one leaves or reaches the top; `foot` stands
- * below the last row. The handle can `focus(index)`, and go `toTop()`.
+ * below the last row. The handle has `focus(index)`, `focusedIndex()` and `toTop()`.
  */
 export function WindowedList({ count, rowHeight, row, keyOf, handle, label, ...rest }: WindowedListProps) {
   const { onNearEnd, onAway, foot } = rest;

@@ -5,7 +5,7 @@ import { addLonely, append, Listed, type Row, rowsOf } from "./rows.ts";
 import type { Delivery, EventRecord, List, Page } from "./types.ts";
 
 const FIRST_PAGE = 100;
-/** Who goes on reading wants more of it. */
+/** Larger than the first page: who scrolls on wants more. */
 const NEXT_PAGE = 250;
 /** What one tab remembers of deliveries that it does not list. */
 const MOST_HEARD = 5_000;
@@ -107,7 +107,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     }
   }
 
-  /** What was sent again since is lost no more. */
+  /** What has been sent again is no longer lost. */
   function fits(delivery: Delivery): boolean {
     const { filters } = list;
     return passes(filters, delivery) && !(filters.state === "lost" && sentAgain.has(delivery.id));

@@ -70,7 +70,7 @@ type Place = {
   /** What else one may call it. */
   also?: string | undefined;
   icon: IconName;
-  /** After `g`. */
+  /** The key that goes there after `g`. */
   key: string;
 };
 

@@ -27,8 +27,8 @@ type Told = "open" | "lost" | "asked" | Message;
 /**
  * The stream of what happens, one for all tabs: a browser opens six connections to a host, and a stream keeps one. The tab
  * that holds the lock has the stream and passes on what it tells; when it is closed, the next one has the lock.
- * `onOpen(isReconnected)` is called whenever the stream stands again, when everything shown may be out of date; `onLost()`
- * when it broke. Comes back by itself for ever.
+ * `onOpen(isBack)` is called whenever the stream is open; when it `isBack`, everything shown may be out of date. `onLost()`
+ * is called when it broke; it reconnects by itself, without a limit.
  */
 export function openStream({ onMessage, onOpen, onLost }: Listener): void {
   let isOpen = false;

@@ -56,7 +56,7 @@ export function outcomeSentence(attempt: Attempt): string {
   const { http_status: status } = attempt;
   if (status !== null && isRedirect(status)) return "A redirect counts as a failure and is never followed.";
   if (status === 401 || status === 403)
-    return "The receiver refused it: check that it has this endpoint's secret and signs over the raw body.";
+    return "The receiver refused it: check that it has this endpoint's secret and verifies over the raw body.";
   if (status === 404) return "The receiver has nothing at this path: check the endpoint's URL.";
   return "Any status but a 2xx is a failure.";
 }
