@@ -94,7 +94,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         <Button
           icon="verify"
           onClick={() => verifyEndpoint(id)}
-          title="Sends it some hundred deliveries: honest, forged, broken and repeated ones"
+          title="Sends it hundreds of deliveries: honest, forged, broken and repeated ones"
           words="Verify"
         />
         <Button href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)} words="Deliveries" />
