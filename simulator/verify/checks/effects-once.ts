@@ -132,10 +132,7 @@ export const onceEffectChecks: Check[] = checksOf("effects", usual, {
   },
 });
 
-/**
- * Sends so many ordinary events, some over each connection, to fill whatever remembers ids; answers how many there was no
- * time for. What becomes of them is judged elsewhere.
- */
+/** Sends `count` ordinary events to fill whatever remembers ids; answers how many there was no time for. */
 async function sendOthers(
   { compose, event, open, record, timing }: CheckContext,
   count: number,

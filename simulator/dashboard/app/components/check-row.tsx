@@ -29,7 +29,7 @@ export const STANDINGS: Record<Standing, { title: string; word: string; tone: To
   passed: { title: "Passed", word: "passed", tone: "ok", icon: "check" },
 };
 
-/** A piece of advice that is not followed fails no run. */
+/** What fails no run counts as advice: advice that is not followed, and what the baseline knows. */
 export function standingOf({ outcome, level, known }: Check): Standing {
   if (outcome === "failed") return level === "advice" || known === true ? "advice" : "failed";
   return outcome ?? "unverified";

@@ -94,7 +94,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         <Button
           icon="verify"
           onClick={() => verifyEndpoint(id)}
-          title="Sends it some hundred deliveries: honest, forged, broken and repeated ones"
+          title="Sends it hundreds of deliveries: honest, forged, broken and repeated ones"
           words="Verify"
         />
         <Button href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)} words="Deliveries" />
@@ -169,7 +169,7 @@ function Bar({ attempt, x }: { attempt: Attempt; x: number }) {
   );
 }
 
-/** Nearly all is not all, and next to nothing is not nothing. */
+/** Rounds neither to 100 while one failed nor to 0 while one was acknowledged. */
 function percentOf(part: number, whole: number): number | string {
   const percent = (part / whole) * 100;
   if (percent > 99 && part < whole) return Math.min(99.9, Math.floor(percent * 10) / 10);

@@ -34,7 +34,7 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
   ];
   const chosen = Math.min(at, choices.length - 1);
 
-  // Before the next key can come: what is typed right behind the shortcut belongs in here.
+  // Before the next key comes: what is typed right after the shortcut belongs in the palette.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   function choose(choice: Action | undefined) {
     onClose();

@@ -168,7 +168,7 @@ function useSending(onError: (error: Error) => void) {
   return { sent, isSending, send, cancel: () => (isCanceled.current = true) };
 }
 
-/** A moment as a field for it holds it: local time without a zone, to the second. */
+/** A moment as an input field has it: local time without a zone, to the second. */
 function localOf(moment: string): string {
   if (moment === "") return "";
   const date = new Date(moment);

@@ -67,7 +67,7 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
   );
 }
 
-/** What failed for one cause, which one hint tells, stands together, the most first; everything else as it came. */
+/** Groups failures by their hint, which stands for a cause, the largest group first; the rest stays in its order. */
 function groupsOf(checks: Check[], standing: Standing): [cause: string, checks: Check[]][] {
   if (standing !== "failed" && standing !== "advice") return [["", checks]];
   const byHint = Map.groupBy(checks, ({ hint }) => hint ?? "");

@@ -6,7 +6,7 @@ import type { Due } from "../core/types.ts";
 import { countdownOf, countOf, momentOf } from "../core/words.ts";
 import { Button } from "./button.tsx";
 
-/** Beyond this part of the line what is said stands to the left of it. */
+/** Right of this part of the line, the words stand to the left of the mark. */
 const MIDDLE = 0.5;
 
 type StripAskProps = {

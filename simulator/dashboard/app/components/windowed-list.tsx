@@ -147,7 +147,7 @@ export function WindowedList({ count, rowHeight, row, keyOf, handle, label, ...r
   );
 }
 
-/** What was remembered of a list: its first row in sight, and which one of all that was. */
+/** The remembered place in a list: the key of the first row in sight, and its index. */
 function readPlace(label: string): { key: string; index: number } | undefined {
   const [, index, key] = /^(\d+) (.+)$/.exec(sessionStorage.getItem(`place ${label}`) ?? "") ?? [];
   return key === undefined ? undefined : { key, index: Number(index) };

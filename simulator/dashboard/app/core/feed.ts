@@ -172,7 +172,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
       hear(() => place(delivery));
     },
     addEvent: (event: EventRecord) => hear(() => placeEvent(event)),
-    /** What was told of before everything is loaded anew, which may not be so any more. */
+    /** Forgets what was told: before everything is loaded anew, it may be stale. */
     forget: () => heard.clear(),
     /** What is known of a delivery, listed or not. */
     get: (id: string) => heard.get(id) ?? list.byId.get(id),

@@ -62,7 +62,7 @@ export function passes(filters: Filters, delivery: Delivery): boolean {
   const { endpoint, type, state, verdict, since, until } = filters;
   const at = delivery.created_at;
   return (
-    // What is told of happens now, which is within the last hour.
+    // What the stream tells happens now, which is within any such period.
     (since === "" || /^\d+[smhd]$/.test(since) || at >= since) &&
     (until === "" || at < until) &&
     (endpoint === "" || delivery.endpoint_id === endpoint) &&

@@ -21,7 +21,7 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
   const latest = useRef({ key, load });
   latest.current = { key, load };
 
-  /** Of whatever is wanted when it is called: a timer may have kept it since something else was. */
+  /** Loads what is wanted now: `key` may have changed since a timer was set. */
   const reload = useCallback(async (wanted = latest.current) => {
     const asked = wanted.load().then(
       (value): State<Value> => ({ key: wanted.key, value }),

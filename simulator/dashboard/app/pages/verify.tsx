@@ -79,7 +79,7 @@ function VerifyStart() {
       <Button
         icon="verify"
         kind="accent"
-        title="Sends it some hundred deliveries: honest, forged, broken and repeated ones"
+        title="Sends it hundreds of deliveries: honest, forged, broken and repeated ones"
         onClick={() => verifyEndpoint(endpoint.id)}
         words={`Verify ${all.length > 1 ? "" : placeOf(endpoint.url)}`}
       />
@@ -105,7 +105,7 @@ function NoReport({ hasEndpoints }: { hasEndpoints: boolean }) {
     <Empty icon="verify" title="No report yet">
       <p>
         {hasEndpoints ? (
-          "Press Verify: some hundred deliveries, honest, forged, broken and repeated, say what your receiver does right."
+          "Press Verify: hundreds of deliveries, honest, forged, broken and repeated, say what your receiver does right."
         ) : (
           <>
             <a href={hrefTo("/endpoints?new")}>Register an endpoint</a>, then verify it here.
