@@ -134,7 +134,7 @@ describe("each port", () => {
 });
 
 const FORM = "application/x-www-form-urlencoded";
-test.each([
+test.each<[string, number, { path: string; type?: string; body?: string }]>([
   ["a path that is no UTF-8", 400, { path: "/inbox/%E0%A4%A" }],
   ["a form in no known charset", 415, { path: "/requeue", type: `${FORM}; charset=none`, body: "a=1" }],
   ["a form without end", 413, { path: "/requeue", type: FORM, body: "a=1&".repeat(1_001) }],
