@@ -141,7 +141,11 @@ test.each<[string, number, { path: string; type?: string; body?: string }]>([
 ])("%s is the client's mistake, a %d, and no error of ours", async (_, status, { path, type, body }) => {
   const { adminUrl, logLines } = await startTestReceiver();
   logLines.length = 0;
-  const form = { method: "POST", headers: { "content-type": type ?? "", origin: adminUrl }, body };
+  const form = {
+    method: "POST",
+    headers: { "content-type": type ?? "", origin: adminUrl },
+    body: body ?? "",
+  };
   const answer = await fetch(adminUrl + path, body === undefined ? {} : form);
   expect([answer.status, await answer.json()]).toEqual([
     status,
