@@ -24,6 +24,9 @@ const VARIABLES: [keyof Settings, string, Settings[keyof Settings], string][] = 
   ["logLevel", "LOG_LEVEL", "silent", "silent"],
 ];
 
+/** By itself, since `fork` copies whatever a test names by `new URL`. */
+const NAMED = '"./handlers.mjs"';
+
 test.each(VARIABLES)(
   "%s is given as %s, in place of what the environment says",
   (name, variable, value, text) => {
@@ -68,8 +71,7 @@ test.each<[string, unknown, string]>([
     (handlers): [string, unknown, string] => [
       "handlers",
       handlers,
-      // In two pieces: `fork` copies whatever a test names so.
-      `must be the URL of a module, such as new URL(${'"./handlers.mjs"'}, import.meta.url), or a list of what defineHandler() made.`,
+      `must be the URL of a module, such as new URL(${NAMED}, import.meta.url), or a list of what defineHandler() made.`,
     ],
   ),
 ])("%s is refused as %j, in words", async (name, value, problem) => {
