@@ -5,7 +5,7 @@ import { listPath, navigate, PLACES } from "./route.ts";
 import { attempt } from "./toasts.ts";
 import type { IconName } from "../components/button.tsx";
 
-/** What can be chosen in the palette: its words, others that one may think of first, and what it does. */
+/** An entry of the palette: its words, `also` other words that find it, and what it does. */
 export type Action = {
   id?: string;
   words: string;
@@ -90,7 +90,7 @@ export function useKeys(bindings: Bindings, actions: Action[] = []): void {
   }, []);
 }
 
-/** Begins to listen. */
+/** Begins to listen for shortcuts. */
 export function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     const isWithMod = event.ctrlKey || event.metaKey;
