@@ -78,8 +78,8 @@ let prefix = "";
 let prefixTimer: ReturnType<typeof setTimeout> | undefined;
 
 /**
- * Shortcuts while the component is shown: `{ r: resend, "g e": goToEndpoints, "mod k": find }`. Later components come first. They rest
- * while one types, and while a dialog is open.
+ * Shortcuts while the component is shown: `{ r: resend, "g e": goToEndpoints, "mod k": find }`. Later components come first. None works
+ * while a dialog is open, and only those with `mod` while one types.
  */
 export function useKeys(bindings: Bindings, actions: Action[] = []): void {
   const latest = useRef({ bindings, actions });

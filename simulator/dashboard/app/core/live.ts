@@ -25,7 +25,7 @@ class Live {
   /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
   generation = 0;
   problem: string | undefined;
-  /** The schedule time that the pointer would move to, in milliseconds; undefined while it points nowhere. */
+  /** The schedule time chosen on the line ahead, in milliseconds; undefined while none is. */
   reachMs: number | undefined;
 }
 
