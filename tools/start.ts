@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { observeAddress } from "./start/observe-address.ts";
 
 /**
- * `npm start`: the service beside the reference receiver, which is asked what it did at the admin port of its settings.
+ * `npm start`: the service beside the reference receiver, whose admin port is asked what it handled.
  * `npm run dev` loads its handlers anew whenever they change.
  */
 // The receiver reads the same file; what is set already stays.

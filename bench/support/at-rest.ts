@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 
 type Cost = { processorMs: number; writtenBytes: number; residentBytes: number };
 
-/** What the receiver costs while nothing comes, with the process of its handlers. Linux says so of a process; others don't. */
+/** What the receiver costs while nothing comes, with the process of its handlers. Only Linux tells it for a process. */
 export async function measureAtRest({ report }: { report: Report }): Promise<void> {
   if (process.platform !== "linux") return report.line("At rest: measured on Linux only.");
   const { pid, stop } = await startReceiver({ role: "all", secret: SECRET });

@@ -9,7 +9,7 @@ export const EVENTS = Number(process.env["BENCH_EVENTS"] ?? 10_000);
 /** Requests, or jobs, at the same time. */
 export const CONCURRENCY = 64;
 export const BODY_BYTES = 1_024;
-/** Of those who have a pool of their own to insert through. */
+/** Connections in the pool of contenders that insert by themselves. */
 export const CONNECTIONS = 10;
 export const CREATE_EFFECTS = "CREATE TABLE IF NOT EXISTS effects (event_id text, attempt integer)";
 
@@ -77,7 +77,7 @@ export function counter(left: number): { ended: Promise<void>; count: () => void
   };
 }
 
-/** A pool with all its connections open. Its database is dropped under it in the end. */
+/** A pool with all its connections open. Its errors are ignored: its database is dropped while it is open. */
 export async function openPool(url: string, connections: number): Promise<Pool> {
   const pool = new Pool({ connectionString: url, max: connections });
   pool.on("error", () => undefined);

@@ -5,7 +5,7 @@ import { BENCH_HANDLER, CONCURRENCY, newEvents, openEngine } from "./postgres-ev
 const WORKERS = 3;
 const SECONDS = 20;
 
-/** Our own question is one transaction more. */
+/** This statement itself counts as one transaction. */
 const FIND = `
   SELECT xact_commit + xact_rollback AS transactions, pg_current_wal_lsn() - '0/0' AS bytes,
     (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()) AS connections

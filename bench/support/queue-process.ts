@@ -20,7 +20,7 @@ const CREATE_EFFECTS = `CREATE TABLE effects (event_id TEXT PRIMARY KEY, call_id
 const INSERT_EFFECT = `INSERT INTO effects VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`;
 const CREATE_EVENTS = `CREATE TABLE events (seq INTEGER PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NULL)`;
 
-/** It says four things about each job, which would be measured too. */
+/** plainjob logs four lines a job, which would be measured too. */
 const silent = (): void => undefined;
 const logger = { error: silent, warn: silent, info: silent, debug: silent };
 

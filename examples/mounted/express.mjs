@@ -13,7 +13,7 @@ app.get("/readyz", async (_request, response) => {
   const { ready, checks } = await receiver.health();
   response.status(ready ? 200 : 503).json(checks);
 });
-// How often an event was handled, which \`verify\` asks for.
+// How often an event was handled, which `verify` asks for.
 app.get("/handled/:id", async ({ params }, response) => {
   const event = await receiver.event(params.id);
   response.json({ handled: event?.handled ?? 0 });

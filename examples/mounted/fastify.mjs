@@ -18,7 +18,7 @@ app.get("/readyz", async (_request, reply) => {
   const { ready, checks } = await receiver.health();
   return reply.code(ready ? 200 : 503).send(checks);
 });
-// How often an event was handled, which \`verify\` asks for.
+// How often an event was handled, which `verify` asks for.
 app.get("/handled/:id", async ({ params }) => {
   const event = await receiver.event(params.id);
   return { handled: event?.handled ?? 0 };

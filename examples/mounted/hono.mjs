@@ -12,7 +12,7 @@ app.get("/readyz", async (context) => {
   const { ready, checks } = await receiver.health();
   return context.json(checks, ready ? 200 : 503);
 });
-// How often an event was handled, which \`verify\` asks for.
+// How often an event was handled, which `verify` asks for.
 app.get("/handled/:id", async (context) => {
   const event = await receiver.event(context.req.param("id"));
   return context.json({ handled: event?.handled ?? 0 });

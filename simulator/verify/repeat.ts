@@ -14,8 +14,7 @@ const CURL_SECONDS = 10;
 
 /**
  * Lines for bash or zsh that send `request` once more, dated and signed afresh by the same recipe with
- * `$SIGNING_SECRET`; undefined where curl cannot do what was done: an odd manner of sending, or something too large for a
- * command line.
+ * `$SIGNING_SECRET`; undefined where curl cannot send it so, or where it is too large for a command line.
  */
 export function curlFor(request: SentRequest): string | undefined {
   const { body, signature, note, pieces } = request;

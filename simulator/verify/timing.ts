@@ -27,9 +27,9 @@ export const DEFAULT_TIMING = {
   retryMs: 200,
   /** How long a receiver is left alone between one kill and the next. */
   restMs: 300,
-  /** An event should be handled this long after it was acknowledged. */
+  /** Within this time after it was acknowledged, an event should be handled. */
   promptMs: 5_000,
-  /** An answer should come this soon, since the service does not wait for work. */
+  /** Within this time an answer should come. */
   promptAnswerMs: 2_000,
   /** Kills, beside those of other checks, that search for a gap between answering and storing. */
   kills: 1,

@@ -5,8 +5,8 @@ const OBSERVE = "--observe 'http://…/{id}' (one line in your receiver: docs/ob
 const COMMAND = "its command behind --";
 
 /**
- * One sentence on what answers alone cannot show and this run therefore left open, effects and crashes, and on what would
- * prove it; undefined where nothing was left open so.
+ * One sentence on what this run left open, since answers alone do not show effects and crashes, and which options would
+ * prove it; undefined where nothing is left open.
  */
 export function unprovenSentence(results: readonly CheckResult[]): string | undefined {
   const open = (need: keyof typeof NEEDS) =>

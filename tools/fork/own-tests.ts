@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { needsOf } from "./imports.ts";
 
-/** Beside the fork's own dependencies. */
+/** What tests may import beside the fork's own dependencies. */
 const TESTED_WITH = ["vitest", "fast-check"];
 
-/** They test our pages, name handlers that a fork replaces, or take minutes. */
+/** Tests that a fork does not get: they test our pages, name handlers that a fork replaces, or take minutes. */
 const STAYS = [
   "test/receiver/docs.test.ts",
   "test/receiver/inbox-run.test.ts",

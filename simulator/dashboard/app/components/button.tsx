@@ -89,7 +89,7 @@ type ButtonProps = {
   children?: ComponentChildren;
 };
 
-/** What can be pressed or, with `href`, leads elsewhere: its words, or what else is in it; `kind` is any of accent, small, quiet, danger, danger-words. */
+/** A button or, with `href`, a link; `kind` is any of accent, small, quiet, danger, danger-words. */
 export function Button({ icon, kind = "", busy = false, href, ...props }: ButtonProps) {
   const { words, children = words, ...rest } = props;
   const name = `button inline ${kind}${busy ? " busy" : ""}`;
@@ -110,7 +110,7 @@ type IconButtonProps = {
   onClick: () => unknown;
 };
 
-/** A picture alone, to be pressed; `label` says what it does. */
+/** A button with an icon alone; `label` says what it does. */
 export function IconButton({ icon, label, size = 15, kind = "", ...rest }: IconButtonProps) {
   return (
     <button type="button" class={`icon-button ${kind}`} aria-label={label} {...rest}>
@@ -127,7 +127,7 @@ type CopyButtonProps = {
   title?: string;
 };
 
-/** Copies `text`, or what it answers when called, and says so in its place, without changing its size. */
+/** Copies `text`, or what it answers when called, and then says so in its own place, at the same size. */
 export function CopyButton({ text, label = "Copy", quiet = false, small = false, title }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -153,7 +153,7 @@ export function CopyButton({ text, label = "Copy", quiet = false, small = false,
   );
 }
 
-/** Whether `text` is on the clipboard now; where the browser refuses, says so. */
+/** Copies `text` to the clipboard and answers whether it is there; where the browser refuses, a message says so. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -21,7 +21,7 @@ const TYPE_ICONS: Record<string, IconName> = {
 
 type ChipProps = { tone?: Tone; title?: string | undefined; children: ComponentChildren };
 
-/** A word on a tinted ground: tones are ok, bad, wait, purpose and plain. */
+/** A word on a tinted background: tones are ok, bad, wait, purpose and plain. */
 export function Chip({ tone = "plain", title, children }: ChipProps) {
   return (
     <span class={`chip inline ${tone}`} title={title}>
@@ -36,7 +36,7 @@ export function StateChip({ state }: { state: DeliveryState }) {
   return <Chip tone={STATE_TONES[state]} title={title} children={word} />;
 }
 
-/** How an attempt ended; what failed on purpose is not shown as the receiver's. */
+/** How an attempt ended; a failure made on purpose is not shown as the receiver's. */
 export function OutcomeChip({ attempt }: { attempt: Attempt }) {
   return <Chip tone={CHIP_TONES[attemptTone(attempt)]}>{outcomeWord(attempt)}</Chip>;
 }

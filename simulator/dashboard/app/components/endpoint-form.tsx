@@ -27,7 +27,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   const [orgId, setOrgId] = useState(endpoint?.org_id ?? "");
   const [secret, setSecret] = useState("");
   const [faults, setFaults] = useState(endpoint?.faults ?? []);
-  // What the simulator says of it, shortly after one stopped typing, and again while nothing listens there.
+  // The simulator checks the URL shortly after the last key, and again while nothing listens there.
   const checked = useLater<CheckedUrl>(
     url,
     CHECK_AFTER_MS,
@@ -90,7 +90,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   );
 }
 
-/** A secret that one brings, folded away: else it is made up. */
+/** A secret of the user's own, folded away; without it, one is made up. */
 function OwnSecret(own: { label: string; value: string; onInput: (secret: string) => void }) {
   return (
     <details>

@@ -157,7 +157,7 @@ function announce({ events: [event, ...more], deliveries: [delivery, ...others] 
   toast("ok", `${what}: ${countOf(others.length + 1, "delivery", "deliveries")} on the way.`, link);
 }
 
-/** Orders and bookings are not described by the service: an example of ours is the best hint there is. */
+/** The service does not describe orders and bookings, so the form begins with an example of ours. */
 function openExample({ example, schema }: EventTypeForm) {
   const known = Object.keys(schema.properties ?? {});
   const open = Object.entries(example).filter(
@@ -189,7 +189,7 @@ const LONG = new Set(["transcript", "message_text", "notes"]);
 export function fieldsOf({ schema, example }: EventTypeForm): OverrideField[] {
   return (
     Object.entries(schema.properties ?? {})
-      // That is told by the type of the event itself.
+      // The event's type says it already.
       .filter(([name]) => name !== "object")
       .map(([name, property]) => ({
         name,

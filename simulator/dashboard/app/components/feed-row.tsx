@@ -35,7 +35,7 @@ export function DeliveryRow({ delivery, query = "", isGrouped, isChosen, isPicke
   const { id, event_type: type, resend_of: resendOf, verdict, next_attempt_at: nextAt } = delivery;
   const place = placeOf(live.endpoints?.get(delivery.endpoint_id)?.url);
   const isLit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
-  // Whether its next attempt would be made by moving schedule time to where one points.
+  // Whether its next attempt would be made if schedule time moved to what is chosen on the line ahead.
   const isWithinReach = live.reachMs !== undefined && nextAt !== null && Date.parse(nextAt) <= live.reachMs;
   const names = [
     "feed-row edge flex",

@@ -60,7 +60,7 @@ type Choices = {
 };
 type SelectProps = Choices & Partial<Ties> & { class?: string; "aria-label"?: string };
 
-/** One of several, for whoever brings the label: `options` are pairs of value and words. */
+/** A select without a label: `options` are pairs of value and words. */
 export function Select({ value, onChange, options, ...rest }: SelectProps) {
   return (
     <select {...rest} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
@@ -73,7 +73,7 @@ export function Select({ value, onChange, options, ...rest }: SelectProps) {
   );
 }
 
-/** The same with its label. */
+/** A select with its label. */
 export function SelectField({ value, onChange, options, ...labelled }: Labelled & Choices) {
   return <Field {...labelled} render={(ties) => <Select {...ties} {...{ value, onChange, options }} />} />;
 }

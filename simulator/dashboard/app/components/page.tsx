@@ -89,7 +89,7 @@ export function Fact({ name, title, wide = false, children }: FactProps) {
   );
 }
 
-/** One that can be copied: `what` it is. */
+/** A fact that can be copied; `what` names it on the button. */
 export function CopyFact({ name, text, what, wide = false, children }: CopyProps) {
   return (
     <Fact name={name} wide={wide}>
@@ -100,7 +100,7 @@ export function CopyFact({ name, text, what, wide = false, children }: CopyProps
 
 type EmptyProps = { icon?: IconName; title: string; children?: ComponentChildren };
 
-/** Where there is nothing: what that means, and the next step. */
+/** Stands in place of an empty list: what that means, and the next step. */
 export function Empty({ icon = "inbox", title, children }: EmptyProps) {
   return (
     <div class="empty stack">
@@ -127,7 +127,7 @@ export function Problem({ error, isPage = false }: { error: Error; isPage?: bool
   );
 }
 
-/** Where a page belongs to, and the way there. */
+/** A link to the page that this one belongs to. */
 export function Crumb({ path, children }: { path: string; children: ComponentChildren }) {
   return (
     <p class="crumbs">
@@ -144,13 +144,13 @@ type LoadedProps<Value> = {
   children: (value: Value) => ComponentChildren;
 };
 
-/** What is asked for in each of its states: on its way, failed, or there. */
+/** Shows a loaded value in each of its states: loading, failed, or loaded. */
 export function Loaded<Value>({ from: { value, error }, children }: LoadedProps<Value>) {
   if (value !== undefined) return <>{children(value)}</>;
   return error === undefined ? <Loading /> : <Problem error={error} />;
 }
 
-/** Keeps the place of something that is on its way, and stays silent when it comes at once. */
+/** Placeholder while something loads; says nothing when it is loaded at once. */
 export function Loading() {
   return (
     <div class="loading" aria-busy="true">
@@ -159,7 +159,7 @@ export function Loading() {
   );
 }
 
-/** What cannot show something says so; everything around it goes on. */
+/** Error boundary: a part that fails says so, and the rest of the page works. */
 export function Guarded({ children }: { children: ComponentChildren }) {
   const error: unknown = useErrorBoundary()[0];
   if (error === undefined) return <>{children}</>;

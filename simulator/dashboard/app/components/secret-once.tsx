@@ -56,7 +56,7 @@ function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnc
   const last = known?.attempts.at(-1);
   const isUnderWay = busy !== undefined || (id !== undefined && !last?.ended_at);
 
-  /** What waits is tried again now, so that nothing of a first try is left behind. */
+  /** A test event that waits for its retry is attempted now, instead of sending a second one. */
   async function send() {
     await run("send", async () => {
       if (known?.next_attempt_at) await control.post(`/deliveries/${known.id}/attempt`);
@@ -108,7 +108,7 @@ export const toldSecret = createStore<{ endpoint: EndpointWithSecret; isTested: 
   undefined,
 );
 
-/** Shows it. */
+/** Shows the secret of `endpoint`. */
 export function tellSecret(endpoint: EndpointWithSecret, { isTested = false } = {}): void {
   toldSecret.set({ endpoint, isTested });
 }

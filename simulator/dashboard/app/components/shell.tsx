@@ -163,7 +163,7 @@ function Badge({ count = 0, tone, words }: { count: number | undefined; tone: st
   );
 }
 
-/** What is said in passing, also to screen readers. */
+/** Short messages, read out by screen readers too. */
 function Toasts() {
   return (
     <div class="toasts stack near" role="status" aria-live="polite">
@@ -183,7 +183,7 @@ function Toasts() {
   );
 }
 
-/** The list is left as it was looked at. */
+/** The way back to the list keeps its filters. */
 function placePath(place: string): string {
   return place === "/" ? listPath() : place;
 }

@@ -26,7 +26,7 @@ export function TimeStrip() {
   useTick();
   const due = useAhead();
   const track = useRef<HTMLDivElement>(null);
-  /** Where one would go, in milliseconds of schedule time. */
+  /** Where schedule time would be moved to, in milliseconds. */
   const [target, setTarget] = useState<number>();
   const [isAsking, setAsking] = useState(false);
   const [busy, run] = useAttempt();
@@ -177,7 +177,7 @@ function stopsOf(due: Due[]): number[] {
 function nextStop(due: Due[], target: number | undefined, go: number): number | undefined {
   const from = target ?? nowMs();
   const stops = stopsOf(due);
-  // Delays are counted from now, which goes on meanwhile: what is a moment away is where one is.
+  // Delays are counted from now, which moves on meanwhile: a stop less than 500 ms away is the present one.
   const next = go > 0 ? stops.find((stop) => stop > from + 500) : stops.findLast((stop) => stop < from - 500);
   return next ?? (go > 0 ? target : undefined);
 }

@@ -5,7 +5,7 @@ import { listPath, navigate, PLACES } from "./route.ts";
 import { attempt } from "./toasts.ts";
 import type { IconName } from "../components/button.tsx";
 
-/** What can be chosen in the palette: its words, others that one may think of first, and what it does. */
+/** An entry of the palette: its words, `also` other words that find it, and what it does. */
 export type Action = {
   id?: string;
   words: string;
@@ -78,8 +78,8 @@ let prefix = "";
 let prefixTimer: ReturnType<typeof setTimeout> | undefined;
 
 /**
- * Shortcuts while the component is shown: `{ r: resend, "g e": goToEndpoints, "mod k": find }`. Later components come first. They rest
- * while one types, and while a dialog is open.
+ * Shortcuts while the component is shown: `{ r: resend, "g e": goToEndpoints, "mod k": find }`. Later components come first. None works
+ * while a dialog is open, and only those with `mod` while one types.
  */
 export function useKeys(bindings: Bindings, actions: Action[] = []): void {
   const latest = useRef({ bindings, actions });
@@ -90,7 +90,7 @@ export function useKeys(bindings: Bindings, actions: Action[] = []): void {
   }, []);
 }
 
-/** Begins to listen. */
+/** Begins to listen for shortcuts. */
 export function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     const isWithMod = event.ctrlKey || event.metaKey;

@@ -1,5 +1,5 @@
 /**
- * What the stream tells while an answer is on its way may be newer than the answer: it happens at once, and once more when
+ * What the stream tells while an answer is on its way may be newer than the answer: it is applied at once, and again after
  * the answer was taken.
  */
 export function createMeanwhile() {

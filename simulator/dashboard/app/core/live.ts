@@ -25,7 +25,7 @@ class Live {
   /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
   generation = 0;
   problem: string | undefined;
-  /** Up to where one is about to move schedule time, in milliseconds; undefined while nobody is. */
+  /** The schedule time chosen on the line ahead, in milliseconds; undefined while none is. */
   reachMs: number | undefined;
 }
 
@@ -113,7 +113,7 @@ async function loadAll() {
   ]);
   try {
     await meanwhile.of(asked, ([endpoints, organizations, about, { verification }]) => {
-      // Begun anew meanwhile.
+      // Another load has begun meanwhile.
       if (own !== loads) return false;
       live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
       live.organizations = organizations.data;

@@ -23,7 +23,7 @@ export function dismiss(id: number): void {
 export async function attempt<Value>(action: () => Promise<Value>): Promise<Value | undefined> {
   try {
     const answer = await action();
-    // What went wrong before is over.
+    // Earlier errors are out of date.
     toasts.set(toasts.get().filter(({ kind }) => kind !== "bad"));
     return answer;
   } catch (error) {
@@ -32,7 +32,7 @@ export async function attempt<Value>(action: () => Promise<Value>): Promise<Valu
   }
 }
 
-/** The same for a component that shows what it does: what `busy` names is under way. */
+/** `attempt` for a component that shows it: `busy` is the name of the action under way. */
 export function useAttempt() {
   const [busy, setBusy] = useState<string>();
   async function run<Value>(name: string, action: () => Promise<Value>): Promise<Value | undefined> {
