@@ -66,8 +66,6 @@ function secretFindings({ signingSecrets: secrets }: Config): Finding[] {
     return [
       secret.length < SHORT_SECRET &&
         `${which} has fewer than ${String(SHORT_SECRET)} characters: is it the whole of it?`,
-      /^["'].*["']$/.test(secret) &&
-        `${which} has quotation marks around it, which count as part of it. Remove them.`,
       secrets.indexOf(secret) !== index && `${which} is there twice.`,
     ].filter((message) => message !== false);
   });
