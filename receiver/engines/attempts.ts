@@ -15,7 +15,7 @@ export function createAttempts<Held extends Job>(
 ) {
   const { clock, draining, trouble } = on;
   let failed: readonly FailedJob[] = [];
-  const givenUp = new Set<Held>();
+  const givenUp = new WeakSet<Held>();
   const policies = new Map<string, RetryPolicy>(options.handlers.map((handler) => [handler.name, handler]));
 
   return {

@@ -10,6 +10,7 @@ export function summaryOf(
   const state = stateOf(jobs.map((job) => job.state));
   const of = <Value>(...values: (Value | null)[]): Value[] => values.filter((value) => value !== null);
   const waiting = jobs.filter((job) => job.state === "pending");
+  const deferred = waiting.filter((job) => job.deferred);
   const dead = jobs.find((job) => job.state === "dead" && job.lastError !== null);
   const failed = jobs.find((job) => job.lastError !== null);
   const isFinished = state !== "pending" && state !== "claimed";
@@ -19,10 +20,7 @@ export function summaryOf(
     handled: state === "done" ? Math.max(0, ...jobs.map(({ handled }) => handled)) : 0,
     finishedAtMs: isFinished ? orNull(of(...jobs.map((job) => job.finishedAtMs)), Math.max) : null,
     nextAttemptAtMs: orNull(of(...waiting.map((job) => job.nextAttemptAtMs)), Math.min),
-    deferredUntilMs: orNull(
-      of(...waiting.map((job) => (job.deferred ? job.nextAttemptAtMs : null))),
-      Math.max,
-    ),
+    deferredUntilMs: orNull(of(...deferred.map((job) => job.nextAttemptAtMs)), Math.max),
     lastError: (dead ?? failed)?.lastError ?? null,
   };
 }
