@@ -109,21 +109,19 @@ export function createDatabase(pool: Pool, prepare: Prepare) {
   const transaction = async <Result>(
     work: (client: PoolClient, query: Query) => Promise<Result>,
   ): Promise<Result> =>
-    retryingConflicts(async () =>
-      withClient(pool, async (client) => {
-        // Sent together with the first statement.
-        const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
-        begun.catch(() => undefined);
-        const result = await work(
-          client,
-          async <Row extends object>(text: string, values: unknown[] = []) =>
-            (await client.query<Row>(prepare(text, values))).rows,
-        );
-        await begun;
-        await client.query("COMMIT");
-        return result;
-      }),
-    );
+    withRetries(pool, async (client) => {
+      // Sent together with the first statement.
+      const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
+      begun.catch(() => undefined);
+      const result = await work(
+        client,
+        async <Row extends object>(text: string, values: unknown[] = []) =>
+          (await client.query<Row>(prepare(text, values))).rows,
+      );
+      await begun;
+      await client.query("COMMIT");
+      return result;
+    });
   return { run, transaction };
 }
 
@@ -163,6 +161,10 @@ export async function retryingConflicts<Result>(work: () => Promise<Result>): Pr
     }
   }
 }
+
+/** As `withClient`; runs `work` again when the database undid it in favour of another transaction. */
+export const withRetries: typeof withClient = async (pool, work) =>
+  retryingConflicts(async () => withClient(pool, work));
 
 /** What an error means for a statement that had been sent, or had not where there was no connection. */
 export function refusalOf(error: unknown, connected: boolean): Refusal {

@@ -20,7 +20,7 @@ import { createLedger } from "./ledger.ts";
 import { migrate, migrateHandlers } from "./migrations.ts";
 import { createOffers } from "./offers.ts";
 import { createProcessor } from "./processor.ts";
-import { milliseconds } from "./text.ts";
+import { unixMs } from "./text.ts";
 
 const TIMES = {
   /** How often workers look for retries that have become due, and for claims of vanished workers. */
@@ -40,7 +40,7 @@ const MARK_OWNERS = `
   UPDATE receiver.facts SET owners = $1 WHERE owners = '{}' OR owners && $1::text[] RETURNING 1`;
 const FIND_OWNERS = `SELECT 1 FROM receiver.facts WHERE owners = $1`;
 
-const FIND_NOW = `SELECT ${milliseconds("clock_timestamp()")} AS now`;
+const FIND_NOW = `SELECT ${unixMs("clock_timestamp()")} AS now`;
 
 /**
  * The engine for more than one machine: any number of processes share one PostgreSQL, and pg-boss owns their jobs. Fails

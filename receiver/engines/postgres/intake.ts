@@ -1,13 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Acceptance, AcceptResult, Intake, NewEvent, Refusal } from "../../engine.ts";
-import {
-  refusalOf,
-  retryingConflicts,
-  withClient,
-  type Client,
-  type Pool,
-  type Prepare,
-} from "./connection.ts";
+import { refusalOf, withRetries, type Client, type Pool, type Prepare } from "./connection.ts";
 import { makeJobs, offerOf } from "./offers.ts";
 import { objectKey, storable, uuidOf } from "./text.ts";
 
@@ -101,12 +94,10 @@ export function createIntake(pool: Pool, prepare: Prepare, channel: string | nul
     if (pool.ending) return CLOSED;
     let connected = false;
     try {
-      return await retryingConflicts(async () =>
-        withClient(pool, async (client) => {
-          connected = true;
-          return work(client);
-        }),
-      );
+      return await withRetries(pool, async (client) => {
+        connected = true;
+        return work(client);
+      });
     } catch (error) {
       return refusalOf(error, connected);
     }

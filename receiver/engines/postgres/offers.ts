@@ -5,15 +5,18 @@ import type { Look } from "./claims.ts";
 import type { Database } from "./connection.ts";
 import { eventSeq, ID, jobId, storable } from "./text.ts";
 
+/** While other workers live, their handlers stay: one of them that starts again beside newer ones takes none away. */
 const ANNOUNCE = `
   WITH announced AS (SELECT * FROM json_to_recordset($1) AS announced(name text, types text[], has_key boolean)),
-  others AS (UPDATE receiver.handlers SET current = false WHERE current AND name NOT IN (SELECT name FROM announced)),
+  others AS (
+    UPDATE receiver.handlers SET current = false WHERE current AND name NOT IN (SELECT name FROM announced)
+      AND NOT EXISTS (SELECT FROM receiver.workers WHERE lease_until > clock_timestamp())),
   queues AS (
     UPDATE boss.queue SET policy = CASE WHEN has_key THEN 'key_strict_fifo' ELSE 'standard' END
     FROM announced WHERE queue.name = announced.name)
   INSERT INTO receiver.handlers (name, types, has_key, current)
   SELECT name, types, has_key, true FROM announced
-  ON CONFLICT (name) DO UPDATE SET types = excluded.types, has_key = excluded.has_key, current = true`;
+  ON CONFLICT (name) DO UPDATE SET types = excluded.types, has_key = excluded.has_key, current = true, seen = now()`;
 const IGNORE_GONE = `
   UPDATE boss.job SET state = 'cancelled', completed_on = now(), policy = NULL
   WHERE state < 'active' AND NOT blocked AND name = ANY (ARRAY(SELECT name FROM receiver.handlers WHERE NOT current))`;
@@ -75,7 +78,7 @@ export type Offers = ReturnType<typeof createOffers>;
 
 export function createOffers({ run, transaction }: Database, boss: Boss) {
   return {
-    /** Makes known which handlers there are, from now on. */
+    /** Makes known which handlers there are, before the worker that has them begins its lease. */
     announce: async (handlers: readonly JobHandler[]): Promise<void> => {
       const names = handlers.map(({ name }) => name);
       await addQueues(boss, names);

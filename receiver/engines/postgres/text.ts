@@ -29,8 +29,7 @@ export const ID = `coalesce(events.spelling, 'evt_' || replace(events.id::text, 
 export const jobId = (seq: string): string => `lpad(to_hex(${seq}), 32, '0')::uuid`;
 
 /** Milliseconds of Unix time of a timestamp, in SQL. */
-export const milliseconds = (timestamp: string): string =>
-  `floor(extract(epoch FROM ${timestamp}) * 1000)::bigint`;
+export const unixMs = (timestamp: string): string => `floor(extract(epoch FROM ${timestamp}) * 1000)::bigint`;
 
 /** The event of a job's id, in SQL. */
 export const eventSeq = (id: string): string =>
@@ -43,9 +42,9 @@ export const JOB_STATE = `
 const JOB = `json_build_object(
   'handler', name, 'state', ${JOB_STATE}, 'attempts', retry_count + (started_on IS NOT NULL)::integer,
   'handled', (job.state = 'completed')::integer, 'lastError', output->>'error',
-  'nextAttemptAtMs', CASE WHEN job.state < 'active' THEN ${milliseconds("start_after")} END,
+  'nextAttemptAtMs', CASE WHEN job.state < 'active' THEN ${unixMs("start_after")} END,
   'deferred', job.state < 'active' AND coalesce(output ? 'deferred', false),
-  'finishedAtMs', ${milliseconds("completed_on")})`;
+  'finishedAtMs', ${unixMs("completed_on")})`;
 /** Each event with its jobs. One from before handlers had names shows what was done with it, under its type's name. */
 export const WITH_JOBS = `
   receiver.events CROSS JOIN LATERAL (

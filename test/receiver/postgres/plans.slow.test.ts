@@ -113,7 +113,7 @@ async function everyStatement(pool: Pool): Promise<Map<string, unknown[]>> {
   const keyed = handler({ name: "keyed", key: () => "one" });
   await jobs.announce([plain, keyed]);
   await jobs.offer({ waiting: true, gone: true });
-  await jobs.keep("worker");
+  await jobs.keep("worker", [plain, keyed]);
   await jobs.look("worker", [plain, keyed]);
   await jobs.fit(keyed);
   const claimed = await jobs.claim("worker", [], [{ handler: plain, priority: 0, limit: 4 }]);

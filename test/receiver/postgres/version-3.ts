@@ -20,7 +20,8 @@ export async function makeVersion3(
   };
   await administer(
     url,
-    `ALTER TABLE receiver.handlers RENAME COLUMN has_key TO keyed;
+    `ALTER TABLE receiver.handlers DROP COLUMN seen;
+     ALTER TABLE receiver.handlers RENAME COLUMN has_key TO keyed;
      DROP INDEX receiver.events_dead;
      CREATE INDEX receiver_keyless ON receiver_boss.job (name, id) WHERE blocked AND state < 'active';
      UPDATE receiver.migrations SET applied = 3 WHERE name = 'receiver';
