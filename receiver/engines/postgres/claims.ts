@@ -119,11 +119,9 @@ export type Claims = ReturnType<typeof createClaims>;
 export function createClaims({ run, transaction }: Database, boss: Boss) {
   return {
     look: async (worker: string, handlers: readonly JobHandler[]): Promise<Look> => {
-      const own = handlers.map(({ name, key, rateLimit }) => ({
-        name,
-        has_key: key !== undefined,
-        ...rateLimit,
-      }));
+      const own = handlers.map(({ name, key, rateLimit }) => {
+        return { name, has_key: key !== undefined, ...rateLimit };
+      });
       const [row] = await run<Look>(LOOK, [JSON.stringify(own), worker]);
       if (!row) throw new Error("PostgreSQL answered nothing about what is due.");
       return row;

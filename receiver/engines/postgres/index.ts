@@ -94,13 +94,12 @@ export async function openPostgresEngine(
     intake: createIntake(pools.intake, prepare, channel),
     work: {
       process: async (processing) => {
-        await migrateHandlers(place, processing.handlers);
-        await jobs.announce(processing.handlers);
-        const { handlers: pool, jobs: listening } = pools;
-        return createProcessor(
-          { pool, listening, channel, prepare, schema, jobs, clock, lookMs },
-          processing,
-        );
+        const { workerId, handlers } = processing;
+        await migrateHandlers(place, handlers);
+        await jobs.keep(workerId, handlers);
+        await jobs.announce(workerId, handlers);
+        const means = { pool: pools.handlers, listening: pools.jobs, channel, prepare, schema, clock };
+        return createProcessor({ ...means, jobs, lookMs }, processing);
       },
     },
     ledger: createLedger(createDatabase(place.pool, prepare), boss, channel),

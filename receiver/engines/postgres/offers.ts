@@ -10,7 +10,7 @@ const ANNOUNCE = `
   WITH announced AS (SELECT * FROM json_to_recordset($1) AS announced(name text, types text[], has_key boolean)),
   others AS (
     UPDATE receiver.handlers SET current = false WHERE current AND name NOT IN (SELECT name FROM announced)
-      AND NOT EXISTS (SELECT FROM receiver.workers WHERE lease_until > clock_timestamp())),
+      AND NOT EXISTS (SELECT FROM receiver.workers WHERE lease_until > clock_timestamp() AND id <> $2)),
   queues AS (
     UPDATE boss.queue SET policy = CASE WHEN has_key THEN 'key_strict_fifo' ELSE 'standard' END
     FROM announced WHERE queue.name = announced.name)
@@ -78,14 +78,14 @@ export type Offers = ReturnType<typeof createOffers>;
 
 export function createOffers({ run, transaction }: Database, boss: Boss) {
   return {
-    /** Makes known which handlers there are, before the worker that has them begins its lease. */
-    announce: async (handlers: readonly JobHandler[]): Promise<void> => {
+    /** Makes known which handlers there are. Their worker's lease has begun, so that others that start see it. */
+    announce: async (worker: string, handlers: readonly JobHandler[]): Promise<void> => {
       const names = handlers.map(({ name }) => name);
       await addQueues(boss, names);
       const announced = handlers.map(({ name, types, key }) => {
         return { name, types: types === "*" ? null : types, has_key: key !== undefined };
       });
-      await run(ANNOUNCE, [JSON.stringify(announced)]);
+      await run(ANNOUNCE, [JSON.stringify(announced), worker]);
       await run(IGNORE_GONE);
     },
     /**

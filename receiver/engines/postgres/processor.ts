@@ -32,7 +32,8 @@ export function createProcessor(
     const leaving = new AbortController();
     let listening: Promise<void> | undefined;
     let predecessors = options.predecessors ?? [];
-    let extendAtMs = -Infinity;
+    // It has begun with the announcement of the handlers.
+    let extendAtMs = clock.monotonicMs() + HEARTBEAT_MS;
     let turn = 0;
     let cancelWake = (): void => undefined;
     const doubt = (): void => void (extendAtMs = -Infinity);

@@ -9,9 +9,11 @@ import { postgresBackend } from "./backend.ts";
 import { opened } from "./opened.ts";
 
 test("an old worker that starts again beside newer ones takes no handler away", async () => {
-  const { url } = await postgresBackend();
+  const { url, rows } = await postgresBackend();
   const engine = await opened(url);
   await started(engine, "new", ["one", "two"]);
+  // From the start, so that one that starts a moment later knows of it.
+  expect(await rows("SELECT id FROM receiver.workers")).toEqual([{ id: "new" }]);
   const old = await started(await opened(url), "old", ["one"]);
   expect(await namesOf(engine)).toEqual(["one", "two"]);
   const event = newEvent();
