@@ -110,15 +110,11 @@ export function createDatabase(pool: Pool, prepare: Prepare) {
     work: (client: PoolClient, query: Query) => Promise<Result>,
   ): Promise<Result> =>
     withRetries(pool, async (client) => {
-      // Sent together with the first statement.
-      const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
-      begun.catch(() => undefined);
-      const result = await work(
-        client,
-        async <Row extends object>(text: string, values: unknown[] = []) =>
-          (await client.query<Row>(prepare(text, values))).rows,
-      );
-      await begun;
+      // Nothing is sent along: where this is refused, as by a cancel, each statement would be committed by itself.
+      await client.query("BEGIN; SET LOCAL synchronous_commit = off");
+      const query: Query = async <Row extends object>(text: string, values?: unknown[]) =>
+        (await client.query<Row>(prepare(text, values))).rows;
+      const result = await work(client, query);
       await client.query("COMMIT");
       return result;
     });

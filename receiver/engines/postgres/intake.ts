@@ -62,17 +62,16 @@ const COUNT_DUPLICATES = `
   FROM known JOIN locked USING (seq) WHERE events.seq = known.seq
   RETURNING replace(events.id::text, '-', '') AS id, encode(sha256(events.body), 'hex') AS hash`;
 
-const CLOSED: Refusal = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
-
-/** An event that is stored and rolled back, to see that all is there that acknowledging takes. */
-const PROBE: NewEvent = {
+/** An event that is stored with its jobs and rolled back, to see that all is there that acknowledging takes. */
+const PROBE: Omit<NewEvent, "type"> = {
   id: `evt_${"0".repeat(32)}`,
-  type: "receiver.probe",
   objectId: "probe",
   source: "webhook",
   body: Buffer.from("{}"),
   trace: null,
 };
+/** A type that a handler asks for, so that the probe has jobs; none where nobody is there, or each takes every type. */
+const FIND_WANTED = `SELECT min(types[1]) AS type FROM receiver.handlers WHERE current`;
 
 /** The way in: a batch is one statement, and a second one when there were duplicates to count. */
 export function createIntake(pool: Pool, prepare: Prepare, channel: string | null): Intake {
@@ -84,14 +83,15 @@ export function createIntake(pool: Pool, prepare: Prepare, channel: string | nul
     probe: async () =>
       onConnection(async (client) => {
         await client.query("BEGIN");
-        await acceptAll(client, [PROBE]);
+        const { rows: wanted } = await client.query<{ type: string | null }>(prepare(FIND_WANTED));
+        await acceptAll(client, [{ ...PROBE, type: wanted[0]?.type ?? "receiver.probe" }]);
         await client.query("ROLLBACK");
         return { ok: true };
       }),
   };
 
   async function onConnection<Result>(work: (client: Client) => Promise<Result>): Promise<Result | Refusal> {
-    if (pool.ending) return CLOSED;
+    if (pool.ending) return { ok: false, reason: "closed", detail: "The receiver is shutting down." };
     let connected = false;
     try {
       return await withRetries(pool, async (client) => {
