@@ -9,13 +9,16 @@ const IDLE_TIMEOUT_MS = 30_000;
 /**
  * The server's own limits, against what a lost client leaves behind, and where handlers' tables are. The same for all our
  * connections, since a pooler in between may hand the session of one to another. Plans avoid reading a table from end to
- * end: one that was made while the table was small would go on doing that when it is large.
+ * end: one that was made while the table was small would go on doing that when it is large. Where it can't be avoided, up to
+ * PostgreSQL 17 such a plan has a price at which it is compiled first, which takes seconds: no statement is compiled. A
+ * database that can't compile does not know the setting.
  */
 const sessionOf = (schema: string): string => `
   SET statement_timeout = '30s';
   SET lock_timeout = '10s';
   SET idle_in_transaction_session_timeout = '15s';
   SET enable_seqscan = off;
+  SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit';
   SET search_path = ${searchPath(schema)}`;
 
 /** Tables that handlers make are in a schema of their own; those that an earlier version made may be anywhere. */
