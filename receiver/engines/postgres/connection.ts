@@ -105,14 +105,21 @@ export type Query = <Row extends object>(text: string, values?: unknown[]) => Pr
 
 export type Database = ReturnType<typeof createDatabase>;
 
-/** Statements on any connection of a pool, and transactions that aren't synced, on a pool that is pipelined. */
-export function createDatabase(pool: Pool, prepare: Prepare) {
+/**
+ * Statements on any connection of a pool, and transactions that aren't synced, on a pool that is pipelined. `told` is what
+ * becomes of an error.
+ */
+export function createDatabase(pool: Pool, prepare: Prepare, told = (error: unknown) => error) {
+  const trying = async <Result>(work: () => Promise<Result>): Promise<Result> =>
+    retryingConflicts(work).catch((error: unknown) => {
+      throw told(error);
+    });
   const run: Query = async <Row extends object>(text: string, values: unknown[] = []) =>
-    retryingConflicts(async () => (await pool.query<Row>(prepare(text, values))).rows);
+    trying(async () => (await pool.query<Row>(prepare(text, values))).rows);
   const transaction = async <Result>(
     work: (client: PoolClient, query: Query) => Promise<Result>,
   ): Promise<Result> =>
-    retryingConflicts(async () =>
+    trying(async () =>
       withClient(pool, async (client) => {
         // Sent together with the first statement.
         const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
@@ -180,15 +187,26 @@ export function refusalOf(error: unknown, connected: boolean): Refusal {
   return { ok: false, reason: exhausted ? "overloaded" : "connection_lost", detail };
 }
 
+/** An error that says what to do as well; what commands expect has a name. */
+export function advised(error: unknown, name = "Error"): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  return Object.assign(new Error(`${reason}${adviceOn(error)}`, { cause: error }), { name });
+}
+
 /** What to do where a server refused without saying how to mend it, or didn't answer. */
 export function adviceOn(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const code = "code" in error ? String(error.code) : "";
   if (code === "42501") return ". Let the role's owner grant it what docs/scaling.md lists.";
   if (code === "22P05") return ". Let DATABASE_URL name a database whose encoding is UTF8.";
-  if (/^(28|3D)/.test(code)) return ". Mend the user, the password or the database in DATABASE_URL.";
-  const isSilent = /^E[A-Z]+$/.test(code) || code === "57P03" || /timeout|terminated/i.test(error.message);
-  return isSilent ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";
+  if (code === "55P03") return ". Somebody holds a lock on its tables: pg_locks and pg_stat_activity say who.";
+  if (/^(28|3D)/.test(code) || /password must/.test(error.message))
+    return ". Mend the user, the password or the database in DATABASE_URL.";
+  const isAway =
+    sqlState(error) === undefined
+      ? /^E[A-Z]+$/.test(code) || /timeout|terminated/i.test(error.message)
+      : code.startsWith("57P");
+  return isAway ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";
 }
 
 function reasonOf(state: string): Refusal["reason"] {
