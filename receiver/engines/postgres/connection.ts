@@ -9,16 +9,14 @@ const IDLE_TIMEOUT_MS = 30_000;
 /**
  * The server's own limits, against what a lost client leaves behind, and where handlers' tables are. The same for all our
  * connections, since a pooler in between may hand the session of one to another. Plans avoid reading a table from end to
- * end: one that was made while the table was small would go on doing that when it is large. Where it can't be avoided, up to
- * PostgreSQL 17 such a plan has a price at which it is compiled first, which takes seconds: no statement is compiled. A
- * database that can't compile does not know the setting.
+ * end: one that was made while the table was small would go on doing that when it is large. Nor are they compiled: where
+ * it can't be avoided, up to PostgreSQL 17 a plan has the price at which that is done, for seconds each time.
  */
 const sessionOf = (schema: string): string => `
   SET statement_timeout = '30s';
   SET lock_timeout = '10s';
   SET idle_in_transaction_session_timeout = '15s';
-  SET enable_seqscan = off;
-  SELECT set_config(name, 'off', false) FROM pg_settings WHERE name = 'jit';
+  SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('enable_seqscan', 'jit');
   SET search_path = ${searchPath(schema)}`;
 
 /** Tables that handlers make are in a schema of their own; those that an earlier version made may be anywhere. */
@@ -105,21 +103,14 @@ export type Query = <Row extends object>(text: string, values?: unknown[]) => Pr
 
 export type Database = ReturnType<typeof createDatabase>;
 
-/**
- * Statements on any connection of a pool, and transactions that aren't synced, on a pool that is pipelined. `told` is what
- * becomes of an error.
- */
-export function createDatabase(pool: Pool, prepare: Prepare, told = (error: unknown) => error) {
-  const trying = async <Result>(work: () => Promise<Result>): Promise<Result> =>
-    retryingConflicts(work).catch((error: unknown) => {
-      throw told(error);
-    });
+/** Statements on any connection of a pool, and transactions that aren't synced, on a pool that is pipelined. */
+export function createDatabase(pool: Pool, prepare: Prepare) {
   const run: Query = async <Row extends object>(text: string, values: unknown[] = []) =>
-    trying(async () => (await pool.query<Row>(prepare(text, values))).rows);
+    retryingConflicts(async () => (await pool.query<Row>(prepare(text, values))).rows);
   const transaction = async <Result>(
     work: (client: PoolClient, query: Query) => Promise<Result>,
   ): Promise<Result> =>
-    trying(async () =>
+    retryingConflicts(async () =>
       withClient(pool, async (client) => {
         // Sent together with the first statement.
         const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
@@ -187,12 +178,6 @@ export function refusalOf(error: unknown, connected: boolean): Refusal {
   return { ok: false, reason: exhausted ? "overloaded" : "connection_lost", detail };
 }
 
-/** An error that says what to do as well; what commands expect has a name. */
-export function advised(error: unknown, name = "Error"): Error {
-  const reason = error instanceof Error ? error.message : String(error);
-  return Object.assign(new Error(`${reason}${adviceOn(error)}`, { cause: error }), { name });
-}
-
 /** What to do where a server refused without saying how to mend it, or didn't answer. */
 export function adviceOn(error: unknown): string {
   if (!(error instanceof Error)) return "";
@@ -200,12 +185,8 @@ export function adviceOn(error: unknown): string {
   if (code === "42501") return ". Let the role's owner grant it what docs/scaling.md lists.";
   if (code === "22P05") return ". Let DATABASE_URL name a database whose encoding is UTF8.";
   if (code === "55P03") return ". Somebody holds a lock on its tables: pg_locks and pg_stat_activity say who.";
-  if (/^(28|3D)/.test(code) || /password must/.test(error.message))
-    return ". Mend the user, the password or the database in DATABASE_URL.";
-  const isAway =
-    sqlState(error) === undefined
-      ? /^E[A-Z]+$/.test(code) || /timeout|terminated/i.test(error.message)
-      : code.startsWith("57P");
+  if (/^(28|3D)/.test(code)) return ". Mend the user, the password or the database in DATABASE_URL.";
+  const isAway = /^(?:E[A-Z]+|57P..)$/.test(code) || /(?<!statement )timeout|terminated/i.test(error.message);
   return isAway ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";
 }
 

@@ -5,7 +5,7 @@ import { createBoss } from "./boss.ts";
 import type { EngineOptions } from "../open.ts";
 import { createClaims } from "./claims.ts";
 import {
-  advised,
+  adviceOn,
   createDatabase,
   createPool,
   preparing,
@@ -83,11 +83,11 @@ export async function openPostgresEngine(
     await refuseStrangers(createDatabase(place.pool, prepare), options.signingSecrets ?? []);
   } catch (error) {
     await close();
-    throw advised(error);
+    if (!(error instanceof Error)) throw error;
+    throw new Error(`${error.message}${adviceOn(error)}`, { cause: error });
   }
   const channel = backend === "cockroachdb" ? null : channelOf(schema);
   const database = createDatabase(pools.jobs, prepare);
-  const operators = createDatabase(pools.operators, prepare, (error) => advised(error, "LedgerFailed"));
   const jobs = { ...createJobs(database), ...createClaims(database, boss), ...createOffers(database, boss) };
 
   return {
@@ -103,7 +103,7 @@ export async function openPostgresEngine(
         );
       },
     },
-    ledger: createLedger(operators, boss, channel),
+    ledger: createLedger(createDatabase(place.pool, prepare), boss, channel),
     nowMs: async () => (await place.pool.query<{ now: number }>(FIND_NOW)).rows[0]?.now ?? Number.NaN,
     close,
   };

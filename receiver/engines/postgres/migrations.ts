@@ -5,6 +5,9 @@ import { createBoss, isCurrent, type Boss, type Place } from "./boss.ts";
 /** The column that says whether handlers have been offered an event. */
 const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted'))`;
 
+/** The key of a table of one row: where PostgreSQL publishes what changes, it refuses to change a row without a key. */
+const ONE = `one boolean PRIMARY KEY DEFAULT true CHECK (one)`;
+
 /** What handlers want, what they have stored, and who works. New in a database of the version before. */
 const HANDLERS = `
   CREATE TABLE receiver.handlers (
@@ -69,6 +72,7 @@ const CREATE = `
 
   CREATE TABLE receiver.bookmarks (name text PRIMARY KEY, value text NOT NULL);
   CREATE TABLE receiver.facts (
+    ${ONE},
     pruned_before timestamptz,                -- everything received before may have been pruned
     timeline text,                            -- of the server that made this inbox: another one after a promotion
     owners text[] NOT NULL DEFAULT '{}'       -- fingerprints of the signing secrets whose events are in here
@@ -118,12 +122,13 @@ const FROM_BLOCKED = `
 
 /** By the version that they start from; `to` is the version that they lead to. */
 const UPGRADES = new Map([
-  [0, { to: 4, sql: CREATE }],
+  [0, { to: 5, sql: CREATE }],
   [1, { to: 2, sql: `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled` }],
   [2, { to: 4, sql: FROM_GRAPHILE }],
   [3, { to: 4, sql: FROM_BLOCKED }],
+  [4, { to: 5, sql: `ALTER TABLE receiver.facts ADD COLUMN ${ONE}` }],
 ]);
-const VERSION = 4;
+const VERSION = 5;
 
 const SET_TIMELINE = `UPDATE receiver.facts SET timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 const NAMES = "migrations seqs ids objects events bookmarks facts handlers steps workers".split(" ");

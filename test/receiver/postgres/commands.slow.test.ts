@@ -75,7 +75,7 @@ test("a command whose statement the server refuses says so in a line, with what 
   const requeue = async (): Promise<number> =>
     requeueEvents({ engine, terminal }, [`evt_${"0".repeat(32)}`], {});
   expect(await orComplain(terminal, requeue)).toBe(3);
-  expect(terminal.said).toEqual([expect.stringMatching(/: cannot execute .* in a read-only transaction$/)]);
+  expect(terminal.said).toEqual([expect.stringMatching(/: cannot execute .* in a read-only transaction \(25006\)$/)]);
 });
 
 test("no event is of a handler whose name no database could hold", async () => {

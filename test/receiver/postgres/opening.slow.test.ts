@@ -8,6 +8,7 @@ import { administer, databaseUrl, newDatabase, sharedServer } from "../../helper
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 import { accept, done, newEvent } from "../engine-suite/harness.ts";
 import { MAIN, runCommand } from "../helpers/process.ts";
+import { until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
 
@@ -79,6 +80,29 @@ test.for([
     await accept(await opened(url, { databaseSchema: "voice_agent" }), [newEvent()]);
   },
 );
+
+test.for([
+  ["a new database", "SELECT 1"],
+  [
+    "one of the version before",
+    "ALTER TABLE receiver.facts DROP COLUMN one; UPDATE receiver.migrations SET applied = 4 WHERE name = 'receiver'",
+  ],
+])("%s whose changes are published, as for an upgrade of PostgreSQL, is taken and pruned", async ([, former]) => {
+  const { url, age } = await postgresBackend();
+  await administer(url, `${former}; CREATE PUBLICATION everything FOR ALL TABLES`);
+  const engine = await opened(url, { signingSecrets: ["whsec_whose_inbox_it_is"] });
+  const { handled } = await driven(engine, done);
+  await accept(engine, [newEvent()]);
+  await until(
+    () => handled,
+    ({ length }) => length === 1,
+  );
+  await age?.(10_000);
+  expect(await engine.ledger.prune({ bodiesOlderThanMs: 5_000, idsOlderThanMs: 1e9 })).toEqual({
+    bodies: 1,
+    ids: 0,
+  });
+});
 
 test("retention has pg-boss look after its tables, at most once an hour", async () => {
   const { url, rows } = await postgresBackend();

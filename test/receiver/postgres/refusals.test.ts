@@ -52,7 +52,7 @@ test.each<[unknown, boolean, string, string]>([
   [new Error("timeout exceeded when trying to connect"), false, "overloaded", LOOK],
   [new Error("timeout of another kind"), false, "connection_lost", LOOK],
   [new Error("Connection terminated unexpectedly"), true, "outcome_unknown", LOOK],
-  [new Error("SASL: client password must be a string"), false, "connection_lost", MEND],
+  [new Error("canceling statement due to statement timeout"), true, "timeout", ""],
   [new Error("odd"), true, "outcome_unknown", ""],
   ["a text", false, "connection_lost", ""],
 ])("without an answer of the server %o is, sent: %s, %s", (error, connected, reason, advice) => {
