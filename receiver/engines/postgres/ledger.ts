@@ -1,7 +1,8 @@
 import type { Counts, EventFilter, EventState, InboxEvent, Ledger } from "../../engine.ts";
+import { namedError } from "../../named-error.ts";
 import { summaryOf } from "../event-state.ts";
 import { KEYED, SUSPECT, type Boss } from "./boss.ts";
-import type { Database } from "./connection.ts";
+import { refusalOf, type Database, type Query } from "./connection.ts";
 import { makeJobs } from "./offers.ts";
 import { createPrune } from "./retention.ts";
 import { eventSeq, ID, JOB_STATE, jobId, objectKey, storable, unixMs, uuidOf, WITH_JOBS } from "./text.ts";
@@ -125,9 +126,12 @@ const FIND_WEAKNESSES = `
       format('%s events have lost their id, which makes their duplicates new: restore a backup.', orphans.count))
   ) AS weaknesses(applies, finding) WHERE applies AND NOT standby`;
 
-/** What operators ask and do, on connections of its own. */
+/** What operators ask and do, on connections of its own; `LedgerFailed` where the server refuses it, or is lost meanwhile. */
 export function createLedger(database: Database, boss: Boss, channel: string | null): Ledger {
-  const { run } = database;
+  const run: Query = async <Row extends object>(text: string, values?: unknown[]) =>
+    database.run<Row>(text, values).catch((error: unknown) => {
+      throw namedError("LedgerFailed", refusalOf(error, true).detail);
+    });
   return {
     find: async (id) => {
       const [event] = await run<EventRow>(FIND, [uuidOf(id)]);
@@ -150,7 +154,7 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
     requeue: async (ids, handler) =>
       (await run<{ count: number }>(REQUEUE, [ids.map(uuidOf), handler, channel]))[0]?.count ?? 0,
     handlers: async () => run(FIND_HANDLERS),
-    prune: createPrune(database, boss),
+    prune: createPrune({ ...database, run }, boss),
     counts: async () => {
       const [row] = await run<CountsRow>(COUNT);
       if (!row) throw new Error("PostgreSQL counted nothing.");

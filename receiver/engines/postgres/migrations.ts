@@ -5,6 +5,9 @@ import { createBoss, isCurrent, type Boss, type Place } from "./boss.ts";
 /** The column that says whether handlers have been offered an event. */
 const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted'))`;
 
+/** The key of a table of one row: where PostgreSQL publishes what changes, it refuses to change a row without a key. */
+const ONE = `one boolean PRIMARY KEY DEFAULT true CHECK (one)`;
+
 /** What handlers want, what they have stored, and who works. New in a database of the version before. */
 const HANDLERS = `
   CREATE TABLE receiver.handlers (
@@ -70,6 +73,7 @@ const CREATE = `
 
   CREATE TABLE receiver.bookmarks (name text PRIMARY KEY, value text NOT NULL);
   CREATE TABLE receiver.facts (
+    ${ONE},
     pruned_before timestamptz,                -- everything received before may have been pruned
     timeline text,                            -- of the server that made this inbox: another one after a promotion
     owners text[] NOT NULL DEFAULT '{}'       -- fingerprints of the signing secrets whose events are in here
@@ -92,7 +96,7 @@ const FROM_GRAPHILE = `
   DELETE FROM receiver.bookmarks WHERE name LIKE 'move %';
   ALTER TABLE receiver.events ADD COLUMN ${OFFER}, ADD COLUMN trace jsonb,
     ALTER COLUMN state DROP NOT NULL, ALTER COLUMN state DROP DEFAULT;
-  ALTER TABLE receiver.facts ADD COLUMN owners text[] NOT NULL DEFAULT '{}', DROP COLUMN probed_at,
+  ALTER TABLE receiver.facts ADD COLUMN ${ONE}, ADD COLUMN owners text[] NOT NULL DEFAULT '{}', DROP COLUMN probed_at,
     ALTER COLUMN timeline DROP NOT NULL;
   UPDATE receiver.events SET
     offer = CASE WHEN events.state = 'ignored' THEN 'unwanted' ELSE 'waiting' END,
@@ -117,13 +121,18 @@ const FROM_BLOCKED = `
   DROP INDEX boss.receiver_keyless;
   UPDATE boss.job SET blocked = false WHERE blocked`;
 
+/** Until here nobody said whether a handler was still there, and facts had no key. */
+const FROM_UNSEEN = `
+  ALTER TABLE receiver.handlers ADD COLUMN seen timestamptz NOT NULL DEFAULT now();
+  ALTER TABLE receiver.facts ADD COLUMN ${ONE}`;
+
 /** By the version that they start from; `to` is the version that they lead to. */
 const UPGRADES = new Map([
   [0, { to: 5, sql: CREATE }],
   [1, { to: 2, sql: `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled` }],
   [2, { to: 5, sql: FROM_GRAPHILE }],
   [3, { to: 4, sql: FROM_BLOCKED }],
-  [4, { to: 5, sql: `ALTER TABLE receiver.handlers ADD COLUMN seen timestamptz NOT NULL DEFAULT now()` }],
+  [4, { to: 5, sql: FROM_UNSEEN }],
 ]);
 const VERSION = 5;
 

@@ -61,6 +61,12 @@ test("statements that were planned while there were five rows read few of many",
   });
 });
 
+test("no statement is compiled: up to PostgreSQL 17 the price of a plan that can't avoid reading a table asks for it", async () => {
+  const { url } = await postgresBackend();
+  const { rows } = await (await poolOn(url)).query("SHOW jit");
+  expect(rows).toEqual([{ jit: "off" }]);
+});
+
 test("what ends, and what is taken from the dead, by the hundred is not compared each with each", async () => {
   const { url } = await postgresBackend();
   const pool = await poolOn(url);
