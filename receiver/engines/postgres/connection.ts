@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { Pool, TypeOverrides, types, type ClientBase, type PoolClient, type QueryConfig } from "pg";
 import type { Refusal } from "../../engine.ts";
 
@@ -90,7 +90,7 @@ export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
     let statement = statements.get(text);
     if (!statement) {
       // Made from the text: so a name means the same statement in every session, whosever it is.
-      const name = `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+      const name = `receiver_${hash("sha256", text).slice(0, 16)}`;
       statement = { text: named(text), ...(areOurs ? { name } : {}) };
       statements.set(text, statement);
     }

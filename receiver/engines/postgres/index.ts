@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { within } from "../../clock.ts";
 import type { Engine } from "../../engine.ts";
 import { createBoss } from "./boss.ts";
@@ -115,7 +115,7 @@ export async function openPostgresEngine(
 async function refuseStrangers({ run }: Database, secrets: readonly string[]): Promise<void> {
   if (secrets.length === 0) return;
   const owners = secrets
-    .map((secret) => createHash("sha256").update(`owner of an inbox: ${secret}`).digest("hex").slice(0, 16))
+    .map((secret) => hash("sha256", `owner of an inbox: ${secret}`).slice(0, 16))
     .toSorted();
   if ((await run(FIND_OWNERS, [owners])).length > 0) return;
   if ((await run(MARK_OWNERS, [owners])).length > 0) return;

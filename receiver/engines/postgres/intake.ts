@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Acceptance, AcceptResult, Intake, NewEvent, Refusal } from "../../engine.ts";
 import { refusalOf, withRetries, type Client, type Pool, type Prepare } from "./connection.ts";
 import { makeJobs, offerOf } from "./offers.ts";
@@ -114,7 +114,7 @@ export function createIntake(pool: Pool, prepare: Prepare, channel: string | nul
     const acceptances = batch.map((event, n): Acceptance => {
       if (isNew.has(n)) return { duplicate: false };
       const storedSha256 = hashes?.get(uuidOf(event.id));
-      const receivedSha256 = createHash("sha256").update(event.body).digest("hex");
+      const receivedSha256 = hash("sha256", event.body);
       if (storedSha256 === undefined || storedSha256 === receivedSha256) return { duplicate: true };
       return { duplicate: true, differs: { storedSha256, receivedSha256 } };
     });

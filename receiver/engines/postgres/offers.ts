@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { JobHandler } from "../../engine.ts";
 import { addQueues, KEYED, SUSPECT, type Boss } from "./boss.ts";
 import type { Look } from "./claims.ts";
@@ -116,11 +116,7 @@ type Misfit = { job: string; id: string; type: string; body: Buffer };
 /** Its hash: keys are phone numbers often, and of any length. */
 function keyOf(body: Buffer, key: NonNullable<JobHandler["key"]>): { key: string } | { error: string } {
   try {
-    return {
-      key: createHash("sha256")
-        .update(key(body.toString("utf8")))
-        .digest("hex"),
-    };
+    return { key: hash("sha256", key(body.toString("utf8"))) };
   } catch (error) {
     return { error: storable(`The handler's key failed: ${String(error)}`) };
   }
