@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listen } from "../helpers/listen.ts";
-import { isAlive } from "../helpers/process.ts";
+import { isAlive } from "../helpers/is-alive.ts";
 import { get, idOf, newBody, post } from "./helpers/events.ts";
 import { runCommand, startProcess } from "./helpers/process.ts";
 import { knock, open, rawRequest, readAnswer } from "./helpers/raw.ts";

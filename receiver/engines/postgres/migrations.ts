@@ -121,20 +121,16 @@ const FROM_BLOCKED = `
   DROP INDEX boss.receiver_keyless;
   UPDATE boss.job SET blocked = false WHERE blocked`;
 
-/** Until here nobody said whether a handler was still there, and facts had no key. */
-const FROM_UNSEEN = `
-  ALTER TABLE receiver.handlers ADD COLUMN seen timestamptz NOT NULL DEFAULT now();
-  ALTER TABLE receiver.facts ADD COLUMN ${ONE}`;
-
 /** By the version that they start from; `to` is the version that they lead to. */
 const UPGRADES = new Map([
-  [0, { to: 5, sql: CREATE }],
+  [0, { to: 6, sql: CREATE }],
   [1, { to: 2, sql: `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled` }],
-  [2, { to: 5, sql: FROM_GRAPHILE }],
+  [2, { to: 6, sql: FROM_GRAPHILE }],
   [3, { to: 4, sql: FROM_BLOCKED }],
-  [4, { to: 5, sql: FROM_UNSEEN }],
+  [4, { to: 5, sql: `ALTER TABLE receiver.handlers ADD COLUMN seen timestamptz NOT NULL DEFAULT now()` }],
+  [5, { to: 6, sql: `ALTER TABLE receiver.facts ADD COLUMN ${ONE}` }],
 ]);
-const VERSION = 5;
+const VERSION = 6;
 
 const SET_TIMELINE = `UPDATE receiver.facts SET timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 const NAMES = "migrations seqs ids objects events bookmarks facts handlers steps workers".split(" ");

@@ -126,7 +126,7 @@ test.for([
   ["a new database", "SELECT 1"],
   [
     "one of the version before",
-    "ALTER TABLE receiver.facts DROP COLUMN one; UPDATE receiver.migrations SET applied = 4 WHERE name = 'receiver'",
+    "ALTER TABLE receiver.facts DROP COLUMN one; ALTER TABLE receiver.handlers DROP COLUMN seen; UPDATE receiver.migrations SET applied = 4 WHERE name = 'receiver'",
   ],
 ])(
   "%s whose changes are published, as for an upgrade of PostgreSQL, is taken and pruned",
