@@ -4,5 +4,5 @@ import type { Run } from "./run.ts";
 export const runs: Run[] = [
   { name: "adoption", minutes: 5, pace: "fixed", script: "test/torture/adoption/trials.ts" },
   { name: "projects made by create", minutes: 2, pace: "fixed", files: ["test/e2e/create.long.ts"] },
-  { name: "Ctrl-C in every command", minutes: 0.7, pace: "fixed", files: ["test/e2e/interrupt.long.ts"] },
+  { name: "Ctrl-C in every command", minutes: 0.7, pace: "alone", files: ["test/e2e/interrupt.long.ts"] },
 ];
