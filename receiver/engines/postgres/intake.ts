@@ -1,13 +1,6 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Acceptance, AcceptResult, Intake, NewEvent, Refusal } from "../../engine.ts";
-import {
-  refusalOf,
-  retryingConflicts,
-  withClient,
-  type Client,
-  type Pool,
-  type Prepare,
-} from "./connection.ts";
+import { refusalOf, withRetries, type Client, type Pool, type Prepare } from "./connection.ts";
 import { makeJobs, offerOf } from "./offers.ts";
 import { objectKey, storable, uuidOf } from "./text.ts";
 
@@ -101,12 +94,10 @@ export function createIntake(pool: Pool, prepare: Prepare, channel: string | nul
     if (pool.ending) return { ok: false, reason: "closed", detail: "The receiver is shutting down." };
     let connected = false;
     try {
-      return await retryingConflicts(async () =>
-        withClient(pool, async (client) => {
-          connected = true;
-          return work(client);
-        }),
-      );
+      return await withRetries(pool, async (client) => {
+        connected = true;
+        return work(client);
+      });
     } catch (error) {
       return refusalOf(error, connected);
     }
@@ -123,7 +114,7 @@ export function createIntake(pool: Pool, prepare: Prepare, channel: string | nul
     const acceptances = batch.map((event, n): Acceptance => {
       if (isNew.has(n)) return { duplicate: false };
       const storedSha256 = hashes?.get(uuidOf(event.id));
-      const receivedSha256 = createHash("sha256").update(event.body).digest("hex");
+      const receivedSha256 = hash("sha256", event.body);
       if (storedSha256 === undefined || storedSha256 === receivedSha256) return { duplicate: true };
       return { duplicate: true, differs: { storedSha256, receivedSha256 } };
     });
