@@ -50,6 +50,7 @@ function holds(expr: string, scrapes: readonly Scrape[]): boolean {
 function vectorOf(expr: string, scrapes: readonly Scrape[]): Vector {
   const [, name, by, inner = ""] = /^(\w+)(?: by \((\w+)\) )?\((.*)\)$/s.exec(expr) ?? [];
   if (name === undefined) return select(expr, scrapes.at(-1) ?? []);
+  if (name === "absent") return vectorOf(inner, scrapes).length > 0 ? [] : [{ labels: {}, value: 1 }];
   if (name === "sum") return sum(vectorOf(inner, scrapes), by);
   if (name === "rate" || name === "increase") return increase(inner.replace(/\[\w+\]$/, ""), scrapes);
   const [, quantile, buckets = ""] = /^([\d.]+), (.*)$/s.exec(inner) ?? [];

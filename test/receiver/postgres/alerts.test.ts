@@ -27,7 +27,9 @@ test("a PostgreSQL that is away pages whoever is on call, and the alert ends wit
   const first = await scrape();
   await delivered(503);
   const second = await scrape();
-  expect(firing([before, first, second])).toEqual(["ReceiverRefusesEvents"]);
+  expect(firing([before, first, second])).toEqual(["ReceiverRefusesEvents", "ReceiverDatabaseAway"]);
+  // Also where nothing comes any more, since a load balancer knows that it is not ready.
+  expect(firing([second, await scrape()])).toEqual(["ReceiverDatabaseAway"]);
   proxy.setAway(false);
   await delivered(200);
   const third = await scrape();
@@ -35,25 +37,30 @@ test("a PostgreSQL that is away pages whoever is on call, and the alert ends wit
   expect(firing([third, await scrape()])).toEqual([]);
 });
 
+/** What every scrape has while the inbox can be read. */
+const OLDEST = "receiver_oldest_unfinished_event_age_seconds";
+const READABLE = `${OLDEST} 0\n`;
+
 /** Of each rule, what two scrapes say, one after the other, for which it holds. */
 const EACH: Record<string, [string, string]> = {
-  ReceiverDown: ["", ""],
+  ReceiverDown: [READABLE, READABLE],
+  ReceiverDatabaseAway: [READABLE, ""],
   ReceiverRefusesEvents: counted('receiver_rejections_total{reason="outcome_unknown",class="unavailable"}'),
   ReceiverSignaturesFail: [
-    'receiver_rejections_total{reason="no_match",class="refused"} 1\nreceiver_events_total{type="other",result="duplicate"} 4',
-    'receiver_rejections_total{reason="no_match",class="refused"} 3\nreceiver_events_total{type="other",result="duplicate"} 5',
+    `${READABLE}receiver_rejections_total{reason="no_match",class="refused"} 1\nreceiver_events_total{type="other",result="duplicate"} 4`,
+    `${READABLE}receiver_rejections_total{reason="no_match",class="refused"} 3\nreceiver_events_total{type="other",result="duplicate"} 5`,
   ],
   ReceiverAcknowledgesSlowly: [
     histogram('le="2.5",result="stored"', 0, 0),
     histogram('le="2.5",result="stored"', 90, 100),
   ],
-  ReceiverBacklog: [
-    "receiver_oldest_unfinished_event_age_seconds 3600",
-    "receiver_oldest_unfinished_event_age_seconds 3601",
-  ],
+  ReceiverBacklog: [`${OLDEST} 3600`, `${OLDEST} 3601`],
   ReceiverDeadEvents: counted('receiver_handling_seconds_count{handler="orders",outcome="dead"}'),
-  ReceiverWorkerDown: ["receiver_worker_up 1", "receiver_worker_up 0"],
-  ReceiverWorkerRestarts: ["receiver_worker_restarts_total 0", "receiver_worker_restarts_total 3"],
+  ReceiverWorkerDown: [`${READABLE}receiver_worker_up 1`, `${READABLE}receiver_worker_up 0`],
+  ReceiverWorkerRestarts: [
+    `${READABLE}receiver_worker_restarts_total 0`,
+    `${READABLE}receiver_worker_restarts_total 3`,
+  ],
   ReceiverUnknownEvents: counted('receiver_events_total{type="other",result="stored"}'),
 };
 
@@ -71,10 +78,10 @@ test("each rule that is shipped was asked", () => {
 });
 
 function counted(series: string): [string, string] {
-  return [`${series} 1`, `${series} 2`];
+  return [`${READABLE}${series} 1`, `${READABLE}${series} 2`];
 }
 
 function histogram(labels: string, within: number, all: number): string {
   const bucket = "receiver_acknowledgement_seconds_bucket";
-  return `${bucket}{${labels}} ${String(within)}\n${bucket}{le="+Inf",result="stored"} ${String(all)}`;
+  return `${READABLE}${bucket}{${labels}} ${String(within)}\n${bucket}{le="+Inf",result="stored"} ${String(all)}`;
 }

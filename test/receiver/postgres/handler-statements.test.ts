@@ -32,6 +32,28 @@ test("a table that changes between two attempts costs its handlers none", async 
   expect(await handledOf()).toEqual(["done"]);
 });
 
+test("handling changes no row of an event, so that its body is written once", async () => {
+  const { url, rows } = await postgresBackend();
+  const engine = await opened(url);
+  const { handled } = await driven(engine, async (claim) =>
+    claim.attempt === 1 ? { kind: "failed", error: "not yet" } : record(claim),
+  );
+  // Events that come before anybody wants them are offered later, which is written to them.
+  await until(
+    () => engine.ledger.handlers(),
+    ({ length }) => length === 1,
+  );
+  await accept(engine, newEvents(3));
+  const versions = async (): Promise<unknown> => rows("SELECT xmin, ctid FROM receiver.events ORDER BY seq");
+  const before = await versions();
+  await until(
+    () => handled,
+    ({ length }) => length === 6,
+  );
+  expect(handled.filter(({ outcome }) => outcome === "done")).toHaveLength(3);
+  expect(await versions()).toEqual(before);
+});
+
 test("a handler's own statements may read tables from end to end, as ours never do", async () => {
   const { url } = await postgresBackend();
   const engine = await opened(url);

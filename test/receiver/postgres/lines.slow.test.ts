@@ -239,10 +239,22 @@ test("a server that isn't there is refused as a lost connection, and handling go
   nowhere.port = "1";
   await expect(opened(nowhere.href)).rejects.toThrow(/ECONNREFUSED/);
   const engine = await opened(proxy.url);
-  proxy.cutAll();
+  const { handled } = await driven(engine, done);
+  proxy.setAway(true);
+  const event = newEvent();
+  // The first may have been sent on a connection that was there still.
   await until(
-    () => engine.intake.probe(),
+    () => engine.intake.accept([event]),
+    (result) => !result.ok && result.reason === "connection_lost",
+  );
+  proxy.setAway(false);
+  await until(
+    () => engine.intake.accept([event]),
     ({ ok }) => ok,
+  );
+  await until(
+    () => handled,
+    (all) => all.some(({ id, outcome }) => id === event.id && outcome === "done"),
   );
 });
 

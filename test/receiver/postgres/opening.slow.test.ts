@@ -83,6 +83,21 @@ test("a worker that is started once a newer receiver has upgraded the tables say
   expect(before).toEqual([{ name: "newer", current: true, state: "created" }]);
 });
 
+test.for(["ingest", "worker", "all"])(
+  "a receiver of role %s with other secrets than the inbox's ends, and says how to have one of its own",
+  async (role) => {
+    const { url } = await postgresBackend();
+    await opened(url, { signingSecrets: ["whsec_of_production"] });
+    const { code, stderr } = await runCommand(["start"], {
+      DATABASE_URL: url,
+      RECEIVER_ROLE: role,
+      SIGNING_SECRET: "whsec_of_staging",
+    });
+    expect(stderr).toMatch(/other signing secrets\. Set DATABASE_SCHEMA/);
+    expect(code).toBe(3);
+  },
+);
+
 test("a database that can't hold every character is refused, and one in UTF8 asked for", async () => {
   const server = await sharedServer();
   const name = `latin1_${randomBytes(8).toString("hex")}`;

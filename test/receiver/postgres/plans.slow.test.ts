@@ -21,6 +21,7 @@ import { postgresBackend } from "./backend.ts";
 const MANY = 20_000;
 /** More than retention looks at in one go, with its jobs; a tenth of what is there. */
 const FEW = 2_000;
+const COUNTING = "WITH aside AS MATERIALIZED";
 
 test("statements that were planned while there were five rows read few of many", async () => {
   const { url } = await postgresBackend();
@@ -39,21 +40,27 @@ test("statements that were planned while there were five rows read few of many",
     await administer(url, FILL);
     // As autovacuum does.
     await administer(url, "SELECT brin_summarize_new_values('receiver.ids_by_day')");
+    const thousandsCounted: number[] = [];
     const many = async (): Promise<string[]> => {
       const reading: string[] = [];
-      for (const one of named)
-        if ((await readBy(client, one)) > FEW)
-          reading.push(one.text.replaceAll(/\s+/g, " ").trim().slice(0, 60));
+      for (const one of named) {
+        const read = await readBy(client, one);
+        const text = one.text.replaceAll(/\s+/g, " ").trim();
+        if (read > FEW) reading.push(text.slice(0, 60));
+        if (text.startsWith(COUNTING)) thousandsCounted.push(Math.floor(read / 1_000));
+      }
       // Old ids are looked for once an hour, by a coarse index that PostgreSQL takes or leaves while there are few.
       return reading.filter((text) => !text.startsWith("WITH forgotten AS ( DELETE FROM receiver.ids"));
     };
-    // What counts stops at ten thousand.
-    const counting = expect.stringContaining("WITH aside AS MATERIALIZED");
+    const counting = expect.stringContaining(COUNTING);
     expect(await many()).toEqual([counting]);
     // And while all of them wait to be handled, when only an operator's list reads what it passes over.
     await administer(url, ALL_WAIT);
     const whileWaiting = await many();
     expect(whileWaiting.filter((text) => !text.startsWith("SELECT seq, coalesce("))).toEqual([counting]);
+
+    // What counts stops at ten thousand events, and as many jobs that wait.
+    expect(thousandsCounted).toEqual([10, 20]);
 
     // The control: by its type alone no event is found without reading them.
     await client.query("PREPARE control AS SELECT FROM receiver.events WHERE type = $1");

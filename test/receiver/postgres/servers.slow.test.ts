@@ -119,6 +119,12 @@ test("a standby that is promoted has what was acknowledged, and doctor's questio
   const other = await opened(standby.url());
   expect(await other.ledger.check?.()).toEqual([expect.stringContaining("standby")]);
   expect(await other.intake.accept([newEvent()])).toMatchObject({ ok: false, reason: "read_only" });
+  // What operators read is answered there too.
+  const [listed] = await other.ledger.list({ type: "call.completed" }, { limit: 1 });
+  expect(listed).toMatchObject({ id: events.at(-1)?.id, state: "pending" });
+  expect(await other.ledger.body(listed!.seq)).toEqual(events.at(-1)?.body);
+  expect(await other.ledger.find(events[0]!.id)).toMatchObject({ state: "pending" });
+  expect((await other.ledger.counts()).byState.pending).toBe(22);
   await server.stop("immediate");
   await standby.promote();
   await ask(standby.url(), "ALTER SYSTEM SET synchronous_standby_names = ''");

@@ -1,4 +1,6 @@
+import { Client } from "pg";
 import { expect, test } from "vitest";
+import { retryingConflicts } from "../../../receiver/engines/postgres/connection.ts";
 import { accept, done, handler, newEvent, newEvents, outcomeOf, record } from "../engine-suite/harness.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
 import { idOf, newBody, newEventId } from "../helpers/events.ts";
@@ -90,17 +92,79 @@ test("what a move had stored ahead, and nothing else, is forgotten where it was 
   });
 });
 
-test("ten processes upgrade a database at once, while events are taken", async () => {
+test("ten processes upgrade a database at once, and take events as soon as each of them is open", async () => {
   const { url } = await postgresBackend();
   const ids = await filled(url);
-  const engines = await Promise.all(Array.from({ length: 10 }, async () => opened(url)));
+  const events = newEvents(10);
+  const engines = await Promise.all(
+    events.map(async (event) => {
+      const engine = await opened(url);
+      await accept(engine, [event]);
+      return engine;
+    }),
+  );
   const { handled } = await driven(engines[3]!, async () => ({ kind: "done" }));
   await until(
     () => handled.length,
-    (length) => length === 3,
+    (length) => length === 3 + events.length,
   );
-  expect(new Set(handled.map(({ id }) => id))).toEqual(new Set([ids.fresh, ids.retry, ids.abandoned]));
+  expect(new Set(handled.map(({ id }) => id))).toEqual(
+    new Set([ids.fresh, ids.retry, ids.abandoned, ...events.map(({ id }) => id)]),
+  );
 });
+
+test("what the version before acknowledges while its database is upgraded is handled once, and it is refused from then on", async () => {
+  const { url, rows } = await postgresBackend();
+  await makeVersion2(url, "");
+  const acknowledged: string[] = [];
+  const refusals: string[] = [];
+  const lane = async (): Promise<void> => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    while (refusals.length === 0) {
+      const body = newBody();
+      const store = async (): Promise<unknown> => client.query(STORE_AS_BEFORE, [idOf(body).slice(4), body]);
+      await retryingConflicts(store).then(
+        () => acknowledged.push(idOf(body)),
+        (error: unknown) => refusals.push(String(error)),
+      );
+    }
+    await client.end();
+  };
+  const lanes = Promise.all(Array.from({ length: 4 }, lane));
+  const some = async (): Promise<void> => {
+    const before = acknowledged.length;
+    await until(
+      () => acknowledged.length,
+      (length) => length > before + 50,
+    );
+  };
+  await some();
+  const engines = await Promise.all(Array.from({ length: 3 }, async () => opened(url)));
+  await lanes;
+  expect(new Set(refusals)).toEqual(
+    new Set(['error: relation "receiver_jobs._private_jobs" does not exist']),
+  );
+  for (const [worker, engine] of engines.entries())
+    await driven(engine, record, { workerId: String(worker) });
+  const events = newEvents(20);
+  await accept(engines[0]!, events);
+  const all = [...acknowledged, ...events.map(({ id }) => id)];
+  await until(
+    () => engines[0]!.ledger.counts(),
+    ({ byState }) => byState.done === all.length,
+  );
+  const effects = await rows("SELECT event_id FROM effects");
+  expect(effects.map((row) => String(row["event_id"])).toSorted()).toEqual(all.toSorted());
+});
+
+/** As the version before did, which wrote to the tables of its jobs in the same statement. */
+const STORE_AS_BEFORE = `
+  WITH ids AS (
+    INSERT INTO receiver.ids (id, seq, day) VALUES ($1, nextval('receiver.seqs'), extract(epoch FROM now()) / 86400)
+    RETURNING id, seq
+  ), job AS (INSERT INTO receiver_jobs._private_jobs SELECT seq FROM ids)
+  INSERT INTO receiver.events (seq, id, type, reconciled, body) SELECT seq, id, 'call.completed', false, $2 FROM ids`;
 
 test("a handler goes on from the migrations that ran under the type of its events, and no other does", async () => {
   const { url, rows } = await postgresBackend();
