@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
 import { filesOf } from "../engines/open.ts";
+import { roughly } from "./present.ts";
 import { exposedFiles, filesWith } from "./private-files.ts";
 import { RestError, type RestClient } from "./rest-client.ts";
 
@@ -54,6 +55,8 @@ function warnings(check: string, messages: readonly string[], well: string): Fin
   return messages.length > 0 ? messages.map((message) => warning(check, message)) : [ok(check, well)];
 }
 
+const ROTATING =
+  "Several secrets are active. When receiver_secret_matches_total of the old one stands still for 15 h, the rotation is complete: remove it.";
 const NO_API = "API_BASE_URL and API_KEY are not set: reconcile can heal nothing after an outage.";
 
 /** What to do about a damaged file, in the words that the commands use as well. */
@@ -69,10 +72,7 @@ function secretFindings({ signingSecrets: secrets }: Config): Finding[] {
       secrets.indexOf(secret) !== index && `${which} is there twice.`,
     ].filter((message) => message !== false);
   });
-  if (secrets.length > 1)
-    found.push(
-      "Several secrets are active. When receiver_secret_matches_total of the old one stands still for 15 h, the rotation is complete: remove it.",
-    );
+  if (secrets.length > 1) found.push(ROTATING);
   return warnings("secrets", found, "One secret, whole.");
 }
 
@@ -88,47 +88,39 @@ function noDatabaseFindings({ databaseFile = "" }: Config): Finding[] {
   const above = dirname(dirname(resolve(databaseFile)));
   if (!existsSync(above))
     return [problem("database", `There is no folder ${above}: make it, or mend DATABASE_URL.`)];
-  return [
-    warning(
-      "database",
-      `There is none at ${databaseFile} yet: the first start makes it. If there should be one, mend DATABASE_URL.`,
-    ),
-  ];
+  const none = `There is none at ${databaseFile} yet: the first start makes it. If there should be one, mend DATABASE_URL.`;
+  return [warning("database", none)];
 }
 
-/** A damaged database is not asked what is in its inbox. */
+/** A damaged file is not asked what is in its inbox. What a server says of itself is no damage. */
 async function engineFindings(engine: Engine, config: Config): Promise<Finding[]> {
   const fix = config.databaseFile === undefined ? "" : ` ${FIX_DAMAGE}`;
-  const damage = (await engine.ledger.check?.()) ?? [];
-  if (damage.length > 0) return damage.map((message) => problem("database", message + fix));
+  const found = ((await engine.ledger.check?.()) ?? []).map((message) => problem("database", message + fix));
+  if (found.length > 0 && config.databaseFile !== undefined) return found;
   const probed = await engine.intake.probe();
   if (!probed.ok) {
     const why = `It takes no writes (${probed.reason}): ${probed.detail}`;
-    return [problem("database", probed.reason === "corrupt" ? why + fix : why)];
+    return [...found, problem("database", probed.reason === "corrupt" ? why + fix : why)];
   }
-  return [ok("database", "Sound, and it takes writes."), ...(await backlogFindings(engine))];
+  const sound = found.length > 0 ? found : [ok("database", "Sound, and it takes writes.")];
+  return [...sound, ...(await backlogFindings(engine))];
 }
 
 async function backlogFindings(engine: Engine): Promise<Finding[]> {
-  const { byState, byHandler, oldestUnfinishedAgeMs } = await engine.ledger.counts();
-  const found: string[] = [];
+  const counts = await engine.ledger.counts();
+  const { byState, byHandler, oldestUnfinishedAgeMs } = counts;
   const whose = (state: "dead" | "ignored"): string => {
     const names = byHandler.filter((jobs) => jobs[state] > 0).map(({ handler }) => handler);
     return names.length === 0 ? "" : ` (${names.join(", ")})`;
   };
-  if (byState.dead > 0)
-    found.push(
-      `${String(byState.dead)} dead${whose("dead")}: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
-    );
-  if (byState.ignored > 0)
-    found.push(
-      `${String(byState.ignored)} ignored, which no handler wants${whose("ignored")}: write one, then \`inbox requeue --state ignored\`.`,
-    );
-  if ((oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS)
-    found.push(
-      "The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?",
-    );
-  return warnings("inbox", found, "Nothing is stuck.");
+  const dead = `${roughly(counts, "dead")}${String(byState.dead)} dead${whose("dead")}: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`;
+  const ignored = `${roughly(counts, "ignored")}${String(byState.ignored)} ignored, which no handler wants${whose("ignored")}: write one, then \`inbox requeue --state ignored\`.`;
+  const old =
+    "The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?";
+  const isOld = (oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS;
+  const found = [byState.dead > 0 && dead, byState.ignored > 0 && ignored, isOld && old];
+  const messages = found.filter((message) => message !== false);
+  return warnings("inbox", messages, "Nothing is stuck.");
 }
 
 async function diskFindings(config: Config): Promise<Finding[]> {

@@ -184,7 +184,8 @@ export function adviceOn(error: unknown): string {
   const code = "code" in error ? String(error.code) : "";
   if (code === "42501") return ". Let the role's owner grant it what docs/scaling.md lists.";
   if (code === "22P05") return ". Let DATABASE_URL name a database whose encoding is UTF8.";
-  if (code === "55P03") return ". Somebody holds a lock on its tables: pg_locks and pg_stat_activity say who.";
+  if (code === "55P03")
+    return ". Somebody holds a lock on its tables: pg_locks and pg_stat_activity say who.";
   if (/^(28|3D)/.test(code)) return ". Mend the user, the password or the database in DATABASE_URL.";
   const isAway = /^(?:E[A-Z]+|57P..)$/.test(code) || /(?<!statement )timeout|terminated/i.test(error.message);
   return isAway ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";

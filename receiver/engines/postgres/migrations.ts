@@ -5,9 +5,6 @@ import { createBoss, isCurrent, type Boss, type Place } from "./boss.ts";
 /** The column that says whether handlers have been offered an event. */
 const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted'))`;
 
-/** The key of a table of one row: where PostgreSQL publishes what changes, it refuses to change a row without a key. */
-const ONE = `one boolean PRIMARY KEY DEFAULT true CHECK (one)`;
-
 /** What handlers want, what they have stored, and who works. New in a database of the version before. */
 const HANDLERS = `
   CREATE TABLE receiver.handlers (
@@ -72,7 +69,7 @@ const CREATE = `
 
   CREATE TABLE receiver.bookmarks (name text PRIMARY KEY, value text NOT NULL);
   CREATE TABLE receiver.facts (
-    ${ONE},
+    one boolean PRIMARY KEY DEFAULT true,      -- where changes are published, no row without a key can change
     pruned_before timestamptz,                -- everything received before may have been pruned
     timeline text,                            -- of the server that made this inbox: another one after a promotion
     owners text[] NOT NULL DEFAULT '{}'       -- fingerprints of the signing secrets whose events are in here
@@ -126,7 +123,7 @@ const UPGRADES = new Map([
   [1, { to: 2, sql: `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled` }],
   [2, { to: 4, sql: FROM_GRAPHILE }],
   [3, { to: 4, sql: FROM_BLOCKED }],
-  [4, { to: 5, sql: `ALTER TABLE receiver.facts ADD COLUMN ${ONE}` }],
+  [4, { to: 5, sql: `ALTER TABLE receiver.facts ADD COLUMN one boolean PRIMARY KEY DEFAULT true` }],
 ]);
 const VERSION = 5;
 
@@ -144,9 +141,6 @@ const FIND_APPLIED = `SELECT name, applied FROM receiver.migrations`;
 const SET_APPLIED = `
   INSERT INTO receiver.migrations VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET applied = excluded.applied`;
 const FORGET_APPLIED = `DELETE FROM receiver.migrations WHERE name = $1`;
-
-/** The errors of a query when our table, or a column of it, is not there. */
-const UNDEFINED = new Set(["42P01", "42703"]);
 
 /** Settings of the transaction, not of the session, which a pooler may give to another program. */
 const BEGIN = `
@@ -194,7 +188,8 @@ async function versionOf(database: Queries, schema: string): Promise<number | un
   const found = rows.map(({ name }) => name);
   if (found.length === 0) return undefined;
   const applied = await appliedOf(database, naming(schema)).catch((error: unknown) => {
-    if (UNDEFINED.has(sqlState(error) ?? "")) return undefined;
+    // Our table, or a column of it, is not there.
+    if (["42P01", "42703"].includes(sqlState(error) ?? "")) return undefined;
     throw error;
   });
   const version = applied?.get("receiver");

@@ -113,11 +113,8 @@ type Misfit = { job: string; id: string; type: string; body: Buffer };
 /** Its hash: keys are phone numbers often, and of any length. */
 function keyOf(body: Buffer, key: NonNullable<JobHandler["key"]>): { key: string } | { error: string } {
   try {
-    return {
-      key: createHash("sha256")
-        .update(key(body.toString("utf8")))
-        .digest("hex"),
-    };
+    const text = key(body.toString("utf8"));
+    return { key: createHash("sha256").update(text).digest("hex") };
   } catch (error) {
     return { error: storable(`The handler's key failed: ${String(error)}`) };
   }

@@ -87,22 +87,25 @@ test.for([
     "one of the version before",
     "ALTER TABLE receiver.facts DROP COLUMN one; UPDATE receiver.migrations SET applied = 4 WHERE name = 'receiver'",
   ],
-])("%s whose changes are published, as for an upgrade of PostgreSQL, is taken and pruned", async ([, former]) => {
-  const { url, age } = await postgresBackend();
-  await administer(url, `${former}; CREATE PUBLICATION everything FOR ALL TABLES`);
-  const engine = await opened(url, { signingSecrets: ["whsec_whose_inbox_it_is"] });
-  const { handled } = await driven(engine, done);
-  await accept(engine, [newEvent()]);
-  await until(
-    () => handled,
-    ({ length }) => length === 1,
-  );
-  await age?.(10_000);
-  expect(await engine.ledger.prune({ bodiesOlderThanMs: 5_000, idsOlderThanMs: 1e9 })).toEqual({
-    bodies: 1,
-    ids: 0,
-  });
-});
+])(
+  "%s whose changes are published, as for an upgrade of PostgreSQL, is taken and pruned",
+  async ([, former]) => {
+    const { url, age } = await postgresBackend();
+    await administer(url, `${former}; CREATE PUBLICATION everything FOR ALL TABLES`);
+    const engine = await opened(url, { signingSecrets: ["whsec_whose_inbox_it_is"] });
+    const { handled } = await driven(engine, done);
+    await accept(engine, [newEvent()]);
+    await until(
+      () => handled,
+      ({ length }) => length === 1,
+    );
+    await age?.(10_000);
+    expect(await engine.ledger.prune({ bodiesOlderThanMs: 5_000, idsOlderThanMs: 1e9 })).toEqual({
+      bodies: 1,
+      ids: 0,
+    });
+  },
+);
 
 test("retention has pg-boss look after its tables, at most once an hour", async () => {
   const { url, rows } = await postgresBackend();
