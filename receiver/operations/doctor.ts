@@ -51,8 +51,9 @@ const at =
 const [ok, warning, problem] = [at("ok"), at("warning"), at("problem")];
 
 /** A warning for each message, or one finding that all is well. */
-function warnings(check: string, messages: readonly string[], well: string): Finding[] {
-  return messages.length > 0 ? messages.map((message) => warning(check, message)) : [ok(check, well)];
+function warnings(check: string, messages: readonly (string | false)[], well: string): Finding[] {
+  const found = messages.flatMap((message) => (message === false ? [] : warning(check, message)));
+  return found.length > 0 ? found : [ok(check, well)];
 }
 
 const ROTATING =
@@ -70,7 +71,7 @@ function secretFindings({ signingSecrets: secrets }: Config): Finding[] {
       secret.length < SHORT_SECRET &&
         `${which} has fewer than ${String(SHORT_SECRET)} characters: is it the whole of it?`,
       secrets.indexOf(secret) !== index && `${which} is there twice.`,
-    ].filter((message) => message !== false);
+    ];
   });
   if (secrets.length > 1) found.push(ROTATING);
   return warnings("secrets", found, "One secret, whole.");
@@ -119,8 +120,7 @@ async function backlogFindings(engine: Engine): Promise<Finding[]> {
     "The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?";
   const isOld = (oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS;
   const found = [byState.dead > 0 && dead, byState.ignored > 0 && ignored, isOld && old];
-  const messages = found.filter((message) => message !== false);
-  return warnings("inbox", messages, "Nothing is stuck.");
+  return warnings("inbox", found, "Nothing is stuck.");
 }
 
 async function diskFindings(config: Config): Promise<Finding[]> {
