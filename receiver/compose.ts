@@ -16,8 +16,8 @@ import { NOT_FOR_HANDLERS } from "./operations/secrets.ts";
 import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
 import { watchFiles, type FileWatch } from "./work/watch-files.ts";
 
-/** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for returning claims and closing files. */
-const CLOSING_MS = 1_500;
+/** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for ending the handlers' process, closing files and the last log lines. */
+const CLOSING_MS = 2_500;
 
 /** What handles events, wherever it runs. */
 export type Work = Pick<Supervisor, "alive" | "wake" | "stop">;

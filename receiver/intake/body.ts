@@ -47,8 +47,10 @@ export function createBodyReader(options: {
         const { take, end } = collect(resolve);
         // What is left of a body that failed is read and forgotten, so that the answer gets through.
         request.on("data", take);
-        request.once("end", () => end(true));
-        request.once("close", () => end(false));
+        const over = (): void => end(request.readableEnded);
+        request.once("end", over).once("close", over);
+        // Neither event comes again where the client left, or an empty body was read, before the request came here.
+        if (request.readableEnded || request.destroyed) over();
       });
     },
     collect,
@@ -65,11 +67,8 @@ export function createBodyReader(options: {
         pieces.push(piece);
         grow(arriving, piece.byteLength);
       },
-      end: (isWhole: boolean): void => {
-        const [first = new Uint8Array(), ...others] = pieces ?? [];
-        const bytes = others.length === 0 ? first : Buffer.concat([first, ...others]);
-        finish(isWhole ? { ok: true, bytes } : { ok: false, problem: "incomplete" });
-      },
+      end: (isWhole: boolean): void =>
+        finish(isWhole ? { ok: true, bytes: Buffer.concat(pieces ?? []) } : INCOMPLETE),
     };
 
     function finish(body: Body): void {
@@ -96,3 +95,4 @@ export function createBodyReader(options: {
 }
 
 const TOO_LARGE: Body = { ok: false, problem: "too_large" };
+const INCOMPLETE: Body = { ok: false, problem: "incomplete" };

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { registerHooks } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
@@ -17,7 +16,8 @@ export async function startHandlers(
 ) {
   const module = new URL(named ?? siblingFile(import.meta.url, "../handlers/index"));
   if (/\.[cm]?tsx?$/.test(module.pathname)) await understandTypeScript(module);
-  const hooks = registerHooks({
+  // Not imported by name: an older Node.js lacks the name, and would fail before it is told what to install.
+  const hooks = process.getBuiltinModule("node:module").registerHooks({
     load: (url, context, next) => {
       if (url.startsWith("file:") && !url.includes("/node_modules/"))
         onFile(fileURLToPath(url.replace(/[?#].*$/, "")));

@@ -1,5 +1,5 @@
 import express from "express";
-import { createServer, request as ask } from "node:http";
+import { createServer, request as ask, type IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { createMiddleware, pathOf } from "../../receiver/intake/adapters.ts";
 import { createBodyReader } from "../../receiver/intake/body.ts";
@@ -154,4 +154,46 @@ test("an app that has answered by itself keeps its answer, and what breaks then 
   expect([answer.status, await answer.text()]).toEqual([504, "too late"]);
   await ended.promise;
   expect(seen).toMatchObject([{ body: "{}" }]);
+});
+
+/** Sends the beginning of a body of two bytes to an app that waits for `until` before it hands the request on. */
+async function behindSlowMiddleware(sent: string, until: (request: IncomingMessage) => Promise<unknown>) {
+  const { seen, webhook } = recording();
+  const middleware = createMiddleware(webhook, body, () => false);
+  const arrived = Promise.withResolvers<void>();
+  const taken = Promise.withResolvers<void>();
+  const { port } = await listen(
+    createServer((request, response) => {
+      arrived.resolve();
+      until(request)
+        .then(async () => middleware(request, response))
+        .then(taken.resolve, taken.reject);
+    }),
+  );
+  const client = ask({ port, host: "127.0.0.1", method: "POST", headers: { "content-length": "2" } });
+  client.on("error", () => undefined).write(sent);
+  await arrived.promise;
+  client.destroy();
+  await taken.promise;
+  return seen;
+}
+
+test.each(["{", "{}"])(
+  "a client that goes away before its request comes here, after %o, holds nothing",
+  async (sent) => {
+    const gone = (request: IncomingMessage) => new Promise((resolve) => request.once("close", resolve));
+    expect(await behindSlowMiddleware(sent, gone)).toMatchObject([{ body: "incomplete" }]);
+  },
+);
+
+test("an empty body that was read before it came here is empty still", async () => {
+  const { seen, webhook } = recording();
+  const middleware = createMiddleware(webhook, body, () => false);
+  const { url } = await listen(
+    createServer((request, response) => {
+      request.resume().once("close", () => void middleware(request, response));
+    }),
+  );
+  await fetch(url, { method: "POST" });
+  expect(seen).toMatchObject([{ body: "" }]);
 });

@@ -87,11 +87,11 @@ test("a drain takes nothing more at once, and waits for what is being answered a
   const answered = send().then((status) => void happened.push(`answered ${String(status)}`));
   const drained = receiver.drain().then(() => void happened.push("drained"));
   expect(await send()).toBe(503);
-  expect(happened).toEqual(["stop 7500"]);
+  expect(happened).toEqual(["stop 6500"]);
   committed.resolve({ ok: true, acceptances: [{ duplicate: false }] });
   await answered;
   await new Promise(setImmediate);
-  expect(happened).toEqual(["stop 7500", "wake", "answered 200"]);
+  expect(happened).toEqual(["stop 6500", "wake", "answered 200"]);
   stopped.resolve();
   await drained;
   expect(happened.at(-1)).toBe("drained");

@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listen } from "../helpers/listen.ts";
+import { isAlive } from "../helpers/is-alive.ts";
 import { get, idOf, newBody, post } from "./helpers/events.ts";
 import { runCommand, startProcess } from "./helpers/process.ts";
 import { knock, open, rawRequest, readAnswer } from "./helpers/raw.ts";
@@ -152,6 +154,23 @@ describe("the process", () => {
     receiver.child.kill("SIGTERM");
     expect(await receiver.exited).toEqual({ code: null, signal: "SIGKILL" });
   });
+
+  test.runIf(ALL && process.platform === "linux")(
+    "ends in order with handlers that do not: their process ends too",
+    async () => {
+      const receiver = await startProcess({
+        environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "4" },
+      });
+      const pid = String(receiver.child.pid);
+      const handlers = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
+      // As a handler that blocks it does.
+      process.kill(handlers, "SIGSTOP");
+      receiver.child.kill("SIGTERM");
+      expect(await receiver.exited).toEqual({ code: 0, signal: null });
+      expect(isAlive(handlers)).toBe(false);
+      expect(receiver.lines.at(-1)).toContain("stopped");
+    },
+  );
 
   test("is not ready while it drains", async () => {
     const environment = { DATABASE_URL: database(), RECEIVER_ROLE: "ingest" };

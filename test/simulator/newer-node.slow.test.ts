@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageOfNode } from "../../simulator/newer-node.ts";
 import { NEWER_NODE } from "../../simulator/node-packages.ts";
 import { nodeIsTooOld } from "../../shared/node-minimum.ts";
-import { temporaryDirectory } from "../helpers/simulator.ts";
 import { ROOT } from "../repository/files.ts";
 
 const npx = {
@@ -36,33 +36,47 @@ const old = ["/usr/bin/node", "/usr/local/bin/node"].find((path) => {
   return status === 0 && nodeIsTooOld(stdout.trim().slice(1)) !== undefined;
 });
 
-test.skipIf(old === undefined)("npx on an old Node.js runs the program on the one that npm fetches", () => {
-  const folder = temporaryDirectory();
+describe.skipIf(old === undefined)("on an old Node.js", () => {
+  const folder = mkdtempSync(join(tmpdir(), "old-node-"));
   const dist = join(folder, "dist");
-  spawnSync(process.execPath, [`${ROOT}tools/build.ts`, dist, "--noCheck"], { cwd: ROOT });
-  symlinkSync(`${ROOT}node_modules`, join(folder, "node_modules"));
-  const npm = join(folder, "npm-cli.cjs");
-  const runs = (node: string) =>
-    spawnSync(old ?? "", [join(dist, "simulator/main.js"), "--version"], {
-      encoding: "utf8",
-      env: { PATH: process.env["PATH"], npm_lifecycle_event: "npx", npm_execpath: npm, FOUND: node },
-    });
-  writeFileSync(
-    npm,
-    `if (process.argv.includes("exec")) console.log(process.env.FOUND); else process.exit(1);`,
-  );
-  writeFileSync(join(folder, "package.json"), readFileSync(`${ROOT}package.json`, "utf8"));
-
-  const found = runs(process.execPath);
-  expect({ status: found.status, out: found.stdout }).toMatchObject({
-    status: 0,
-    out: expect.stringMatching(/^\d/),
+  beforeAll(() => {
+    spawnSync(process.execPath, [`${ROOT}tools/build.ts`, dist, "--noCheck"], { cwd: ROOT });
+    symlinkSync(`${ROOT}node_modules`, join(folder, "node_modules"));
+    writeFileSync(join(folder, "package.json"), readFileSync(`${ROOT}package.json`, "utf8"));
   });
-  expect(found.stderr).toMatch(
-    /^Node\.js v\S+ is too old for this: it runs on node-\S+, fetched once by npm\.\n$/,
-  );
-  // Without a network npm finds none, and the guard says what to do.
-  const lost = runs("");
-  expect(lost.status).toBe(78);
-  expect(lost.stderr).toContain("Install Node.js 24");
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test("npx runs the program on the one that npm fetches", () => {
+    const npm = join(folder, "npm-cli.cjs");
+    const runs = (node: string) =>
+      spawnSync(old ?? "", [join(dist, "simulator/main.js"), "--version"], {
+        encoding: "utf8",
+        env: { PATH: process.env["PATH"], npm_lifecycle_event: "npx", npm_execpath: npm, FOUND: node },
+      });
+    writeFileSync(
+      npm,
+      `if (process.argv.includes("exec")) console.log(process.env.FOUND); else process.exit(1);`,
+    );
+
+    const found = runs(process.execPath);
+    expect({ status: found.status, out: found.stdout }).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/^\d/),
+    });
+    expect(found.stderr).toMatch(
+      /^Node\.js v\S+ is too old for this: it runs on node-\S+, fetched once by npm\.\n$/,
+    );
+    // Without a network npm finds none, and the guard says what to do.
+    const lost = runs("");
+    expect(lost.status).toBe(78);
+    expect(lost.stderr).toContain("Install Node.js 24");
+  });
+
+  test.each(["receiver", "simulator"])("the library of the %s says what to install", (library) => {
+    for (const load of [`import("./dist/${library}/index.js")`, `require("./dist/${library}/index.cjs")`]) {
+      const { status, stderr } = spawnSync(old ?? "", ["-e", load], { cwd: folder, encoding: "utf8" });
+      expect(status).toBe(1);
+      expect(stderr).toContain("is too old: this needs 22.19 or newer. Install Node.js 24");
+    }
+  });
 });

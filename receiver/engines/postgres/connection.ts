@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { Pool, TypeOverrides, types, type ClientBase, type PoolClient, type QueryConfig } from "pg";
 import type { Refusal } from "../../engine.ts";
 
@@ -90,7 +90,7 @@ export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
     let statement = statements.get(text);
     if (!statement) {
       // Made from the text: so a name means the same statement in every session, whosever it is.
-      const name = `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+      const name = `receiver_${hash("sha256", text).slice(0, 16)}`;
       statement = { text: named(text), ...(areOurs ? { name } : {}) };
       statements.set(text, statement);
     }
@@ -110,21 +110,15 @@ export function createDatabase(pool: Pool, prepare: Prepare) {
   const transaction = async <Result>(
     work: (client: PoolClient, query: Query) => Promise<Result>,
   ): Promise<Result> =>
-    retryingConflicts(async () =>
-      withClient(pool, async (client) => {
-        // Sent together with the first statement.
-        const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
-        begun.catch(() => undefined);
-        const result = await work(
-          client,
-          async <Row extends object>(text: string, values: unknown[] = []) =>
-            (await client.query<Row>(prepare(text, values))).rows,
-        );
-        await begun;
-        await client.query("COMMIT");
-        return result;
-      }),
-    );
+    withRetries(pool, async (client) => {
+      // Nothing is sent along: where this is refused, as by a cancel, each statement would be committed by itself.
+      await client.query("BEGIN; SET LOCAL synchronous_commit = off");
+      const query: Query = async <Row extends object>(text: string, values?: unknown[]) =>
+        (await client.query<Row>(prepare(text, values))).rows;
+      const result = await work(client, query);
+      await client.query("COMMIT");
+      return result;
+    });
   return { run, transaction };
 }
 
@@ -164,6 +158,10 @@ export async function retryingConflicts<Result>(work: () => Promise<Result>): Pr
     }
   }
 }
+
+/** As `withClient`; runs `work` again when the database undid it in favour of another transaction. */
+export const withRetries: typeof withClient = async (pool, work) =>
+  retryingConflicts(async () => withClient(pool, work));
 
 /** What an error means for a statement that had been sent, or had not where there was no connection. */
 export function refusalOf(error: unknown, connected: boolean): Refusal {

@@ -117,9 +117,9 @@ async function everyStatement(pool: Pool): Promise<Map<string, unknown[]>> {
   expect(await intake.accept([...events, ...events])).toMatchObject({ ok: true });
   const plain = handler({ name: "plain", rateLimit: { limit: 100, perMs: 1_000 } });
   const keyed = handler({ name: "keyed", key: () => "one" });
-  await jobs.announce([plain, keyed]);
+  await jobs.announce("worker", [plain, keyed]);
   await jobs.offer({ waiting: true, gone: true });
-  await jobs.keep("worker");
+  await jobs.keep("worker", [plain, keyed]);
   await jobs.look("worker", [plain, keyed]);
   await jobs.fit(keyed);
   const claimed = await jobs.claim("worker", [], [{ handler: plain, priority: 0, limit: 4 }]);

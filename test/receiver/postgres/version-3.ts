@@ -20,7 +20,8 @@ export async function makeVersion3(
   };
   await administer(
     url,
-    `ALTER TABLE receiver.handlers RENAME COLUMN has_key TO keyed;
+    `ALTER TABLE receiver.handlers DROP COLUMN seen;
+     ALTER TABLE receiver.handlers RENAME COLUMN has_key TO keyed;
      DROP INDEX receiver.events_dead;
      ALTER TABLE receiver.facts DROP COLUMN one;
      CREATE INDEX receiver_keyless ON receiver_boss.job (name, id) WHERE blocked AND state < 'active';
