@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { within, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import type { Engine } from "./engine.ts";
+import type { Counts, Engine } from "./engine.ts";
 import { createMiddleware, type Middleware } from "./intake/adapters.ts";
 import { createBodyReader, type BodyReader } from "./intake/body.ts";
 import { createGroupCommit } from "./intake/group-commit.ts";
@@ -68,7 +68,9 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const work = config.role === "ingest" ? undefined : await startWork(options, () => metrics);
   const metrics = madeWhenNeeded(async () => {
     const { createMetrics } = await import("./operations/metrics.ts");
-    return createMetrics({ counts: engine.ledger.counts, workerAlive: work?.alive });
+    // Prometheus gives up after 10 s, and would have nothing at all of a receiver whose database is locked.
+    const counts = async (): Promise<Counts | undefined> => within(5_000, engine.ledger.counts(), clock);
+    return createMetrics({ counts, workerAlive: work?.alive });
   });
   let storedBytes = 0;
   const health = createHealth({

@@ -50,13 +50,13 @@ export const databaseUrl = z
   .transform((url, context): { databaseFile: string | undefined; databaseUrl: string | undefined } => {
     if (/^postgres(ql)?:/.test(url)) {
       if (URL.canParse(url)) return { databaseUrl: url, databaseFile: undefined };
-      context.addIssue("is no address: write it as postgres://user:password@host:5432/database.");
+      context.addIssue("is no address such as postgres://host:5432/db. In passwords, / is %2F and @ is %40.");
       return z.NEVER;
     }
     const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1];
     if (file === undefined || file === ":memory:") {
       context.addIssue(
-        "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://user@host/receiver.",
+        "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver.",
       );
       return z.NEVER;
     }

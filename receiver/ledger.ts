@@ -53,6 +53,8 @@ export type Page = { limit: number; beforeSeq?: number | undefined } | { limit: 
 
 export type Counts = {
   byState: Record<Exclude<EventState, "pruned">, number>;
+  /** There are too many to count: `done` is about, and what is in other states is that or more. */
+  isEstimate?: boolean;
   /** Jobs by handler, of the states that somebody may have to look at. */
   byHandler: { handler: string; pending: number; claimed: number; dead: number; ignored: number }[];
   /** How long ago the oldest event was received that is neither done, ignored nor dead; null when there is none. */

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { systemClock, type Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
+import { namedError } from "../named-error.ts";
 import type { WhenLost } from "./sqlite/work-file.ts";
 
 /** What the configuration says of the database, and of whose inbox it is. */
@@ -42,12 +43,7 @@ export async function openEngine(given: EngineOptions): Promise<Engine> {
   return openSqliteEngine({ file: databaseFile, ...options });
 }
 
-/** The database cannot be opened; the message says why, which one it is, and what to do. */
-export class CannotOpen extends Error {
-  override readonly name = "CannotOpen";
-}
-
-/** Does what `openEngine` does, and throws `CannotOpen` where that fails. */
+/** Does what `openEngine` does. Throws `CannotOpen` where that fails; its message says why, of which database, and what to do. */
 export async function openConfigured(
   config: Config,
   { whenLost }: Pick<EngineOptions, "whenLost"> = {},
@@ -55,16 +51,15 @@ export async function openConfigured(
   const { databaseFile } = config;
   const above = databaseFile === undefined ? "." : dirname(dirname(resolve(databaseFile)));
   // One folder is made, such as data/; more of them would hide that the name was mistyped.
-  if (!existsSync(above))
-    throw new CannotOpen(
-      `cannot open the database: there is no folder ${above}: make it, or mend DATABASE_URL.`,
-    );
+  if (!existsSync(above)) throw cannotOpen(`there is no folder ${above}: make it, or mend DATABASE_URL.`);
   try {
     return await openEngine({ ...config, clock: systemClock, whenLost });
   } catch (error) {
-    throw new CannotOpen(`cannot open the database: ${whyNot(error, databaseFile)}`, { cause: error });
+    throw cannotOpen(whyNot(error, databaseFile));
   }
 }
+
+const cannotOpen = (why: string): Error => namedError("CannotOpen", `cannot open the database: ${why}`);
 
 function whyNot(error: unknown, file: string | undefined): string {
   const reason = error instanceof Error ? error.message : String(error);

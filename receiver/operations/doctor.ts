@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Engine } from "../engine.ts";
 import { filesOf } from "../engines/open.ts";
+import { roughly } from "./present.ts";
 import { exposedFiles, filesWith } from "./private-files.ts";
 import { RestError, type RestClient } from "./rest-client.ts";
 
@@ -50,10 +51,13 @@ const at =
 const [ok, warning, problem] = [at("ok"), at("warning"), at("problem")];
 
 /** A warning for each message, or one finding that all is well. */
-function warnings(check: string, messages: readonly string[], well: string): Finding[] {
-  return messages.length > 0 ? messages.map((message) => warning(check, message)) : [ok(check, well)];
+function warnings(check: string, messages: readonly (string | false)[], well: string): Finding[] {
+  const found = messages.flatMap((message) => (message === false ? [] : warning(check, message)));
+  return found.length > 0 ? found : [ok(check, well)];
 }
 
+const ROTATING =
+  "Several secrets are active. When receiver_secret_matches_total of the old one stands still for 15 h, the rotation is complete: remove it.";
 const NO_API = "API_BASE_URL and API_KEY are not set: reconcile can heal nothing after an outage.";
 
 /** What to do about a damaged file, in the words that the commands use as well. */
@@ -67,12 +71,9 @@ function secretFindings({ signingSecrets: secrets }: Config): Finding[] {
       secret.length < SHORT_SECRET &&
         `${which} has fewer than ${String(SHORT_SECRET)} characters: is it the whole of it?`,
       secrets.indexOf(secret) !== index && `${which} is there twice.`,
-    ].filter((message) => message !== false);
+    ];
   });
-  if (secrets.length > 1)
-    found.push(
-      "Several secrets are active. When receiver_secret_matches_total of the old one stands still for 15 h, the rotation is complete: remove it.",
-    );
+  if (secrets.length > 1) found.push(ROTATING);
   return warnings("secrets", found, "One secret, whole.");
 }
 
@@ -88,12 +89,8 @@ function noDatabaseFindings({ databaseFile = "" }: Config): Finding[] {
   const above = dirname(dirname(resolve(databaseFile)));
   if (!existsSync(above))
     return [problem("database", `There is no folder ${above}: make it, or mend DATABASE_URL.`)];
-  return [
-    warning(
-      "database",
-      `There is none at ${databaseFile} yet: the first start makes it. If there should be one, mend DATABASE_URL.`,
-    ),
-  ];
+  const none = `There is none at ${databaseFile} yet: the first start makes it. If there should be one, mend DATABASE_URL.`;
+  return [warning("database", none)];
 }
 
 /** A damaged file is not asked what is in its inbox; a server whose settings are weak is. */
@@ -110,24 +107,18 @@ async function engineFindings(engine: Engine, config: Config): Promise<Finding[]
 }
 
 async function backlogFindings(engine: Engine): Promise<Finding[]> {
-  const { byState, byHandler, oldestUnfinishedAgeMs } = await engine.ledger.counts();
-  const found: string[] = [];
+  const counts = await engine.ledger.counts();
+  const { byState, byHandler, oldestUnfinishedAgeMs } = counts;
   const whose = (state: "dead" | "ignored"): string => {
     const names = byHandler.filter((jobs) => jobs[state] > 0).map(({ handler }) => handler);
     return names.length === 0 ? "" : ` (${names.join(", ")})`;
   };
-  if (byState.dead > 0)
-    found.push(
-      `${String(byState.dead)} dead${whose("dead")}: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`,
-    );
-  if (byState.ignored > 0)
-    found.push(
-      `${String(byState.ignored)} ignored, which no handler wants${whose("ignored")}: write one, then \`inbox requeue --state ignored\`.`,
-    );
-  if ((oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS)
-    found.push(
-      "The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?",
-    );
+  const dead = `${roughly(counts, "dead")}${String(byState.dead)} dead${whose("dead")}: \`inbox list --state dead\` says why, \`inbox requeue --state dead\` tries them again.`;
+  const ignored = `${roughly(counts, "ignored")}${String(byState.ignored)} ignored, which no handler wants${whose("ignored")}: write one, then \`inbox requeue --state ignored\`.`;
+  const old =
+    "The oldest unfinished event is over an hour old: is a worker running, and do its handlers succeed?";
+  const isOld = (oldestUnfinishedAgeMs ?? 0) > OLD_EVENT_MS;
+  const found = [byState.dead > 0 && dead, byState.ignored > 0 && ignored, isOld && old];
   return warnings("inbox", found, "Nothing is stuck.");
 }
 

@@ -19,7 +19,7 @@ export type Metrics = {
  * is undefined where this process has no worker, and `receiver_worker_up` then has no value either.
  */
 export function createMetrics(options: {
-  counts: () => Promise<Counts>;
+  counts: () => Promise<Counts | undefined>;
   workerAlive?: (() => boolean) | undefined;
 }): Metrics {
   const registry = new Registry();

@@ -1,4 +1,4 @@
-import type { InboxEvent } from "../engine.ts";
+import type { Counts, InboxEvent } from "../engine.ts";
 import { isRecord, shownType } from "./privacy.ts";
 
 /** An event as the admin port and the `inbox` commands show it. */
@@ -23,6 +23,12 @@ export function inSnakeCase(fields: Readonly<Record<string, unknown>>): Record<s
       return [(moment ?? name).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), shown];
     }),
   );
+}
+
+/** What stands before the number of events in a state, where they are too many to count. */
+export function roughly({ isEstimate }: Counts, state: string): string {
+  if (isEstimate !== true) return "";
+  return state === "done" ? "about " : "at least ";
 }
 
 function within(value: unknown): unknown {

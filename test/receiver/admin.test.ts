@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../receiver/clock.ts";
 import type { Engine } from "../../receiver/engine.ts";
 import { sampleVoicemail } from "../../shared/samples.ts";
 import { get, idOf, newBody, newEventId, post, signatureFor } from "./helpers/events.ts";
@@ -178,6 +179,23 @@ test("an inbox that cannot be asked is a 500 with a line that says why, and the 
     200,
     expect.stringMatching(/^text\/plain; version=/),
   ]);
+});
+
+test("a scrape is answered in time, without the inbox, while that does not answer", async () => {
+  const { adminUrl } = await startTestReceiver({
+    // Whatever takes five seconds is over at once.
+    clock: {
+      ...systemClock,
+      sleep: async (ms, end) => (ms === 5_000 ? undefined : systemClock.sleep(ms, end)),
+    },
+    wrapEngine: (real) => ({
+      ...real,
+      ledger: { ...real.ledger, counts: () => Promise.withResolvers<never>().promise },
+    }),
+  });
+  const metrics = await (await get(`${adminUrl}/metrics`)).text();
+  expect(metrics).toContain("receiver_acknowledgement_seconds");
+  expect(metrics).not.toMatch(/^receiver_inbox_events\{/m);
 });
 
 test("while a receiver stops its admin port tells how far it is, until nothing runs any more", async () => {

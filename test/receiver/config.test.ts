@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadConfig, type Config } from "../../receiver/config.ts";
+import { createRedactor } from "../../receiver/operations/secrets.ts";
 import { temporaryDirectory } from "./helpers/temporary.ts";
 
 function problems(environment: Record<string, string>): string[] {
@@ -10,6 +11,15 @@ function problems(environment: Record<string, string>): string[] {
 }
 
 describe("the configuration", () => {
+  test.each(["postgres://user:p/w@host/database", "host=127.0.0.1 dbname=receiver"])(
+    "how to write %s is said in words of which none is taken for a password and hidden",
+    (url) => {
+      const [said = "", ...others] = problems({ SIGNING_SECRET: "s", DATABASE_URL: url });
+      expect([said, others]).toEqual([expect.stringContaining("postgres://host"), []]);
+      expect(createRedactor([])(said)).toBe(said);
+    },
+  );
+
   test("needs a signing secret and nothing else", () => {
     expect(loadConfig({ SIGNING_SECRET: "s" })).toMatchObject({
       ok: true,

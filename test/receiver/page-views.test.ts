@@ -304,6 +304,17 @@ test("a rate is never less than nothing, though retention makes counts smaller",
   expect(textOf(markup)).toContain("In the last 60 s 0 came and 0 ended a minute.");
 });
 
+test("numbers of what is too much to count are said to be about so, and no rate is made of them", () => {
+  const many = { ...counts, isEstimate: true };
+  const { markup } = look({
+    look: { atMs: NOW_MS, counts: many },
+    before: { atMs: NOW_MS - 60_000, counts: many },
+  });
+  expect(textOf(markup)).toContain(`about ${byState.done.toLocaleString("en")} done`);
+  expect(textOf(markup)).toContain(`at least ${byState.dead.toLocaleString("en")} dead`);
+  expect(textOf(markup)).not.toContain("a minute");
+});
+
 test("what died is grouped by both its handler and its reason, and only what is dead", async () => {
   const names = ["crm", "pos"];
   const errors = ["no menu", "no crm", null];

@@ -1,5 +1,6 @@
 import { LEASE_MS, type JobHandler } from "../../engine.ts";
 import { fateOf, UNKNOWN_POLICY, VANISHED } from "../ending.ts";
+import { namedError } from "../../named-error.ts";
 import { executor, KEYED, SUSPECT, type Boss, type Fetched } from "./boss.ts";
 import type { Database, Query } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
@@ -206,15 +207,10 @@ async function hold(
   });
   const values = [worker, JSON.stringify(held), JSON.stringify(claimed)];
   const rows = await query<Omit<ClaimedJob, "body"> & { body: Buffer | null }>(HOLD, values);
-  if (rows.length === 0) throw new NoLease();
+  if (rows.length === 0) throw namedError("NoLease", "Another worker took this one for gone.");
   const beyond = rows.flatMap((job) => (job.body ? [] : [{ ...job, state: "returned" as const }]));
   await settle(query, beyond);
   return rows.flatMap(({ body, ...job }) => (body ? [{ ...job, body: body.toString("utf8") }] : []));
-}
-
-/** Another worker took this one for gone, since it had extended its lease too late. */
-export class NoLease extends Error {
-  override readonly name = "NoLease";
 }
 
 type Left = ClaimKey & { attempt: number; alone: boolean; why: "crashed" | "expired" };

@@ -84,7 +84,7 @@ const COUNT = `
       count(*) FILTER (WHERE state = 'pending') AS pending, count(*) FILTER (WHERE state = 'claimed') AS claimed,
       count(*) FILTER (WHERE state = 'dead') AS dead, count(*) FILTER (WHERE state = 'ignored') AS ignored
       FROM receiver.handlers LEFT JOIN aside USING (name) GROUP BY name ORDER BY name) AS counted) AS "byHandler",
-    (SELECT count(*) FROM ${some("SELECT FROM receiver.events")} AS anything) AS "all",
+    (SELECT count(*) FROM ${some("SELECT FROM receiver.events")} AS anything) AS "all", (SELECT count(*) FROM aside) AS jobs,
     (SELECT reltuples::bigint FROM pg_class WHERE oid = 'receiver.events'::regclass) AS estimate,
     ${unixMs(`clock_timestamp() - (${OLDEST})`)} AS "oldestUnfinishedAgeMs"`;
 
@@ -214,15 +214,17 @@ type PrunedRow = Omit<EventRow, "dueAtMs" | "unwantedAtMs"> & { handled: number 
 type CountsRow = Pick<Counts, "byHandler" | "oldestUnfinishedAgeMs"> & {
   byState: Partial<Record<EventState, number>> | null;
   all: number;
+  jobs: number;
   estimate: number;
 };
 
-function countsOf({ all, estimate, byState, byHandler, oldestUnfinishedAgeMs }: CountsRow): Counts {
+function countsOf({ all, jobs, estimate, byState, byHandler, oldestUnfinishedAgeMs }: CountsRow): Counts {
   const { pending = 0, claimed = 0, ignored = 0, dead = 0 } = byState ?? {};
   const total = all < MOST_COUNTED ? all : Math.max(all, estimate);
   const done = Math.max(0, total - pending - claimed - ignored - dead);
   return {
     byState: { pending, claimed, done, ignored, dead },
+    isEstimate: all === MOST_COUNTED || jobs >= MOST_COUNTED,
     byHandler: byHandler ?? [],
     oldestUnfinishedAgeMs,
   };

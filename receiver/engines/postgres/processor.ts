@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { LEASE_MS, type JobHandler, type Processor, type ProcessOptions } from "../../engine.ts";
 import { createLoop, type Asked } from "../loop.ts";
 import { SUSPECT } from "./boss.ts";
-import { NoLease, type Claims, type Look } from "./claims.ts";
+import type { Claims, Look } from "./claims.ts";
 import type { Pool } from "./connection.ts";
 import { queryOnce, transact, type Means } from "./handler-transaction.ts";
 import { keyOf, nameOf, type ClaimedJob, type Jobs } from "./jobs.ts";
@@ -131,7 +131,7 @@ export function createProcessor(
       const wanted = suspect ? [{ ...suspect, limit: 1 }] : share(others, { slots, room: roomOf, turn });
       if (wanted.length === 0) return [];
       return jobs.claim(worker, held().map(keyOf), wanted).catch((error: unknown) => {
-        if (!(error instanceof NoLease)) throw error;
+        if (!(error instanceof Error) || error.name !== "NoLease") throw error;
         doubt();
         return [];
       });

@@ -1,6 +1,6 @@
 import type { Engine, EventFilter, EventState, InboxEvent, InboxJob } from "../../engine.ts";
 import { PAGE, pagesOf } from "../pages.ts";
-import { inSnakeCase, presentEvent } from "../present.ts";
+import { inSnakeCase, presentEvent, roughly } from "../present.ts";
 import { redactEnvelope, shownType } from "../privacy.ts";
 import { momentAgo } from "./arguments.ts";
 import { EXIT, Refused, type Colour } from "./terminal.ts";
@@ -138,19 +138,20 @@ export async function inboxStatistics(
   { engine, terminal }: OnInbox,
   options: { json?: boolean },
 ): Promise<number> {
-  const { byState, byHandler, oldestUnfinishedAgeMs } = await engine.ledger.counts();
+  const counts = await engine.ledger.counts();
+  const { byState, byHandler, isEstimate, oldestUnfinishedAgeMs } = counts;
   const ageSeconds = oldestUnfinishedAgeMs === null ? null : oldestUnfinishedAgeMs / 1_000;
   if (options.json === true) {
-    terminal.value(inSnakeCase({ byState, byHandler, oldestUnfinishedAgeSeconds: ageSeconds }));
+    terminal.value(inSnakeCase({ byState, byHandler, isEstimate, oldestUnfinishedAgeSeconds: ageSeconds }));
     return 0;
   }
   for (const [state, events] of Object.entries(byState))
-    terminal.print(`${state.padEnd(8)} ${String(events)}`);
+    terminal.print(`${state.padEnd(8)} ${roughly(counts, state)}${String(events)}`);
   for (const { handler, ...jobs } of byHandler) {
-    const counts = Object.entries(jobs).flatMap(([state, count]) =>
-      count > 0 ? `${String(count)} ${state}` : [],
+    const some = Object.entries(jobs).flatMap(([state, count]) =>
+      count > 0 ? `${roughly(counts, state)}${String(count)} ${state}` : [],
     );
-    if (counts.length > 0) terminal.print(`${handler}: ${counts.join(", ")}`);
+    if (some.length > 0) terminal.print(`${handler}: ${some.join(", ")}`);
   }
   if (ageSeconds !== null)
     terminal.print(`The oldest unfinished event came ${String(Math.round(ageSeconds))} s ago.`);

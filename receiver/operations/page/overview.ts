@@ -1,4 +1,5 @@
 import type { Counts } from "../../engine.ts";
+import { roughly } from "../present.ts";
 import type { DeadGroup } from "./dead-letters.ts";
 import { html, type Html } from "./html.ts";
 import { distance, moment, requeueForm, table } from "./layout.ts";
@@ -14,14 +15,15 @@ export function overview(options: {
   checks: Record<string, string>;
 }): Html {
   const { look, before, dead, checks } = options;
-  const { byState, oldestUnfinishedAgeMs } = look.counts;
+  const { byState, isEstimate, oldestUnfinishedAgeMs } = look.counts;
+  const some = (state: string, events: number): string => roughly(look.counts, state) + grouped(events);
   const troubles = Object.entries(checks).filter(([, answer]) => answer !== "ok");
   return html`${troubles.map(([name, answer]) => html`<p class="dead" role="alert">Not ready: ${name}: ${answer}</p>`)}
     <ul class="counts">
       ${Object.entries(byState).map(
         ([state, events]) =>
           html`<li>
-            <a href="/events?state=${state}"><b class="${state}">${grouped(events)}</b>${state}</a>
+            <a href="/events?state=${state}"><b class="${state}">${some(state, events)}</b>${state}</a>
           </li>`,
       )}
     </ul>
@@ -31,7 +33,7 @@ export function overview(options: {
           ? "Nothing waits."
           : `The oldest unfinished event came ${distance(-oldestUnfinishedAgeMs)}.`
       }
-      ${before && rates(before, look)}
+      ${before && isEstimate !== true && rates(before, look)}
     </p>
     <h2>Dead letters</h2>
     ${dead.groups.length === 0 ? html`<p>None.</p>` : deadTable(dead, look.atMs)}

@@ -12,8 +12,8 @@ import {
 import { move } from "../../../receiver/engines/postgres/move/command.ts";
 import { openConfigured } from "../../../receiver/engines/open.ts";
 import { orComplain } from "../../../receiver/operations/commands/with-engine.ts";
-import { newDatabase } from "../../helpers/postgres/shared.ts";
-import { done, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
+import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { get, newBody, idOf, post } from "../helpers/events.ts";
 import { startTestReceiver, testConfig } from "../helpers/receiver.ts";
 import { recordingTerminal } from "../helpers/terminal.ts";
@@ -64,6 +64,36 @@ test("what operators ask of an inbox is answered by PostgreSQL as well", async (
   expect(findings.map(({ message }) => message)).toEqual(expect.arrayContaining(ofServer));
   expect(await orComplain(terminal, async () => backup({ engine, terminal }, temporaryDirectory()))).toBe(1);
   expect(terminal.said).toContainEqual(expect.stringContaining("pg_dump"));
+});
+
+test("where there are too many events to count, an operator is told which numbers are estimates", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  const engine = await opened(url);
+  const terminal = recordingTerminal();
+  await (await driven(engine, done, { name: "calls" })).processor.drain(0);
+  await accept(engine, newEvents(1));
+  await inboxStatistics({ engine, terminal }, {});
+  expect(terminal.printed.splice(0)).toContain("pending  1");
+  await administer(
+    url,
+    `INSERT INTO receiver.events (seq, id, type, reconciled, body, offer)
+       SELECT n, gen_random_uuid(), 'call.completed', false, '{}', 'offered' FROM generate_series(2, 12000) AS n;
+     INSERT INTO receiver_boss.job (id, name, state) SELECT lpad(to_hex(seq), 32, '0')::uuid, 'calls', 'failed'
+       FROM receiver.events WHERE seq > 1;
+     ANALYZE receiver.events`,
+  );
+  await inboxStatistics({ engine, terminal }, {});
+  expect(terminal.printed.splice(0)).toEqual(
+    expect.arrayContaining([
+      "pending  at least 1",
+      expect.stringMatching(/^done     about \d+$/),
+      "dead     at least 10000",
+      "calls: at least 1 pending, at least 10000 dead",
+    ]),
+  );
+  await inboxStatistics({ engine, terminal }, { json: true });
+  expect(JSON.parse(terminal.printed.join(""))).toMatchObject({ is_estimate: true });
 });
 
 test("a command whose statement the server refuses says so in a line, with what to do", async () => {
