@@ -24,7 +24,7 @@ export type ReceiverOptions = Settings & {
    * `voice-agent-receiver start` with RECEIVER_ROLE=worker handles them elsewhere.
    */
   handlers?: URL | readonly Handler[];
-  /** Where the lines of the log go, each of them JSON; to standard output unless given. */
+  /** Where the receiver's lines of the log go, each of them JSON. To standard output unless given, as a handlers' process always does. */
   logTo?: (line: string) => void;
 };
 
