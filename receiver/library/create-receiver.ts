@@ -83,7 +83,13 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
   const clock = systemClock;
   const work =
     handlers instanceof URL ? { handlersModule: handlers } : handlers && { startWork: workHere(handlers) };
-  const receiver = await compose({ config, engine, clock, log, environment, ...work });
+  const receiver = await compose({ config, engine, clock, log, environment, ...work }).catch(
+    // The app may well try again, at each request even.
+    async (error: unknown) => {
+      await engine.close();
+      throw error;
+    },
+  );
 
   let stopped: Promise<void> | undefined;
   return {
