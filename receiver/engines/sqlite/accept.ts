@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import type { Acceptance, EventSource, NewEvent } from "../../engine.ts";
 import { checkSynchronous } from "./database.ts";
@@ -34,7 +35,8 @@ export function serveWriter(
 ): void {
   answerQuestions((file, clock, closing) => {
     const db = closing(openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS }));
-    const inode = (): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino;
+    const path = resolve(file);
+    const inode = (): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;
     const opened = inode();
     const accept = createAccept(db, hooks);
     accept([], 0);

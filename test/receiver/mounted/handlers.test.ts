@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -83,6 +84,21 @@ test("a receiver that cannot start keeps no file open, however often it is tried
     );
   // The last connection that is closed takes the write-ahead log along.
   expect(readdirSync(directory).toSorted()).toEqual(["receiver.db", "receiver.work.db"]);
+});
+
+test("an app that changes its working directory stays with the inbox that it has opened", () => {
+  const { href } = new URL("../../../receiver/index.ts", import.meta.url);
+  const script = `
+    import { createReceiver } from ${JSON.stringify(href)};
+    const receiver = await createReceiver({ signingSecrets: ["whsec_a"], databaseUrl: "sqlite:receiver.db", logTo() {} });
+    process.chdir("..");
+    console.log((await receiver.health()).checks.database);
+    await receiver.stop();`;
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    cwd: temporaryDirectory(),
+    encoding: "utf8",
+  });
+  expect(stdout).toBe("ok\n");
 });
 
 const FAKED = ["setImmediate", "setTimeout", "setInterval", "performance"] as const;
