@@ -72,7 +72,7 @@ export type Ledger = {
    * without jobs is offered to all handlers again. Answers how many events it has changed; 1,000 ids at most.
    */
   requeue: (ids: readonly string[], handler?: string) => Promise<number>;
-  /** Names of the handlers that the last worker announced, with their types. */
+  /** Names of the handlers that there are, as workers have announced them, with their types. */
   handlers: () => Promise<{ name: string; types: readonly string[] | "*" }[]>;
   /**
    * Forgets the bodies of finished events and the ids that are older than this, in small batches that let

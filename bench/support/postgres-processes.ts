@@ -1,36 +1,61 @@
 import { fork } from "node:child_process";
-import { announce, EVENTS, newEvents, openEngine, perSecond } from "./postgres-events.ts";
+import { announce, checkpoint, EVENTS, newEvents, openEngine, perSecond } from "./postgres-events.ts";
 
 const PROCESS = new URL("./postgres-process.ts", import.meta.url);
+
+/** What each process has done before the clock starts: most of its code is compiled then, as it is after a minute of work. */
+const WARM_UP = 2_000;
 
 /** How many events a second so many processes of a role get through together. */
 export async function together(url: string, role: "ingest" | "worker", processes: number): Promise<number> {
   const engine = await openEngine(url);
   await announce(engine);
-  if (role === "worker") {
-    const events = newEvents();
-    for (let at = 0; at < EVENTS; at += 1_000) await engine.intake.accept(events.slice(at, at + 1_000));
-  }
-  await engine.close();
-  const share = Math.floor(EVENTS / processes);
-  const children = Array.from({ length: processes }, () => fork(PROCESS, [url, role, String(share)]));
-  try {
-    await Promise.all(
-      children.map(async (child) => new Promise((resolve) => child.once("message", resolve))),
+  const children = Array.from({ length: processes }, () => fork(PROCESS, [url, role]));
+  const tellAll = async (word: string | number, answer: string): Promise<void> => {
+    const answers = children.map(
+      async (child) =>
+        new Promise<void>((resolve) => {
+          const hear = (message: unknown): void => {
+            if (message !== answer) return;
+            child.off("message", hear);
+            resolve();
+          };
+          child.on("message", hear).send(word);
+        }),
     );
-    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
-    let left = share * processes;
-    for (const child of children) {
-      child.on("message", (done) => {
-        left -= Number(done);
-        if (left <= 0) finish();
-      });
+    await Promise.all(answers);
+  };
+
+  /** Has them get through so many together, and answers how many that were a second. */
+  async function getThrough(count: number): Promise<number> {
+    if (role === "worker") {
+      const events = newEvents(count);
+      for (let at = 0; at < count; at += 1_000) await engine.intake.accept(events.slice(at, at + 1_000));
     }
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+    let left = count;
+    const hear = (done: unknown): void => {
+      if (typeof done !== "number") return;
+      left -= done;
+      if (left <= 0) finish();
+    };
+    for (const child of children) child.on("message", hear);
+    await tellAll(Math.floor(count / processes), "ready");
+    await checkpoint(url);
     const startedAtMs = performance.now();
     for (const child of children) child.send("go");
     await finished;
-    return perSecond(share * processes, startedAtMs);
+    const rate = perSecond(count, startedAtMs);
+    for (const child of children) child.off("message", hear);
+    await tellAll("rest", "rested");
+    return rate;
+  }
+
+  try {
+    await getThrough(WARM_UP * processes);
+    return await getThrough(EVENTS);
   } finally {
     for (const child of children) child.kill("SIGKILL");
+    await engine.close();
   }
 }

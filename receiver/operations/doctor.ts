@@ -96,17 +96,17 @@ function noDatabaseFindings({ databaseFile = "" }: Config): Finding[] {
   ];
 }
 
-/** A damaged database is not asked what is in its inbox. */
+/** A damaged file is not asked what is in its inbox; a server whose settings are weak is. */
 async function engineFindings(engine: Engine, config: Config): Promise<Finding[]> {
   const fix = config.databaseFile === undefined ? "" : ` ${FIX_DAMAGE}`;
-  const damage = (await engine.ledger.check?.()) ?? [];
-  if (damage.length > 0) return damage.map((message) => problem("database", message + fix));
+  const found = ((await engine.ledger.check?.()) ?? []).map((one) => problem("database", one + fix));
+  if (found.length > 0 && config.databaseFile !== undefined) return found;
   const probed = await engine.intake.probe();
   if (!probed.ok) {
     const why = `It takes no writes (${probed.reason}): ${probed.detail}`;
-    return [problem("database", probed.reason === "corrupt" ? why + fix : why)];
+    return [...found, problem("database", probed.reason === "corrupt" ? why + fix : why)];
   }
-  return [ok("database", "Sound, and it takes writes."), ...(await backlogFindings(engine))];
+  return [...found, ok("database", "It takes writes."), ...(await backlogFindings(engine))];
 }
 
 async function backlogFindings(engine: Engine): Promise<Finding[]> {

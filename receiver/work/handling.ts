@@ -69,6 +69,9 @@ export function createHandling(options: {
   async function handle(claim: Claim): Promise<Outcome> {
     const handler = handlers.get(claim.handler);
     if (!handler) return { kind: "dead", error: `No handler is called "${claim.handler}".` };
+    // Of another version, beside which this one runs: a later attempt may be made by a worker of that version.
+    if (handler.types !== "*" && !handler.types.includes(claim.type))
+      return { kind: "failed", error: `"${claim.handler}" takes no ${claim.type} in this version of it.` };
     try {
       const parsed = handler.parse(JSON.parse(claim.body));
       if (!parsed.ok) return { kind: "dead", error: clean(parsed.problem, claim.body) };
@@ -141,20 +144,17 @@ export function createHandling(options: {
   }
 
   function outcomeOf(thrown: unknown, claim: Claim): Outcome {
-    const error = clean(textOf(thrown), claim.body);
+    const reason = clean(textOf(thrown), claim.body);
     const again = againAfter(thrown);
-    if (again === undefined || again === "never") return { kind: again ? "dead" : "failed", error };
-    return later(again, error, claim);
-  }
-
-  function later(when: number | Date, reason: string, claim: Claim): Outcome {
+    if (again === undefined) return { kind: "failed", error: reason };
+    if (again === "never") return { kind: "dead", error: reason };
     const nowMs = clock.nowMs();
     const latestMs = claim.waitingSinceMs + defaults.maximumAgeMs;
     if (nowMs >= latestMs) {
       const error = `${reason} It has been put off for MAX_AGE_HOURS (${String(defaults.maximumAgeMs / 3_600_000)}); requeue it to have it tried for as long again.`;
       return { kind: "dead", error };
     }
-    const dueMs = typeof when === "number" ? nowMs + Math.ceil(when * 1_000) : when.getTime();
+    const dueMs = typeof again === "number" ? nowMs + Math.ceil(again * 1_000) : again.getTime();
     const delayMs = Math.max(SHORTEST_LATER_MS, Math.min(dueMs, latestMs) - nowMs);
     return { kind: "later", reason, delayMs };
   }

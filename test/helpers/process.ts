@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -78,16 +77,6 @@ export async function serve(args: readonly string[]) {
     url: string;
   };
   return { ...process, url: banner.url };
-}
-
-/** Whether a process still runs; one that has ended but that nobody collected does not. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !existsSync("/proc") || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
-  } catch {
-    return false;
-  }
 }
 
 async function exitOf(child: ChildProcess): Promise<Exit> {

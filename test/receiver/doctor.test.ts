@@ -202,9 +202,22 @@ const FIX =
 const POSTGRES = { DATABASE_URL: "postgres://localhost/receiver" };
 
 test.each<[string, Parameters<typeof found>[0], string[]]>([
-  ["sound", {}, ["ok Sound, and it takes writes."]],
+  ["sound", {}, ["ok It takes writes."]],
   ["damaged", { damage: ["a page", "an index"] }, [`problem a page ${FIX}`, `problem an index ${FIX}`]],
-  ["damaged elsewhere", { damage: ["a page"], environment: POSTGRES }, ["problem a page"]],
+  [
+    "weakly set up elsewhere",
+    { damage: ["fsync is off"], environment: POSTGRES },
+    ["problem fsync is off", "ok It takes writes."],
+  ],
+  [
+    "weakly set up elsewhere, and full",
+    {
+      damage: ["fsync is off"],
+      probe: { ok: false, reason: "full", detail: "the detail" },
+      environment: POSTGRES,
+    },
+    ["problem fsync is off", "problem It takes no writes (full): the detail"],
+  ],
   ...(["busy", "full", "read_only", "io_error", "overloaded", "connection_lost"] as const).map(
     (reason): [string, Parameters<typeof found>[0], string[]] => [
       reason,
@@ -223,11 +236,11 @@ test.each<[string, Parameters<typeof found>[0], string[]]>([
     ["problem It takes no writes (corrupt): the detail"],
   ],
 ])(
-  "of a database that is %s it is said what to do, and its inbox is looked into only if it is well",
+  "of a database that is %s it is said what to do, and its inbox is looked into only if it takes writes",
   async (_what, options, said) => {
     const of = await found(options);
     expect(of("database")).toEqual(said);
-    expect(of("inbox")).toEqual(said[0]?.startsWith("ok") ? ["ok Nothing is stuck."] : []);
+    expect(of("inbox")).toEqual(said.at(-1)?.startsWith("ok") ? ["ok Nothing is stuck."] : []);
     expect(of("disk")).toHaveLength(options?.environment === undefined ? 1 : 0);
   },
 );

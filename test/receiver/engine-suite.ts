@@ -7,6 +7,7 @@ import { describeHandling } from "./engine-suite/handling.ts";
 import { describeLate } from "./engine-suite/late.ts";
 import { describeLedger } from "./engine-suite/ledger.ts";
 import { describeMisuse } from "./engine-suite/misuse.ts";
+import { describeOutcomes } from "./engine-suite/outcomes.ts";
 import { describePolicies } from "./engine-suite/policies.ts";
 import { describeReconciled } from "./engine-suite/reconciled.ts";
 import { describeRetention } from "./engine-suite/retention.ts";
@@ -25,6 +26,7 @@ export function describeEngine(name: string, createBackend: CreateBackend): void
   describeRetrying(name, createBackend);
   describeAtomically(name, createBackend);
   describeMisuse(name, createBackend);
+  describeOutcomes(name, createBackend);
   describeFairness(name, createBackend);
   describeVanishing(name, createBackend);
   describeLate(name, createBackend);

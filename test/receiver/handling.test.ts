@@ -125,6 +125,24 @@ test("a job of a handler that there is not is dead, and says of which", async ()
   });
 });
 
+test("an event of a type that its handler does not name is left to another version, whose handler does", async () => {
+  const seen: string[] = [];
+  const handle = async ({ type }: { type: string }) => void seen.push(type);
+  const two = defineHandler({ name: "known", type: ["call.completed", "order.created"], handle });
+  const every = defineHandler({ name: "known", type: "*", handle });
+  const outcomeOf = async (handler: typeof two, type: "order.created" | "call.transferred") => {
+    const bench = createBench(async () => undefined, { handler });
+    return bench.handle(bench.claim({ type, body: String(newBody(type)) }));
+  };
+  expect(await outcomeOf(two, "order.created")).toEqual({ kind: "done" });
+  expect(await outcomeOf(two, "call.transferred")).toEqual({
+    kind: "failed",
+    error: '"known" takes no call.transferred in this version of it.',
+  });
+  expect(await outcomeOf(every, "call.transferred")).toEqual({ kind: "done" });
+  expect(seen).toEqual(["order.created", "call.transferred"]);
+});
+
 test("what an event lacks is told without what is personal in it", async () => {
   const object = z.looseObject({ phone: z.string() }).check(({ value, issues }) => {
     issues.push({ code: "custom", message: `nobody is called at ${value.phone}`, input: value });
@@ -155,7 +173,9 @@ test("a handler without a schema gets events with fields missing, null or of ano
   });
   const bench = createBench(async () => undefined, { handler });
   const body = bodyWith({ duration_sec: "94", phone: null, surprise: true }, "call.completed");
-  expect(await bench.handle(bench.claim({ handler: "lenient", body }))).toEqual({ kind: "done" });
+  expect(await bench.handle(bench.claim({ handler: "lenient", type: "call.completed", body }))).toEqual({
+    kind: "done",
+  });
   expect(seen).toEqual([[undefined, null, undefined]]);
 });
 
@@ -170,7 +190,9 @@ test("a handler without a schema gets texts of another form than today's as they
   });
   const bench = createBench(async () => undefined, { handler });
   const body = bodyWith(texts, "call.completed");
-  expect(await bench.handle(bench.claim({ handler: "lenient", body }))).toEqual({ kind: "done" });
+  expect(await bench.handle(bench.claim({ handler: "lenient", type: "call.completed", body }))).toEqual({
+    kind: "done",
+  });
   expect(seen).toEqual([Object.values(texts)]);
 });
 

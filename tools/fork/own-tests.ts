@@ -11,6 +11,7 @@ const STAYS = [
   "test/receiver/hints-followed.slow.test.ts",
   "test/receiver/power-cut-control.slow.test.ts",
   "test/receiver/unread-log.slow.test.ts",
+  "test/receiver/postgres/balancer.test.ts",
   "test/receiver/postgres/race-and-kill.slow.test.ts",
   "test/receiver/postgres/roles.slow.test.ts",
   "test/receiver/postgres/servers.slow.test.ts",

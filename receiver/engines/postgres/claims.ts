@@ -3,7 +3,8 @@ import { fateOf, UNKNOWN_POLICY, VANISHED } from "../ending.ts";
 import { executor, KEYED, SUSPECT, type Boss, type Fetched } from "./boss.ts";
 import type { Database, Query } from "./connection.ts";
 import { isHeld, NOT_SYNCED, settle, type ClaimedJob, type ClaimKey, type Settlement } from "./jobs.ts";
-import { eventSeq, ID, jobId, milliseconds, uuidOf } from "./text.ts";
+import type { Wanted } from "./share.ts";
+import { eventSeq, ID, jobId, unixMs, uuidOf } from "./text.ts";
 
 /** What there is to do: which queues have something due, and the work that one worker does for all. */
 export type Look = {
@@ -16,40 +17,6 @@ export type Look = {
   expired: boolean;
   gone: boolean;
 };
-
-/** A handler of this worker that has something due of this priority. */
-export type Due = { handler: JobHandler; priority: number };
-
-/** How many jobs of one handler and priority are wanted. */
-export type Wanted = Due & { limit: number };
-
-/**
- * Shares the free slots among what is due: new jobs and retries of each handler are alike, and have as much each. `turn`
- * says who comes first where it doesn't come out even: another one each time. `room` is how many more jobs of a handler
- * this worker may hold.
- */
-export function share(
-  due: readonly Due[],
-  { slots, room, turn }: { slots: number; room: (handler: JobHandler) => number; turn: number },
-): Wanted[] {
-  const first = due.length === 0 ? 0 : turn % due.length;
-  const inTurn = [...due.slice(first), ...due.slice(0, first)];
-  const taken = new Map<JobHandler, number>();
-  let left = slots;
-  return inTurn.flatMap((one, index) => {
-    const { handler } = one;
-    const already = taken.get(handler) ?? 0;
-    const ofHandler = inTurn.slice(index).filter((other) => other.handler === handler);
-    const limit = Math.min(
-      Math.ceil(left / (inTurn.length - index)),
-      Math.ceil((room(handler) - already) / ofHandler.length),
-    );
-    if (limit <= 0) return [];
-    taken.set(handler, already + limit);
-    left -= limit;
-    return [{ ...one, limit }];
-  });
-}
 
 /** Attempts of a handler that began within its rate's time, which is `perMs`: a row each. */
 const recentStarts = (perMs: string): string => `
@@ -105,7 +72,7 @@ export const HOLD = `
     WHERE id = $1 RETURNING 1)
   SELECT handler, job, token, attempt, suspect, seq, ${ID} AS id, type, trace,
     CASE WHEN sum(octet_length(body)) OVER (ORDER BY n) - octet_length(body) < ${String(MOST_BYTES)} THEN body END AS body,
-    ${milliseconds("received_at")} AS "receivedAtMs", coalesce(requeued, ${milliseconds("received_at")}) AS "waitingSinceMs"
+    ${unixMs("received_at")} AS "receivedAtMs", coalesce(requeued, ${unixMs("received_at")}) AS "waitingSinceMs"
   FROM worker, claimed JOIN receiver.events ON seq = ${eventSeq("job")}
   -- The join says the same. But by the join alone, a plan that was made while there were few events reads all of them.
   WHERE seq = ANY (ARRAY(SELECT ${eventSeq("job")} FROM claimed)) ORDER BY n`;
@@ -116,8 +83,17 @@ const CLAIM_ONLY = `
       AND other.policy = 'key_strict_fifo' AND job.policy IS NOT NULL AND other.state IN ('active', 'retry') LIMIT 1) IS NULL
   RETURNING id, name, retry_count AS "retryCount", 0 AS priority, data`;
 
+/**
+ * Besides, says that this worker's handlers are still there, and ends those that no worker has said this of for ten
+ * minutes. Never waits for who has one of them in hand: a lease is more urgent.
+ */
 const KEEP = `
-  WITH ${NOT_SYNCED} INSERT INTO receiver.workers AS worker (id, lease_until)
+  WITH ${NOT_SYNCED}, seen AS (
+    UPDATE receiver.handlers SET seen = now(), current = name = ANY ($3) WHERE name = ANY (ARRAY(
+      SELECT name FROM receiver.handlers
+      WHERE seen < now() - interval '1 minute' AND (name = ANY ($3) OR current AND seen < now() - interval '10 minutes')
+      FOR UPDATE SKIP LOCKED)))
+  INSERT INTO receiver.workers AS worker (id, lease_until)
   SELECT $1, clock_timestamp() + $2 * interval '1 ms' FROM settings
   ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until RETURNING worker.held`;
 const RESIGN = `DELETE FROM receiver.workers WHERE id = $1`;
@@ -143,11 +119,9 @@ export type Claims = ReturnType<typeof createClaims>;
 export function createClaims({ run, transaction }: Database, boss: Boss) {
   return {
     look: async (worker: string, handlers: readonly JobHandler[]): Promise<Look> => {
-      const own = handlers.map(({ name, key, rateLimit }) => ({
-        name,
-        has_key: key !== undefined,
-        ...rateLimit,
-      }));
+      const own = handlers.map(({ name, key, rateLimit }) => {
+        return { name, has_key: key !== undefined, ...rateLimit };
+      });
       const [row] = await run<Look>(LOOK, [JSON.stringify(own), worker]);
       if (!row) throw new Error("PostgreSQL answered nothing about what is due.");
       return row;
@@ -198,8 +172,10 @@ export function createClaims({ run, transaction }: Database, boss: Boss) {
      * Extends the lease from now on, or begins it: a claim counts for nothing without one. Answers the claims that the
      * database has for this worker: none once another took it for gone.
      */
-    keep: async (worker: string): Promise<ClaimKey[]> =>
-      (await run<{ held: ClaimKey[] }>(KEEP, [worker, LEASE_MS]))[0]?.held ?? [],
+    keep: async (worker: string, handlers: readonly JobHandler[]): Promise<ClaimKey[]> => {
+      const names = handlers.map(({ name }) => name);
+      return (await run<{ held: ClaimKey[] }>(KEEP, [worker, LEASE_MS, names]))[0]?.held ?? [];
+    },
 
     resign: async (worker: string): Promise<void> => void (await run(RESIGN, [worker])),
 

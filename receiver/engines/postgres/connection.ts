@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { Pool, TypeOverrides, types, type ClientBase, type PoolClient, type QueryConfig } from "pg";
 import type { Refusal } from "../../engine.ts";
 
@@ -9,13 +9,14 @@ const IDLE_TIMEOUT_MS = 30_000;
 /**
  * The server's own limits, against what a lost client leaves behind, and where handlers' tables are. The same for all our
  * connections, since a pooler in between may hand the session of one to another. Plans avoid reading a table from end to
- * end: one that was made while the table was small would go on doing that when it is large.
+ * end: one that was made while the table was small would go on doing that when it is large. Nor are they compiled: where
+ * it can't be avoided, up to PostgreSQL 17 a plan has the price at which that is done, for seconds each time.
  */
 const sessionOf = (schema: string): string => `
   SET statement_timeout = '30s';
   SET lock_timeout = '10s';
   SET idle_in_transaction_session_timeout = '15s';
-  SET enable_seqscan = off;
+  SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('enable_seqscan', 'jit');
   SET search_path = ${searchPath(schema)}`;
 
 /** Tables that handlers make are in a schema of their own; those that an earlier version made may be anywhere. */
@@ -89,7 +90,7 @@ export async function preparing(pool: Pool, schema: string): Promise<Prepare> {
     let statement = statements.get(text);
     if (!statement) {
       // Made from the text: so a name means the same statement in every session, whosever it is.
-      const name = `receiver_${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+      const name = `receiver_${hash("sha256", text).slice(0, 16)}`;
       statement = { text: named(text), ...(areOurs ? { name } : {}) };
       statements.set(text, statement);
     }
@@ -109,21 +110,15 @@ export function createDatabase(pool: Pool, prepare: Prepare) {
   const transaction = async <Result>(
     work: (client: PoolClient, query: Query) => Promise<Result>,
   ): Promise<Result> =>
-    retryingConflicts(async () =>
-      withClient(pool, async (client) => {
-        // Sent together with the first statement.
-        const begun = client.query("BEGIN; SET LOCAL synchronous_commit = off");
-        begun.catch(() => undefined);
-        const result = await work(
-          client,
-          async <Row extends object>(text: string, values: unknown[] = []) =>
-            (await client.query<Row>(prepare(text, values))).rows,
-        );
-        await begun;
-        await client.query("COMMIT");
-        return result;
-      }),
-    );
+    withRetries(pool, async (client) => {
+      // Nothing is sent along: where this is refused, as by a cancel, each statement would be committed by itself.
+      await client.query("BEGIN; SET LOCAL synchronous_commit = off");
+      const query: Query = async <Row extends object>(text: string, values?: unknown[]) =>
+        (await client.query<Row>(prepare(text, values))).rows;
+      const result = await work(client, query);
+      await client.query("COMMIT");
+      return result;
+    });
   return { run, transaction };
 }
 
@@ -164,6 +159,10 @@ export async function retryingConflicts<Result>(work: () => Promise<Result>): Pr
   }
 }
 
+/** As `withClient`; runs `work` again when the database undid it in favour of another transaction. */
+export const withRetries: typeof withClient = async (pool, work) =>
+  retryingConflicts(async () => withClient(pool, work));
+
 /** What an error means for a statement that had been sent, or had not where there was no connection. */
 export function refusalOf(error: unknown, connected: boolean): Refusal {
   const detail = error instanceof Error ? error.message || error.name : String(error);
@@ -183,9 +182,11 @@ export function adviceOn(error: unknown): string {
   const code = "code" in error ? String(error.code) : "";
   if (code === "42501") return ". Let the role's owner grant it what docs/scaling.md lists.";
   if (code === "22P05") return ". Let DATABASE_URL name a database whose encoding is UTF8.";
+  if (code === "55P03")
+    return ". Somebody holds a lock on its tables: pg_locks and pg_stat_activity say who.";
   if (/^(28|3D)/.test(code)) return ". Mend the user, the password or the database in DATABASE_URL.";
-  const isSilent = /^E[A-Z]+$/.test(code) || code === "57P03" || /timeout|terminated/i.test(error.message);
-  return isSilent ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";
+  const isAway = /^(?:E[A-Z]+|57P..)$/.test(code) || /(?<!statement )timeout|terminated/i.test(error.message);
+  return isAway ? ". Look whether PostgreSQL runs, and DATABASE_URL names it." : "";
 }
 
 function reasonOf(state: string): Refusal["reason"] {

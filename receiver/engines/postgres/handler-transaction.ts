@@ -27,11 +27,14 @@ export async function transact<Result>(
 ): Promise<Result> {
   for (const signal of signals) signal.throwIfAborted();
   return withClient(means.pool, async (client) => {
-    const { query, end, close } = createHandlerQuery(statementsOn(client, means.schema));
+    const { run, begun } = statementsOn(client, means.schema);
+    const { query, end, close } = createHandlerQuery(run);
     try {
       const result = await withinLimit(async () => work({ query }), { signals, clock: means.clock });
       end();
       for (const signal of signals) signal.throwIfAborted();
+      // What was not awaited is sent before.
+      await begun();
       await complete(means, client, job).catch((error: unknown) => {
         // Where the handler did not await a statement that failed, that statement's error says more than this one.
         end();
@@ -51,7 +54,7 @@ export async function queryOnce(
   parameters?: readonly SqlValue[],
 ): Promise<Record<string, unknown>[]> {
   return withClient(pool, async (client) => {
-    const rows = await createHandlerQuery(statementsOn(client, schema)).query(sql, parameters);
+    const rows = await createHandlerQuery(statementsOn(client, schema).run).query(sql, parameters);
     await client.query("COMMIT");
     return rows;
   });
@@ -59,20 +62,21 @@ export async function queryOnce(
 
 /** Runs statements of one transaction, which begins with the first of them. */
 function statementsOn(client: Client, schema: string) {
-  let hasBegun = false;
-  return async (sql: string, parameters: readonly SqlValue[]): Promise<Record<string, unknown>[]> => {
+  let begun: Promise<unknown> | undefined;
+  const run = async (sql: string, parameters: readonly SqlValue[]): Promise<Record<string, unknown>[]> => {
     // Behind a pooler, the session may have been another program's, and not have our search path.
-    if (!hasBegun)
-      client
-        .query(`BEGIN; SET LOCAL search_path = ${searchPath(schema)}; SET LOCAL enable_seqscan = on`)
-        .catch(() => undefined);
-    hasBegun = true;
+    begun ??= client.query(
+      `BEGIN; SET LOCAL search_path = ${searchPath(schema)}; SET LOCAL enable_seqscan = on`,
+    );
+    // Where it is refused, as by a cancel, a statement that was sent along would be committed by itself.
+    await begun;
     // A zero byte in a text would fail the statement, at every attempt.
     const values = parameters.map((value) => (typeof value === "string" ? storable(value) : value));
     // Otherwise a text without values could be several statements.
     const statement = { text: sql, values, queryMode: "extended" };
     return (await client.query<Record<string, unknown>>(statement)).rows;
   };
+  return { run, begun: async () => begun };
 }
 
 /** When its answer is lost with the connection, nobody knows here whether it was committed: the job says so. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { within } from "../../clock.ts";
 import type { Engine } from "../../engine.ts";
 import { createBoss } from "./boss.ts";
@@ -20,7 +20,7 @@ import { createLedger } from "./ledger.ts";
 import { migrate, migrateHandlers } from "./migrations.ts";
 import { createOffers } from "./offers.ts";
 import { createProcessor } from "./processor.ts";
-import { milliseconds } from "./text.ts";
+import { unixMs } from "./text.ts";
 
 const TIMES = {
   /** How often workers look for retries that have become due, and for claims of vanished workers. */
@@ -40,7 +40,7 @@ const MARK_OWNERS = `
   UPDATE receiver.facts SET owners = $1 WHERE owners = '{}' OR owners && $1::text[] RETURNING 1`;
 const FIND_OWNERS = `SELECT 1 FROM receiver.facts WHERE owners = $1`;
 
-const FIND_NOW = `SELECT ${milliseconds("clock_timestamp()")} AS now`;
+const FIND_NOW = `SELECT ${unixMs("clock_timestamp()")} AS now`;
 
 /**
  * The engine for more than one machine: any number of processes share one PostgreSQL, and pg-boss owns their jobs. Fails
@@ -94,13 +94,12 @@ export async function openPostgresEngine(
     intake: createIntake(pools.intake, prepare, channel),
     work: {
       process: async (processing) => {
-        await migrateHandlers(place, processing.handlers);
-        await jobs.announce(processing.handlers);
-        const { handlers: pool, jobs: listening } = pools;
-        return createProcessor(
-          { pool, listening, channel, prepare, schema, jobs, clock, lookMs },
-          processing,
-        );
+        const { workerId, handlers } = processing;
+        await migrateHandlers(place, handlers);
+        await jobs.keep(workerId, handlers);
+        await jobs.announce(workerId, handlers);
+        const means = { pool: pools.handlers, listening: pools.jobs, channel, prepare, schema, clock };
+        return createProcessor({ ...means, jobs, lookMs }, processing);
       },
     },
     ledger: createLedger(createDatabase(place.pool, prepare), boss, channel),
@@ -116,7 +115,7 @@ export async function openPostgresEngine(
 async function refuseStrangers({ run }: Database, secrets: readonly string[]): Promise<void> {
   if (secrets.length === 0) return;
   const owners = secrets
-    .map((secret) => createHash("sha256").update(`owner of an inbox: ${secret}`).digest("hex").slice(0, 16))
+    .map((secret) => hash("sha256", `owner of an inbox: ${secret}`).slice(0, 16))
     .toSorted();
   if ((await run(FIND_OWNERS, [owners])).length > 0) return;
   if ((await run(MARK_OWNERS, [owners])).length > 0) return;

@@ -1,13 +1,6 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Acceptance, AcceptResult, Intake, NewEvent, Refusal } from "../../engine.ts";
-import {
-  refusalOf,
-  retryingConflicts,
-  withClient,
-  type Client,
-  type Pool,
-  type Prepare,
-} from "./connection.ts";
+import { refusalOf, withRetries, type Client, type Pool, type Prepare } from "./connection.ts";
 import { makeJobs, offerOf } from "./offers.ts";
 import { objectKey, storable, uuidOf } from "./text.ts";
 
@@ -69,17 +62,16 @@ const COUNT_DUPLICATES = `
   FROM known JOIN locked USING (seq) WHERE events.seq = known.seq
   RETURNING replace(events.id::text, '-', '') AS id, encode(sha256(events.body), 'hex') AS hash`;
 
-const CLOSED: Refusal = { ok: false, reason: "closed", detail: "The receiver is shutting down." };
-
-/** An event that is stored and rolled back, to see that all is there that acknowledging takes. */
-const PROBE: NewEvent = {
+/** An event that is stored with its jobs and rolled back, to see that all is there that acknowledging takes. */
+const PROBE: Omit<NewEvent, "type"> = {
   id: `evt_${"0".repeat(32)}`,
-  type: "receiver.probe",
   objectId: "probe",
   source: "webhook",
   body: Buffer.from("{}"),
   trace: null,
 };
+/** A type that a handler asks for, so that the probe has jobs; none where nobody is there, or each takes every type. */
+const FIND_WANTED = `SELECT min(types[1]) AS type FROM receiver.handlers WHERE current`;
 
 /** The way in: a batch is one statement, and a second one when there were duplicates to count. */
 export function createIntake(pool: Pool, prepare: Prepare, channel: string | null): Intake {
@@ -91,22 +83,21 @@ export function createIntake(pool: Pool, prepare: Prepare, channel: string | nul
     probe: async () =>
       onConnection(async (client) => {
         await client.query("BEGIN");
-        await acceptAll(client, [PROBE]);
+        const { rows: wanted } = await client.query<{ type: string | null }>(prepare(FIND_WANTED));
+        await acceptAll(client, [{ ...PROBE, type: wanted[0]?.type ?? "receiver.probe" }]);
         await client.query("ROLLBACK");
         return { ok: true };
       }),
   };
 
   async function onConnection<Result>(work: (client: Client) => Promise<Result>): Promise<Result | Refusal> {
-    if (pool.ending) return CLOSED;
+    if (pool.ending) return { ok: false, reason: "closed", detail: "The receiver is shutting down." };
     let connected = false;
     try {
-      return await retryingConflicts(async () =>
-        withClient(pool, async (client) => {
-          connected = true;
-          return work(client);
-        }),
-      );
+      return await withRetries(pool, async (client) => {
+        connected = true;
+        return work(client);
+      });
     } catch (error) {
       return refusalOf(error, connected);
     }
@@ -123,7 +114,7 @@ export function createIntake(pool: Pool, prepare: Prepare, channel: string | nul
     const acceptances = batch.map((event, n): Acceptance => {
       if (isNew.has(n)) return { duplicate: false };
       const storedSha256 = hashes?.get(uuidOf(event.id));
-      const receivedSha256 = createHash("sha256").update(event.body).digest("hex");
+      const receivedSha256 = hash("sha256", event.body);
       if (storedSha256 === undefined || storedSha256 === receivedSha256) return { duplicate: true };
       return { duplicate: true, differs: { storedSha256, receivedSha256 } };
     });

@@ -124,6 +124,4 @@ export async function settle(query: Query, settlements: readonly Settlement[]): 
 export const keyOf = ({ handler, job, token }: ClaimKey): ClaimKey => ({ handler, job, token });
 
 /** Tells claims of one worker apart, also where it lost a job and claimed it again. */
-export function nameOf({ handler, job, token }: ClaimKey): string {
-  return `${token} ${job} ${handler}`;
-}
+export const nameOf = ({ handler, job, token }: ClaimKey): string => `${token} ${job} ${handler}`;

@@ -1,28 +1,19 @@
 import type { Counts, EventFilter, EventState, InboxEvent, Ledger } from "../../engine.ts";
+import { namedError } from "../../named-error.ts";
 import { summaryOf } from "../event-state.ts";
 import { KEYED, SUSPECT, type Boss } from "./boss.ts";
-import type { Database } from "./connection.ts";
+import { refusalOf, type Database, type Query } from "./connection.ts";
 import { makeJobs } from "./offers.ts";
 import { createPrune } from "./retention.ts";
-import {
-  eventSeq,
-  ID,
-  JOB_STATE,
-  jobId,
-  milliseconds,
-  objectKey,
-  storable,
-  uuidOf,
-  WITH_JOBS,
-} from "./text.ts";
+import { eventSeq, ID, JOB_STATE, jobId, objectKey, storable, unixMs, uuidOf, WITH_JOBS } from "./text.ts";
 
 export const EVENT = `
   SELECT seq, ${ID} AS id, type, work.state, CASE WHEN reconciled THEN 'reconcile' ELSE 'webhook' END AS source, duplicates,
-    ${milliseconds("received_at")} AS "receivedAtMs", ${milliseconds("coalesce(due_at, received_at)")} AS "dueAtMs",
-    CASE WHEN offer = 'unwanted' THEN ${milliseconds("coalesce(finished_at, received_at)")} END AS "unwantedAtMs",
+    ${unixMs("received_at")} AS "receivedAtMs", ${unixMs("coalesce(due_at, received_at)")} AS "dueAtMs",
+    CASE WHEN offer = 'unwanted' THEN ${unixMs("coalesce(finished_at, received_at)")} END AS "unwantedAtMs",
     coalesce(jobs, CASE WHEN events.state IS NOT NULL THEN json_build_array(json_build_object(
       'handler', type, 'state', events.state, 'attempts', attempts, 'handled', handled, 'lastError', last_error,
-      'nextAttemptAtMs', NULL, 'deferred', false, 'finishedAtMs', ${milliseconds("finished_at")})) END, '[]') AS jobs
+      'nextAttemptAtMs', NULL, 'deferred', false, 'finishedAtMs', ${unixMs("finished_at")})) END, '[]') AS jobs
   FROM ${WITH_JOBS}`;
 const FIND = `${EVENT} WHERE seq = (SELECT ids.seq FROM receiver.ids WHERE ids.id = $1)`;
 const FIND_PRUNED = `
@@ -45,7 +36,7 @@ const CHOSEN = `
     FROM receiver.events WHERE seq = ANY (ARRAY(SELECT ids.seq FROM receiver.ids WHERE ids.id = ANY ($1::uuid[])))
     ORDER BY seq FOR UPDATE
   ), told AS MATERIALIZED (SELECT pg_notify($3, '') WHERE $3 IS NOT NULL)`;
-const SINCE_NOW = `jsonb_build_object('requeuedAtMs', ${milliseconds("clock_timestamp()")})`;
+const SINCE_NOW = `jsonb_build_object('requeuedAtMs', ${unixMs("clock_timestamp()")})`;
 const JOBS_AGAIN = `
   UPDATE boss.job SET state = 'created', priority = 0, retry_count = 0, started_on = NULL, start_after = now(),
     completed_on = NULL, output = NULL, policy = NULL, data = ${SINCE_NOW}
@@ -95,12 +86,12 @@ const COUNT = `
       FROM receiver.handlers LEFT JOIN aside USING (name) GROUP BY name ORDER BY name) AS counted) AS "byHandler",
     (SELECT count(*) FROM ${some("SELECT FROM receiver.events")} AS anything) AS "all",
     (SELECT reltuples::bigint FROM pg_class WHERE oid = 'receiver.events'::regclass) AS estimate,
-    ${milliseconds(`clock_timestamp() - (${OLDEST})`)} AS "oldestUnfinishedAgeMs"`;
+    ${unixMs(`clock_timestamp() - (${OLDEST})`)} AS "oldestUnfinishedAgeMs"`;
 
 const FIND_HANDLERS = `
   SELECT name, coalesce(to_json(types), '"*"') AS types FROM receiver.handlers WHERE current ORDER BY name`;
 const FIND_KNOWN = `SELECT replace(key::text, '-', '') AS key FROM receiver.objects WHERE key = ANY ($1::uuid[])`;
-const FIND_PRUNED_BEFORE = `SELECT coalesce(${milliseconds("pruned_before")}, 0) AS at FROM receiver.facts`;
+const FIND_PRUNED_BEFORE = `SELECT coalesce(${unixMs("pruned_before")}, 0) AS at FROM receiver.facts`;
 const FIND_BOOKMARK = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
 const SET_BOOKMARK = `
   INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -135,9 +126,12 @@ const FIND_WEAKNESSES = `
       format('%s events have lost their id, which makes their duplicates new: restore a backup.', orphans.count))
   ) AS weaknesses(applies, finding) WHERE applies AND NOT standby`;
 
-/** What operators ask and do, on connections of its own. */
+/** What operators ask and do, on connections of its own; `LedgerFailed` where the server refuses it, or is lost meanwhile. */
 export function createLedger(database: Database, boss: Boss, channel: string | null): Ledger {
-  const { run } = database;
+  const run: Query = async <Row extends object>(text: string, values?: unknown[]) =>
+    database.run<Row>(text, values).catch((error: unknown) => {
+      throw namedError("LedgerFailed", refusalOf(error, true).detail);
+    });
   return {
     find: async (id) => {
       const [event] = await run<EventRow>(FIND, [uuidOf(id)]);
@@ -160,7 +154,7 @@ export function createLedger(database: Database, boss: Boss, channel: string | n
     requeue: async (ids, handler) =>
       (await run<{ count: number }>(REQUEUE, [ids.map(uuidOf), handler, channel]))[0]?.count ?? 0,
     handlers: async () => run(FIND_HANDLERS),
-    prune: createPrune(database, boss),
+    prune: createPrune({ ...database, run }, boss),
     counts: async () => {
       const [row] = await run<CountsRow>(COUNT);
       if (!row) throw new Error("PostgreSQL counted nothing.");

@@ -1,9 +1,12 @@
 import type { JobHandler } from "../../engine.ts";
-import { naming, retryingConflicts, searchPath, sqlState, withClient, type Client } from "./connection.ts";
+import { naming, searchPath, sqlState, withRetries, type Client } from "./connection.ts";
 import { createBoss, isCurrent, type Boss, type Place } from "./boss.ts";
 
 /** The column that says whether handlers have been offered an event. */
 const OFFER = `offer text NOT NULL DEFAULT 'offered' CHECK (offer IN ('waiting', 'offered', 'unwanted'))`;
+
+/** The key of a table of one row: where PostgreSQL publishes what changes, it refuses to change a row without a key. */
+const ONE = `one boolean PRIMARY KEY DEFAULT true CHECK (one)`;
 
 /** What handlers want, what they have stored, and who works. New in a database of the version before. */
 const HANDLERS = `
@@ -11,7 +14,8 @@ const HANDLERS = `
     name text PRIMARY KEY,                    -- of the queue too
     types text[],                             -- null: all
     has_key boolean NOT NULL,
-    current boolean NOT NULL,                 -- of those that the last worker announced
+    current boolean NOT NULL,                 -- one of those that there are
+    seen timestamptz NOT NULL DEFAULT now(),  -- when a worker that has it last said so, to the minute
     starts timestamptz[] NOT NULL DEFAULT '{}' -- the latest, of a handler with a rate limit
   );
   CREATE TABLE receiver.steps (
@@ -69,6 +73,7 @@ const CREATE = `
 
   CREATE TABLE receiver.bookmarks (name text PRIMARY KEY, value text NOT NULL);
   CREATE TABLE receiver.facts (
+    ${ONE},
     pruned_before timestamptz,                -- everything received before may have been pruned
     timeline text,                            -- of the server that made this inbox: another one after a promotion
     owners text[] NOT NULL DEFAULT '{}'       -- fingerprints of the signing secrets whose events are in here
@@ -91,7 +96,7 @@ const FROM_GRAPHILE = `
   DELETE FROM receiver.bookmarks WHERE name LIKE 'move %';
   ALTER TABLE receiver.events ADD COLUMN ${OFFER}, ADD COLUMN trace jsonb,
     ALTER COLUMN state DROP NOT NULL, ALTER COLUMN state DROP DEFAULT;
-  ALTER TABLE receiver.facts ADD COLUMN owners text[] NOT NULL DEFAULT '{}', DROP COLUMN probed_at,
+  ALTER TABLE receiver.facts ADD COLUMN ${ONE}, ADD COLUMN owners text[] NOT NULL DEFAULT '{}', DROP COLUMN probed_at,
     ALTER COLUMN timeline DROP NOT NULL;
   UPDATE receiver.events SET
     offer = CASE WHEN events.state = 'ignored' THEN 'unwanted' ELSE 'waiting' END,
@@ -118,12 +123,14 @@ const FROM_BLOCKED = `
 
 /** By the version that they start from; `to` is the version that they lead to. */
 const UPGRADES = new Map([
-  [0, { to: 4, sql: CREATE }],
+  [0, { to: 6, sql: CREATE }],
   [1, { to: 2, sql: `CREATE INDEX objects_reconciled ON receiver.objects (seq) WHERE reconciled` }],
-  [2, { to: 4, sql: FROM_GRAPHILE }],
+  [2, { to: 6, sql: FROM_GRAPHILE }],
   [3, { to: 4, sql: FROM_BLOCKED }],
+  [4, { to: 5, sql: `ALTER TABLE receiver.handlers ADD COLUMN seen timestamptz NOT NULL DEFAULT now()` }],
+  [5, { to: 6, sql: `ALTER TABLE receiver.facts ADD COLUMN ${ONE}` }],
 ]);
-const VERSION = 4;
+const VERSION = 6;
 
 const SET_TIMELINE = `UPDATE receiver.facts SET timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`;
 const NAMES = "migrations seqs ids objects events bookmarks facts handlers steps workers".split(" ");
@@ -232,11 +239,10 @@ async function appliedOf(database: Queries, named: (text: string) => string): Pr
 
 /** A transaction that no other migration runs beside. What works on the tables meanwhile may wait for it, and it for that. */
 async function locked({ pool, schema }: Place, work: (client: Client) => Promise<void>): Promise<void> {
-  const transact = async (client: Client): Promise<void> => {
+  await withRetries(pool, async (client) => {
     await client.query(BEGIN);
     await client.query(naming(schema)(LOCK));
     await work(client);
     await client.query("COMMIT");
-  };
-  await retryingConflicts(async () => withClient(pool, transact));
+  });
 }

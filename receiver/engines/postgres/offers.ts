@@ -1,19 +1,22 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { JobHandler } from "../../engine.ts";
 import { addQueues, KEYED, SUSPECT, type Boss } from "./boss.ts";
 import type { Look } from "./claims.ts";
 import type { Database } from "./connection.ts";
 import { eventSeq, ID, jobId, storable } from "./text.ts";
 
+/** While other workers live, their handlers stay: one of them that starts again beside newer ones takes none away. */
 const ANNOUNCE = `
   WITH announced AS (SELECT * FROM json_to_recordset($1) AS announced(name text, types text[], has_key boolean)),
-  others AS (UPDATE receiver.handlers SET current = false WHERE current AND name NOT IN (SELECT name FROM announced)),
+  others AS (
+    UPDATE receiver.handlers SET current = false WHERE current AND name NOT IN (SELECT name FROM announced)
+      AND NOT EXISTS (SELECT FROM receiver.workers WHERE lease_until > clock_timestamp() AND id <> $2)),
   queues AS (
     UPDATE boss.queue SET policy = CASE WHEN has_key THEN 'key_strict_fifo' ELSE 'standard' END
     FROM announced WHERE queue.name = announced.name)
   INSERT INTO receiver.handlers (name, types, has_key, current)
   SELECT name, types, has_key, true FROM announced
-  ON CONFLICT (name) DO UPDATE SET types = excluded.types, has_key = excluded.has_key, current = true`;
+  ON CONFLICT (name) DO UPDATE SET types = excluded.types, has_key = excluded.has_key, current = true, seen = now()`;
 const IGNORE_GONE = `
   UPDATE boss.job SET state = 'cancelled', completed_on = now(), policy = NULL
   WHERE state < 'active' AND NOT blocked AND name = ANY (ARRAY(SELECT name FROM receiver.handlers WHERE NOT current))`;
@@ -75,14 +78,14 @@ export type Offers = ReturnType<typeof createOffers>;
 
 export function createOffers({ run, transaction }: Database, boss: Boss) {
   return {
-    /** Makes known which handlers there are, from now on. */
-    announce: async (handlers: readonly JobHandler[]): Promise<void> => {
+    /** Makes known which handlers there are. Their worker's lease has begun, so that others that start see it. */
+    announce: async (worker: string, handlers: readonly JobHandler[]): Promise<void> => {
       const names = handlers.map(({ name }) => name);
       await addQueues(boss, names);
       const announced = handlers.map(({ name, types, key }) => {
         return { name, types: types === "*" ? null : types, has_key: key !== undefined };
       });
-      await run(ANNOUNCE, [JSON.stringify(announced)]);
+      await run(ANNOUNCE, [JSON.stringify(announced), worker]);
       await run(IGNORE_GONE);
     },
     /**
@@ -113,11 +116,7 @@ type Misfit = { job: string; id: string; type: string; body: Buffer };
 /** Its hash: keys are phone numbers often, and of any length. */
 function keyOf(body: Buffer, key: NonNullable<JobHandler["key"]>): { key: string } | { error: string } {
   try {
-    return {
-      key: createHash("sha256")
-        .update(key(body.toString("utf8")))
-        .digest("hex"),
-    };
+    return { key: hash("sha256", key(body.toString("utf8"))) };
   } catch (error) {
     return { error: storable(`The handler's key failed: ${String(error)}`) };
   }

@@ -2,11 +2,12 @@ import { once } from "node:events";
 import { LEASE_MS, type JobHandler, type Processor, type ProcessOptions } from "../../engine.ts";
 import { createLoop, type Asked } from "../loop.ts";
 import { SUSPECT } from "./boss.ts";
-import { NoLease, share, type Claims, type Look } from "./claims.ts";
+import { NoLease, type Claims, type Look } from "./claims.ts";
 import type { Pool } from "./connection.ts";
 import { queryOnce, transact, type Means } from "./handler-transaction.ts";
 import { keyOf, nameOf, type ClaimedJob, type Jobs } from "./jobs.ts";
 import type { Offers } from "./offers.ts";
+import { share } from "./share.ts";
 
 const HEARTBEAT_MS = LEASE_MS / 3;
 
@@ -31,7 +32,8 @@ export function createProcessor(
     const leaving = new AbortController();
     let listening: Promise<void> | undefined;
     let predecessors = options.predecessors ?? [];
-    let extendAtMs = -Infinity;
+    // It has begun with the announcement of the handlers.
+    let extendAtMs = clock.monotonicMs() + HEARTBEAT_MS;
     let turn = 0;
     let cancelWake = (): void => undefined;
     const doubt = (): void => void (extendAtMs = -Infinity);
@@ -83,7 +85,7 @@ export function createProcessor(
      */
     async function keepLease(): Promise<void> {
       extendAtMs = clock.monotonicMs() + HEARTBEAT_MS;
-      const theirs = await jobs.keep(worker);
+      const theirs = await jobs.keep(worker, handlers);
       const confirmed = new Set(theirs.map(nameOf));
       const known = new Set(held().map(nameOf));
       lose(held().filter((job) => !confirmed.has(nameOf(job))));

@@ -78,8 +78,7 @@ export function createPrune({ run, transaction }: Database, boss: Pick<Boss, "su
   };
 
   async function forgetBodies(olderThanMs: number): Promise<number> {
-    let forgotten = 0;
-    let afterSeq = 0;
+    let [forgotten, afterSeq] = [0, 0];
     for (;;) {
       const [seen] = await run<Seen>(LOOK, [afterSeq, olderThanMs]);
       if (!seen || seen.lastSeq === null || seen.old === 0) return forgotten;

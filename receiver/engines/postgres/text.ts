@@ -1,23 +1,14 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** A text as PostgreSQL can hold it: without zero bytes and halves of surrogate pairs. No name that we look for has either. */
-export function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\ufffd");
-}
+export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\ufffd");
 
 /** The id as PostgreSQL's 16 bytes: upper and lower case are the same. */
-export function uuidOf(id: string): string {
-  return id.slice("evt_".length).toLowerCase();
-}
+export const uuidOf = (id: string): string => id.slice("evt_".length).toLowerCase();
 
-/** An object and the type of an event about it, as 16 bytes that only they have. */
-export function objectKey(type: string, objectId: string): string {
-  // JSON keeps texts apart that `storable` makes the same.
-  return createHash("sha256")
-    .update(JSON.stringify([type, objectId]))
-    .digest("hex")
-    .slice(0, 32);
-}
+/** An object and the type of an event about it, as 16 bytes that only they have. JSON keeps apart what `storable` does not. */
+export const objectKey = (type: string, objectId: string): string =>
+  hash("sha256", JSON.stringify([type, objectId])).slice(0, 32);
 
 /** The id of an event, spelled as it came. */
 export const ID = `coalesce(events.spelling, 'evt_' || replace(events.id::text, '-', ''))`;
@@ -29,8 +20,7 @@ export const ID = `coalesce(events.spelling, 'evt_' || replace(events.id::text, 
 export const jobId = (seq: string): string => `lpad(to_hex(${seq}), 32, '0')::uuid`;
 
 /** Milliseconds of Unix time of a timestamp, in SQL. */
-export const milliseconds = (timestamp: string): string =>
-  `floor(extract(epoch FROM ${timestamp}) * 1000)::bigint`;
+export const unixMs = (timestamp: string): string => `floor(extract(epoch FROM ${timestamp}) * 1000)::bigint`;
 
 /** The event of a job's id, in SQL. */
 export const eventSeq = (id: string): string =>
@@ -43,9 +33,9 @@ export const JOB_STATE = `
 const JOB = `json_build_object(
   'handler', name, 'state', ${JOB_STATE}, 'attempts', retry_count + (started_on IS NOT NULL)::integer,
   'handled', (job.state = 'completed')::integer, 'lastError', output->>'error',
-  'nextAttemptAtMs', CASE WHEN job.state < 'active' THEN ${milliseconds("start_after")} END,
+  'nextAttemptAtMs', CASE WHEN job.state < 'active' THEN ${unixMs("start_after")} END,
   'deferred', job.state < 'active' AND coalesce(output ? 'deferred', false),
-  'finishedAtMs', ${milliseconds("completed_on")})`;
+  'finishedAtMs', ${unixMs("completed_on")})`;
 /** Each event with its jobs. One from before handlers had names shows what was done with it, under its type's name. */
 export const WITH_JOBS = `
   receiver.events CROSS JOIN LATERAL (

@@ -47,7 +47,7 @@ function ageAll(ms: number): string {
     UPDATE receiver_boss.job SET created_on = created_on - ${by}, start_after = start_after - ${by},
       completed_on = completed_on - ${by}, data = CASE WHEN data ? 'requeuedAtMs'
         THEN jsonb_build_object('requeuedAtMs', (data->>'requeuedAtMs')::bigint - ${String(ms)}) END;
-    UPDATE receiver.handlers SET starts = ARRAY(SELECT at - ${by} FROM unnest(starts) AS at);
+    UPDATE receiver.handlers SET seen = seen - ${by}, starts = ARRAY(SELECT at - ${by} FROM unnest(starts) AS at);
     UPDATE receiver.workers SET lease_until = lease_until - ${by};
     UPDATE receiver.facts SET pruned_before = pruned_before - ${by};
     COMMIT`;

@@ -5,8 +5,9 @@ import { onTestFinished } from "vitest";
 const TRIES = 2;
 
 /**
- * What stands before several ingest processes: each connection goes to the next of `ports()`. As a balancer that retries
- * on the next server does, it sends a request again whose process goes away before a byte of its answer came.
+ * What stands before several ingest processes. As a balancer that retries on the next server does, it chooses among
+ * `ports()` when the client has sent something, since a process may go away before that, and sends a request again whose
+ * process goes away before a byte of its answer came.
  */
 export async function balanceOver(ports: () => readonly number[]): Promise<string> {
   const clients = new Set<Socket>();
@@ -17,18 +18,19 @@ export async function balanceOver(ports: () => readonly number[]): Promise<strin
     let asked: Buffer[] = [];
     let tries = 1;
     let answered = false;
-    let upstream = toNext();
+    let upstream: Socket | undefined;
     client.on("error", () => undefined);
     client.on("close", () => {
       clients.delete(client);
-      upstream.destroy();
+      upstream?.destroy();
     });
     client.on("data", (data) => {
       if (answered) [asked, tries, answered] = [[], 1, false];
       asked.push(data);
-      upstream.write(data);
+      if (upstream) upstream.write(data);
+      else upstream = toNext();
     });
-    client.on("end", () => void upstream.end());
+    client.on("end", () => void (upstream ?? client).end());
 
     function toNext(): Socket {
       turn += 1;
@@ -46,15 +48,15 @@ export async function balanceOver(ports: () => readonly number[]): Promise<strin
       next.on("end", () => next.end());
       next.on("close", () => {
         if (client.destroyed) return;
-        if (answered || asked.length === 0 || tries === TRIES) {
+        if (answered || tries === TRIES) {
           client.end();
           return;
         }
         tries += 1;
         upstream = toNext();
-        for (const data of asked) upstream.write(data);
-        if (client.readableEnded) upstream.end();
       });
+      for (const data of asked) next.write(data);
+      if (client.readableEnded) next.end();
       return next;
     }
   });

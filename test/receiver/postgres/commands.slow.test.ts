@@ -66,6 +66,20 @@ test("what operators ask of an inbox is answered by PostgreSQL as well", async (
   expect(terminal.said).toContainEqual(expect.stringContaining("pg_dump"));
 });
 
+test("a command whose statement the server refuses says so in a line, with what to do", async () => {
+  const { url, drop } = await newDatabase();
+  onTestFinished(drop);
+  // As a standby does.
+  const engine = await opened(`${url}?options=-c%20default_transaction_read_only%3Don`);
+  const terminal = recordingTerminal();
+  const requeue = async (): Promise<number> =>
+    requeueEvents({ engine, terminal }, [`evt_${"0".repeat(32)}`], {});
+  expect(await orComplain(terminal, requeue)).toBe(3);
+  expect(terminal.said).toEqual([
+    expect.stringMatching(/: cannot execute .* in a read-only transaction \(25006\)$/),
+  ]);
+});
+
 test("no event is of a handler whose name no database could hold", async () => {
   const { url, drop } = await newDatabase();
   onTestFinished(drop);

@@ -64,6 +64,41 @@ test("what was claimed by a statement whose answer was lost is put back at once,
   expect(troubles).not.toEqual([]);
 });
 
+test("a claim whose transaction is refused its beginning claims nothing", async () => {
+  const { url } = await postgresBackend();
+  const proxy = await proxyTo(url);
+  const engine = await opened(proxy.url);
+  await (await driven(engine, done)).processor.drain(0);
+  proxy.spoil("BEGIN; SET LOCAL synchronous_commit");
+  const events = newEvents(5);
+  await accept(engine, events);
+  const { handled, troubles } = await driven(engine, done, { workerId: "another" });
+  // Were they claimed outside of it, nobody would know whose they are.
+  await until(
+    () => engine.ledger.counts(),
+    ({ byState }) => byState.done === events.length,
+  );
+  expect(handled.map(({ attempt }) => attempt)).toEqual(events.map(() => 1));
+  expect(troubles).toHaveLength(1);
+});
+
+test("a handler's transaction that is refused its beginning writes nothing", async () => {
+  const { url, rows } = await postgresBackend();
+  const proxy = await proxyTo(url);
+  const engine = await opened(proxy.url);
+  await accept(engine, [newEvent()]);
+  const { handled } = await driven(engine, async (claim) => {
+    if (claim.attempt === 1) proxy.spoil("BEGIN; SET LOCAL search_path");
+    return record(claim);
+  });
+  await until(
+    () => handled,
+    ({ length }) => length === 2,
+  );
+  expect(handled).toMatchObject([{ outcome: "failed" }, { outcome: "done" }]);
+  expect(await rows("SELECT attempt FROM effects")).toEqual([{ attempt: 2 }]);
+});
+
 test("a worker that holds an event twice can end it by the later claim alone", async () => {
   const { url } = await postgresBackend();
   const engine = await opened(url);

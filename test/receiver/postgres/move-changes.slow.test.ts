@@ -2,16 +2,19 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
-import type { Engine, Outcome } from "../../../receiver/engine.ts";
+import type { Claim, Engine, Handled, JobHandler, Outcome } from "../../../receiver/engine.ts";
 import { moveInbox, type MoveReport } from "../../../receiver/engines/postgres/move/move.ts";
 import { HANDLERS_PER_EVENT } from "../../../receiver/engines/sqlite/handlers.ts";
 import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
 import { workFileOf } from "../../../receiver/engines/sqlite/work-file.ts";
-import { newDatabase } from "../../helpers/postgres/shared.ts";
-import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
+import { administer, newDatabase } from "../../helpers/postgres/shared.ts";
+import { accept, done, handler, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 import { driven, opened } from "./opened.ts";
+
+/** More than a move takes in two goes, which are of 250 each. */
+const MANY = 600;
 
 test("what is requeued once it has moved is handled where it is requeued, and what came of it goes along", async () => {
   const { sqlite, postgres, move } = await setUp();
@@ -154,8 +157,63 @@ test("a job of a handler that is gone is ignored there too, and has it back when
   );
 });
 
+test("of an event's jobs those that are done stay so, and those that wait go on, however often the move breaks off", async () => {
+  const { file, url, sqlite, postgres, move } = await setUp();
+  const events = newEvents(MANY);
+  await accept(sqlite, events);
+  const handlers = ["mail", "crm"].map((name) => handler({ name, backoffMs: () => 3_600_000 }));
+  const former = await both(sqlite, handlers, async ({ handler: name }) =>
+    name === "mail" ? done() : { kind: "failed", error: "not yet" },
+  );
+  await until(
+    () => former.handled,
+    ({ length }) => length === 2 * MANY,
+  );
+  await former.processor.drain(0);
+  let pages = 0;
+  const broken = new Error("as if it were killed");
+  const killed = moveInbox({
+    file,
+    url,
+    finish: true,
+    nowMs: Date.now,
+    onProgress: () => {
+      pages += 1;
+      if (pages === 2) throw broken;
+    },
+  });
+  await expect(killed).rejects.toBe(broken);
+  // Workers that are there already handle what has come, while the rest comes.
+  const { handled } = await both(postgres, handlers, done);
+  expect(await move(true)).toMatchObject({ moved: MANY - 500, different: [] });
+  await administer(url, "UPDATE receiver_boss.job SET start_after = now() WHERE state = 'retry'");
+  await until(
+    () => postgres.ledger.counts(),
+    ({ byState }) => byState.done === MANY,
+  );
+  expect(handled).toHaveLength(MANY);
+  expect(new Set(handled.map((one) => `${one.handler} ${String(one.attempt)} ${one.outcome}`))).toEqual(
+    new Set(["crm 2 done"]),
+  );
+});
+
+async function both(engine: Engine, handlers: JobHandler[], handle: (claim: Claim) => Promise<Outcome>) {
+  const handled: Handled[] = [];
+  const processor = await engine.work.process({
+    handlers,
+    handle,
+    workerId: "both",
+    concurrency: 8,
+    onHandled: (one) => void handled.push(one),
+    onTrouble: () => undefined,
+  });
+  onTestFinished(async () => processor.drain(0).catch(() => undefined));
+  return { handled, processor };
+}
+
 async function setUp(): Promise<{
   file: string;
+  url: string;
   sqlite: Engine;
   postgres: Engine;
   move: (finish: boolean) => Promise<MoveReport>;
@@ -167,7 +225,7 @@ async function setUp(): Promise<{
   onTestFinished(sqlite.close);
   const move = async (finish: boolean): Promise<MoveReport> =>
     moveInbox({ file, url, finish, onProgress: () => undefined, nowMs: Date.now });
-  return { file, sqlite, postgres: await opened(url), move };
+  return { file, url, sqlite, postgres: await opened(url), move };
 }
 
 async function dead(): Promise<Outcome> {

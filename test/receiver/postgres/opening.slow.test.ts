@@ -6,8 +6,10 @@ import { z } from "zod";
 import { PACKAGES_MISSING } from "../../../receiver/engines/postgres/room.ts";
 import { administer, databaseUrl, newDatabase, sharedServer } from "../../helpers/postgres/shared.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
-import { accept, done, newEvent } from "../engine-suite/harness.ts";
+import type { Claim, Outcome } from "../../../receiver/engine.ts";
+import { accept, done, newEvent, newEvents } from "../engine-suite/harness.ts";
 import { MAIN, runCommand } from "../helpers/process.ts";
+import { until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
 
@@ -22,6 +24,46 @@ test("ten processes that start at once on an empty database migrate it once", as
   await accept(engines[9]!, [newEvent()]);
   expect((await engines[0]!.ledger.counts()).byState.pending).toBe(1);
 });
+
+test.for([
+  ["cockroachdb", { kind: "r", listeners: 0 }],
+  ["yugabytedb", { kind: "r", listeners: 2 }],
+  ["citus", { kind: "p", listeners: 2 }],
+] as const)(
+  "with the profile of %s, here on PostgreSQL, pg-boss's tables are of its kind, and jobs are handled in order",
+  async ([profile, expected]) => {
+    const { url, rows } = await postgresBackend();
+    await administer(url, DROP);
+    const [engine, other] = [
+      await opened(url, { postgresBackend: profile }),
+      await opened(url, { postgresBackend: profile }),
+    ];
+    const events = newEvents(30);
+    await accept(engine, events);
+    const begun: string[] = [];
+    const begin = async ({ id }: Claim): Promise<Outcome> => {
+      begun.push(id);
+      return { kind: "done" };
+    };
+    await driven(engine, begin, { key: () => "one" });
+    await driven(other, begin, { key: () => "one", workerId: "other" });
+    await until(
+      () => engine.ledger.counts(),
+      ({ byState }) => byState.done === events.length,
+    );
+    expect(begun).toEqual(events.map(({ id }) => id));
+    const [found] = await until(
+      () => rows(KIND_AND_LISTENERS),
+      ([row]) => row?.["listeners"] === expected.listeners,
+    );
+    expect(found).toEqual(expected);
+  },
+);
+
+const KIND_AND_LISTENERS = `
+  SELECT relkind AS kind, (SELECT count(*)::int FROM pg_stat_activity
+    WHERE datname = current_database() AND query LIKE 'LISTEN%') AS listeners
+  FROM pg_class WHERE oid = 'receiver_boss.job'::regclass`;
 
 test("a worker that is started once a newer receiver has upgraded the tables says so and ends, and changes nothing", async () => {
   const { url, rows } = await postgresBackend();
@@ -77,6 +119,32 @@ test.for([
         WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r' AND attnum > 0`),
     ).toEqual([{ columns: /, /.test(sql) ? 2 : 1 }]);
     await accept(await opened(url, { databaseSchema: "voice_agent" }), [newEvent()]);
+  },
+);
+
+test.for([
+  ["a new database", "SELECT 1"],
+  [
+    "one of the version before",
+    "ALTER TABLE receiver.facts DROP COLUMN one; ALTER TABLE receiver.handlers DROP COLUMN seen; UPDATE receiver.migrations SET applied = 4 WHERE name = 'receiver'",
+  ],
+])(
+  "%s whose changes are published, as for an upgrade of PostgreSQL, is taken and pruned",
+  async ([, former]) => {
+    const { url, age } = await postgresBackend();
+    await administer(url, `${former}; CREATE PUBLICATION everything FOR ALL TABLES`);
+    const engine = await opened(url, { signingSecrets: ["whsec_whose_inbox_it_is"] });
+    const { handled } = await driven(engine, done);
+    await accept(engine, [newEvent()]);
+    await until(
+      () => handled,
+      ({ length }) => length === 1,
+    );
+    await age?.(10_000);
+    expect(await engine.ledger.prune({ bodiesOlderThanMs: 5_000, idsOlderThanMs: 1e9 })).toEqual({
+      bodies: 1,
+      ids: 0,
+    });
   },
 );
 

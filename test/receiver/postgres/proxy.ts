@@ -8,6 +8,8 @@ export type Proxy = {
   cutAnswer: (containing: string) => void;
   /** Keeps the next answer with this in it back until it is let go. */
   holdAnswer: (containing: string) => { held: Promise<void>; letGo: () => void };
+  /** The next question with this in it is refused by the server as bad SQL. */
+  spoil: (containing: string) => void;
   /** Passes nothing on any more of the connections that are there, and leaves them open: as when a machine is gone. */
   silence: () => void;
   /** Cuts every connection now. */
@@ -22,6 +24,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const clients = new Set<Socket>();
   const silent = new WeakSet<Socket>();
   let cutting: string | undefined;
+  let spoiling: string | undefined;
   let holding:
     | { containing: string; held: PromiseWithResolvers<void>; go: PromiseWithResolvers<void> }
     | undefined;
@@ -40,7 +43,15 @@ export async function proxyTo(url: string): Promise<Proxy> {
     client.on("error", () => undefined);
     upstream.on("error", () => client.destroy());
     upstream.on("close", () => client.destroy());
-    client.on("data", (data) => void (silent.has(client) || upstream.write(data)));
+    client.on("data", (data) => {
+      if (silent.has(client)) return;
+      const at = spoiling === undefined ? -1 : data.indexOf(spoiling);
+      if (at >= 0) {
+        spoiling = undefined;
+        data.write("?", at);
+      }
+      upstream.write(data);
+    });
     upstream.on("data", (data) => {
       if (client.destroyed || silent.has(client)) return;
       if (cutting !== undefined && data.includes(cutting)) {
@@ -73,6 +84,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
   return {
     url: through.href,
     cutAnswer: (containing) => void (cutting = containing),
+    spoil: (containing) => void (spoiling = containing),
     holdAnswer: (containing) => {
       const [held, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       holding = { containing, held, go };

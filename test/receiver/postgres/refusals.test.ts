@@ -24,8 +24,8 @@ test.each([
   ["53300", "overloaded", ""],
   ["25006", "read_only", ""],
   ["57014", "timeout", ""],
-  ["57P01", "outcome_unknown", ""],
-  ["57P02", "outcome_unknown", ""],
+  ["57P01", "outcome_unknown", LOOK],
+  ["57P02", "outcome_unknown", LOOK],
   ["57P03", "connection_lost", LOOK],
   ["08006", "connection_lost", ""],
   ["58030", "io_error", ""],
@@ -34,7 +34,7 @@ test.each([
   ["28P01", "busy", MEND],
   ["3D000", "busy", MEND],
   ["40001", "busy", ""],
-  ["55P03", "busy", ""],
+  ["55P03", "busy", ". Somebody holds a lock on its tables: pg_locks and pg_stat_activity say who."],
 ])("what the server refuses with %s is %s, on any connection, with what to do", (code, reason, advice) => {
   for (const connected of [true, false])
     expect(refusalOf(answered(code), connected)).toEqual({
@@ -52,6 +52,7 @@ test.each<[unknown, boolean, string, string]>([
   [new Error("timeout exceeded when trying to connect"), false, "overloaded", LOOK],
   [new Error("timeout of another kind"), false, "connection_lost", LOOK],
   [new Error("Connection terminated unexpectedly"), true, "outcome_unknown", LOOK],
+  [new Error("canceling statement due to statement timeout"), true, "timeout", ""],
   [new Error("odd"), true, "outcome_unknown", ""],
   ["a text", false, "connection_lost", ""],
 ])("without an answer of the server %o is, sent: %s, %s", (error, connected, reason, advice) => {

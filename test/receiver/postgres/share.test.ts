@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { RETRY } from "../../../receiver/engines/postgres/boss.ts";
-import { share, type Due } from "../../../receiver/engines/postgres/claims.ts";
+import { share, type Due } from "../../../receiver/engines/postgres/share.ts";
 import { handler } from "../engine-suite/harness.ts";
 
 const [a, b] = [handler({ name: "a" }), handler({ name: "b" })];

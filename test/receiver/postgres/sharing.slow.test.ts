@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { examine } from "../../../receiver/operations/doctor.ts";
 import { administer } from "../../helpers/postgres/shared.ts";
 import { accept, done, newEvent, newEvents, record } from "../engine-suite/harness.ts";
+import { get, newBody, post } from "../helpers/events.ts";
+import { startTestReceiver } from "../helpers/receiver.ts";
 import { until } from "../helpers/until.ts";
 import { postgresBackend } from "./backend.ts";
 import { driven, opened } from "./opened.ts";
@@ -85,27 +88,65 @@ test("an owner makes the tables, and a role that may only read and write does ev
   });
 });
 
-test.for([
-  ["of no right to insert", "REVOKE INSERT ON receiver.events FROM"],
-  ["of no right to the jobs", "REVOKE INSERT ON receiver_boss.job FROM"],
+const NO_ROOM = `
+  CREATE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+  CREATE TRIGGER no_room BEFORE INSERT`;
+const NO_RIGHT = /(permission denied|row-level security).*docs\/scaling\.md/;
+
+test.for<[string, (role: string) => string, string, RegExp]>([
+  ["of no right to insert", (role) => `REVOKE INSERT ON receiver.events FROM ${role}`, "busy", NO_RIGHT],
+  ["of no right to the jobs", (role) => `REVOKE INSERT ON receiver_boss.job FROM ${role}`, "busy", NO_RIGHT],
   [
-    "row security hides the jobs' table",
-    "ALTER TABLE receiver_boss.job ENABLE ROW LEVEL SECURITY; REVOKE UPDATE ON receiver.ids FROM",
+    "row security blocks the jobs",
+    () => "ALTER TABLE receiver_boss.job ENABLE ROW LEVEL SECURITY",
+    "busy",
+    NO_RIGHT,
   ],
-])("what can't be stored because %s is not ready either", async ([, sql]) => {
-  const { url } = await postgresBackend();
-  const first = await opened(url);
-  const { processor } = await driven(first, done);
-  await processor.drain(0);
-  const runtime = await roleOn(url);
-  const engine = await opened(runtime);
-  expect(await engine.intake.probe()).toEqual({ ok: true });
-  await administer(url, `${String(sql)} ${new URL(runtime).username}`);
-  const refused = await engine.intake.accept([newEvent()]);
-  const detail = expect.stringMatching(/(permission denied|row-level security).*docs\/scaling\.md/);
-  expect(refused).toMatchObject({ ok: false, reason: "busy", detail });
-  expect(await engine.intake.probe()).toEqual(refused);
-});
+  [
+    "the disk is full",
+    () => `${NO_ROOM} ON receiver.events FOR EACH ROW EXECUTE FUNCTION public.no_room()`,
+    "full",
+    /No space left/,
+  ],
+  [
+    "the jobs have no room",
+    () => `${NO_ROOM} ON receiver_boss.job_common FOR EACH ROW EXECUTE FUNCTION public.no_room()`,
+    "full",
+    /No space left/,
+  ],
+])(
+  "what can't be stored because %s is answered 503, not ready, and named by doctor",
+  async ([, sql, reason, detail]) => {
+    const { url } = await postgresBackend();
+    // As the shipped handlers do, it asks for one type.
+    const { processor } = await driven(await opened(url), done, { types: ["call.completed"] });
+    await processor.drain(0);
+    const runtime = await roleOn(url);
+    const receiver = await startTestReceiver({ environment: { DATABASE_URL: runtime } });
+    const seen = async (): Promise<unknown> => {
+      const { config, engine } = receiver;
+      const findings = await examine({ config, engine, api: undefined, environment: {} });
+      return {
+        answered: (await post(receiver.url, newBody())).status,
+        ready: (await get(new URL("/readyz", receiver.url))).status,
+        doctor: findings.findLast(({ check }) => check === "database")?.message,
+      };
+    };
+    expect(await seen()).toEqual({ answered: 200, ready: 200, doctor: "It takes writes." });
+    await administer(url, sql(new URL(runtime).username));
+    // What readiness has found out counts for a second.
+    await until(
+      async () => (await get(new URL("/readyz", receiver.url))).status,
+      (status) => status === 503,
+    );
+    expect(await seen()).toEqual({
+      answered: 503,
+      ready: 503,
+      doctor: expect.stringMatching(`^It takes no writes \\(${reason}\\): .*${detail.source}`),
+    });
+  },
+);
 
 test("the probe leaves nothing behind", async () => {
   const { url, rows } = await postgresBackend();

@@ -190,6 +190,29 @@ test("what waited for its key, for its turn or for another attempt before keys w
   ).toEqual([{ indexname: "events_dead" }]);
 });
 
+test("a database in which nobody said which handlers were still there goes on, while a worker of then runs", async () => {
+  const { url } = await postgresBackend();
+  const engine = await opened(url);
+  const former = await driven(engine, done, { workerId: "former" });
+  await administer(
+    url,
+    `ALTER TABLE receiver.handlers DROP COLUMN seen; ALTER TABLE receiver.facts DROP COLUMN one;
+     UPDATE receiver.migrations SET applied = 4 WHERE name = 'receiver'`,
+  );
+  const present = await driven(await opened(url), done, { workerId: "present" });
+  const events = newEvents(20);
+  for (const event of events) await accept(engine, [event]);
+  await until(
+    () => [...former.handled, ...present.handled],
+    ({ length }) => length === events.length,
+  );
+  expect((await engine.ledger.counts()).byState).toMatchObject({
+    done: events.length,
+    pending: 0,
+    ignored: 0,
+  });
+});
+
 /** An event in each of the states, two workers, and what they hold. */
 async function filled(url: string): Promise<Record<keyof typeof STATES, string>> {
   const ids = Object.keys(STATES).map((state, index) => ({ state, id: newEventId(), seq: index + 1 }));

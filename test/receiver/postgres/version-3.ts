@@ -20,8 +20,10 @@ export async function makeVersion3(
   };
   await administer(
     url,
-    `ALTER TABLE receiver.handlers RENAME COLUMN has_key TO keyed;
+    `ALTER TABLE receiver.handlers DROP COLUMN seen;
+     ALTER TABLE receiver.handlers RENAME COLUMN has_key TO keyed;
      DROP INDEX receiver.events_dead;
+     ALTER TABLE receiver.facts DROP COLUMN one;
      CREATE INDEX receiver_keyless ON receiver_boss.job (name, id) WHERE blocked AND state < 'active';
      UPDATE receiver.migrations SET applied = 3 WHERE name = 'receiver';
      ${waiting.map((job) => `UPDATE receiver_boss.job SET ${set[job.for]} ${keyed(job.id)};`).join("")}`,

@@ -5,7 +5,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { startSimulator } from "../../../simulator/index.ts";
 import { freePort } from "../../helpers/free-port.ts";
-import { isAlive, run as spawnRun } from "../../helpers/process.ts";
+import { isAlive } from "../../helpers/is-alive.ts";
+import { run as spawnRun } from "../../helpers/process.ts";
 import { run } from "./in-process.ts";
 
 const RECEIVER = [process.execPath, "test/simulator/commands/dev-receiver.ts"];

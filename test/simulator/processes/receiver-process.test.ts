@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { afterEach, describe, expect, test, onTestFinished, vi } from "vitest";
-import { isAlive } from "../../helpers/process.ts";
+import { isAlive } from "../../helpers/is-alive.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { listen } from "../../helpers/listen.ts";
 import {

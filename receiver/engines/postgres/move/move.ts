@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { openArriving, type Arrived, type ArrivingInbox } from "./arriving.ts";
 import { isFinished, openLeaving, type LeavingInbox, type MovedEvent } from "./leaving.ts";
 
@@ -105,7 +105,7 @@ function isSame(event: MovedEvent, arrived: Arrived | undefined): boolean {
   // Pruned on one side since.
   if (event.body === null || arrived.hash === null) return true;
   if (arrived.receivedAtMs !== event.receivedAtMs) return false;
-  if (arrived.hash !== createHash("sha256").update(event.body).digest("hex")) return false;
+  if (arrived.hash !== hash("sha256", event.body)) return false;
   if (!isFinished(event)) return true;
   const done = arrived.jobs.filter(({ state }) => state === "done");
   return event.jobs
