@@ -40,6 +40,9 @@ export function createApp(
     response.status(404).json({ error: "not_found", message: `Send events to ${webhookPath}.` });
   });
   app.use(((error: unknown, _request, response, next) => {
+    // What Express could not read, such as a body that is no JSON, is the client's mistake.
+    if (error instanceof Error && "status" in error && Number(error.status) < 500 && !response.headersSent)
+      return response.status(Number(error.status)).json({ error: "invalid_request", message: error.message });
     log.error({ err: error }, "a request failed");
     if (response.headersSent) return next(error);
     response.status(500).json({ error: "server_error", message: "The request failed. Its log says why." });

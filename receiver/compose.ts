@@ -91,11 +91,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     return result;
   };
   const logRequest = createRequestLog({ log, clock });
-  const inbox = createInbox({
-    secrets: config.signingSecrets,
-    clock,
-    store: createGroupCommit({ accept, clock }),
-  });
+  const store = createGroupCommit({ accept, clock });
+  const inbox = createInbox({ secrets: config.signingSecrets, clock, store });
   const answer = createWebhook({ ...config, inbox, health, log, logRequest, metrics, clock });
   const unanswered = new Set<Promise<void>>();
   const webhook: Webhook = (request, send) => {

@@ -18,11 +18,7 @@ export type GroupCommit = (event: NewEvent) => Promise<Stored>;
 
 type Held = { event: NewEvent; answer: (stored: Stored) => void; cancel: () => void };
 
-const OVERLOADED: Refusal = {
-  ok: false,
-  reason: "overloaded",
-  detail: "Too many events wait to be stored.",
-};
+const OVERLOADED: Refusal = { ok: false, reason: "overloaded", detail: "Too many events wait to be stored." };
 const TIMEOUT: Refusal = { ok: false, reason: "timeout", detail: "The database took too long to commit." };
 
 /**

@@ -65,11 +65,8 @@ export function createWebhook(options: {
       return BODY_PROBLEMS[body.problem];
     }
     const arrivedAtMs = clock.monotonicMs();
-    const receipt = await inbox({
-      signatures: request.signatures,
-      body: body.bytes,
-      trace: traceOf(request),
-    });
+    const { signatures } = request;
+    const receipt = await inbox({ signatures, body: body.bytes, trace: traceOf(request) });
     metrics.received(receipt, (clock.monotonicMs() - arrivedAtMs) / 1_000);
     return { answer: ANSWERS[receipt.kind], receipt };
   }

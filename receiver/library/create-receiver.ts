@@ -24,7 +24,7 @@ export type ReceiverOptions = Settings & {
    * `voice-agent-receiver start` with RECEIVER_ROLE=worker handles them elsewhere.
    */
   handlers?: URL | readonly Handler[];
-  /** Where the lines of the log go, each of them JSON; to standard output unless given. */
+  /** Where the receiver's lines of the log go, each of them JSON. To standard output unless given, as a handlers' process always does. */
   logTo?: (line: string) => void;
 };
 
@@ -83,7 +83,13 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
   const clock = systemClock;
   const work =
     handlers instanceof URL ? { handlersModule: handlers } : handlers && { startWork: workHere(handlers) };
-  const receiver = await compose({ config, engine, clock, log, environment, ...work });
+  const receiver = await compose({ config, engine, clock, log, environment, ...work }).catch(
+    // The app may well try again, at each request even.
+    async (error: unknown) => {
+      await engine.close();
+      throw error;
+    },
+  );
 
   let stopped: Promise<void> | undefined;
   return {

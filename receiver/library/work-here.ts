@@ -10,17 +10,21 @@ import { startWorking } from "../work/loop.ts";
  */
 export function workHere(handlers: readonly Handler[]): NonNullable<ComposeOptions["startWork"]> {
   return async ({ config, log }, metrics) => {
+    const engine = await openEngine({ ...config, clock: systemClock });
     const working = await startWorking({
       config,
       log,
       handlers,
-      engine: await openEngine({ ...config, clock: systemClock }),
+      engine,
       onHandled: (handled) => metrics().handled([handled]),
       onStuck: ({ handler, id }) =>
         log.error(
           { handler, event_id: id },
           "a handler goes on past its deadline and ignores its signal; only the end of this process would end it",
         ),
+    }).catch(async (error: unknown) => {
+      await engine.close();
+      throw error;
     });
     return { alive: () => true, wake: working.loop.wake, stop: working.stop };
   };

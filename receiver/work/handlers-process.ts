@@ -28,10 +28,7 @@ export function forkChild(options: {
   fork?: Fork | undefined;
 }): Child {
   const { inspect, nowMs } = options;
-  const assignment: Assignment = {
-    handlersModule: options.handlersModule?.href,
-    workerId: createWorkerId(),
-  };
+  const assignment: Assignment = { handlersModule: options.handlersModule?.href, workerId: createWorkerId() };
   const started = (options.fork ?? fork)(
     siblingFile(import.meta.url, "worker"),
     [JSON.stringify(assignment)],

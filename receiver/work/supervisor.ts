@@ -224,7 +224,7 @@ export function startSupervisor(options: {
     log.error(
       { silent_ms: Math.round(silentMs) },
       isStarting
-        ? "the handlers' process does not start; ending it"
+        ? "the handlers' process does not start; ending it. Does an import or createServices() wait for something?"
         : "a handler blocks its process; ending it",
     );
     child.process.kill("SIGKILL");

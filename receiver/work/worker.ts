@@ -119,7 +119,7 @@ async function runWorker({ handlersModule, workerId }: Assignment): Promise<void
   }
 
   async function endBroken(error: unknown): Promise<void> {
-    tell({ kind: "broken", problem: describeLoadError(error), files: [...files] });
+    tell({ kind: "broken", problem: describeLoadError(error, files), files: [...files] });
     await exit(EXIT_BROKEN, 0);
   }
 

@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -7,6 +9,7 @@ import { defineHandler } from "../../receiver/work/handler.ts";
 import { checkNames } from "../../receiver/work/handlers-module.ts";
 import { jobHandler } from "../../receiver/work/policies.ts";
 import { newBody } from "./helpers/events.ts";
+import { temporaryDirectory } from "./helpers/temporary.ts";
 
 type Definition = Parameters<typeof defineHandler<"call.completed">>[0];
 
@@ -224,9 +227,27 @@ test.each<[string, unknown, string]>([
     "TypeError: Cannot find gone.ts imported from it (b.ts:3:4)",
   ],
   ["no place where none is known", thrown("no menu"), "TypeError: no menu"],
+  [
+    "no place in Node.js itself",
+    thrown("no menu", "    at process.processTicks (node:internal/process/task_queues:104:5)"),
+    "TypeError: no menu",
+  ],
   ["whatever was thrown", "a text", "a text"],
 ])("what is wrong with code that cannot be loaded is told with %s", (_what, error, words) => {
   expect(describeLoadError(error)).toBe(words);
+});
+
+test("a mistake in the text of an ES module is told with its file and line, beside others that were loaded", async () => {
+  const folder = temporaryDirectory();
+  const [whole, broken] = [join(folder, "whole.mjs"), join(folder, "broken.mjs")];
+  writeFileSync(whole, 'import "./broken.mjs";\n');
+  writeFileSync(broken, "// The next line lacks a value.\nconst name = ;\n");
+  // Not vitest's import, which has a parser of its own.
+  const script = `import(${JSON.stringify(pathToFileURL(whole))}).catch((e) => console.log(JSON.stringify([e.message, e.stack])))`;
+  const { stdout } = spawnSync(process.execPath, ["-e", script], { encoding: "utf8" });
+  const [message = "", stack] = z.array(z.string()).parse(JSON.parse(stdout));
+  const error = Object.assign(new SyntaxError(message), { stack });
+  expect(describeLoadError(error, [whole, broken])).toBe(`SyntaxError: Unexpected token ';' (${broken}:2)`);
 });
 
 function messageOf(act: () => unknown): string {

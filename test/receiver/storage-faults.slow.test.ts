@@ -1,5 +1,15 @@
 import Database from "better-sqlite3";
-import { closeSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../receiver/clock.ts";
@@ -107,6 +117,30 @@ describe.each([
     expect((await engine.ledger.counts()).byState).toMatchObject({ pending: 1 });
   });
 });
+
+// Windows lets nobody move a file that is open.
+test.skipIf(process.platform === "win32")(
+  "an inbox file that was moved away takes nothing more until it is back: what it took would be gone with the process",
+  async () => {
+    const { url, engine, config } = await startTestReceiver();
+    const { databaseFile = "" } = config;
+    expect((await post(url, newBody())).status).toBe(200);
+    renameSync(databaseFile, `${databaseFile}.away`);
+    expect((await post(url, newBody())).status).toBe(503);
+    expect(await engine.intake.probe()).toMatchObject({
+      ok: false,
+      reason: "read_only",
+      detail: expect.stringContaining("moved, deleted or replaced while it was open"),
+    });
+    // Another file of its name is not it.
+    copyFileSync(`${databaseFile}.away`, databaseFile);
+    expect((await post(url, newBody())).status).toBe(503);
+    renameSync(`${databaseFile}.away`, databaseFile);
+    const body = newBody();
+    expect((await post(url, body)).status).toBe(200);
+    expect(await engine.ledger.find(idOf(body))).toMatchObject({ id: idOf(body) });
+  },
+);
 
 describe("a disk below the low-water mark", () => {
   test("is refused at the door and seen by the readiness check, while the process stays alive", async () => {

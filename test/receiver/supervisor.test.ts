@@ -373,7 +373,11 @@ test("each trouble of a process is logged with what is known of it", async () =>
       msg: "the changed handlers cannot be used; those from before go on",
     },
     { level: "info", msg: "the handlers have changed; those that are new take over" },
-    { level: "error", silent_ms: 60_700, msg: "the handlers' process does not start; ending it" },
+    {
+      level: "error",
+      silent_ms: 60_700,
+      msg: "the handlers' process does not start; ending it. Does an import or createServices() wait for something?",
+    },
     { level: "error", code: null, signal: null, restart_in_ms: 100, msg: died },
   ]);
 });

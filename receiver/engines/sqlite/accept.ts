@@ -1,5 +1,7 @@
-import { createHash } from "node:crypto";
-import type Database from "better-sqlite3";
+import { hash } from "node:crypto";
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import Database from "better-sqlite3";
 import type { Acceptance, EventSource, NewEvent } from "../../engine.ts";
 import { checkSynchronous } from "./database.ts";
 import { keyOf, openInboxFile } from "./inbox-file.ts";
@@ -9,6 +11,7 @@ import type { WriterVerbs } from "./writer.ts";
 
 /** How long a commit waits for the short transactions of other processes. Only the writer thread waits. */
 const BUSY_TIMEOUT_MS = 2_000;
+const MOVED = "the inbox file was moved, deleted or replaced while it was open: put it back, or restart";
 
 // The only statement that runs for every event.
 const INSERT_EVENT = `
@@ -32,11 +35,20 @@ export function serveWriter(
 ): void {
   answerQuestions((file, clock, closing) => {
     const db = closing(openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS }));
+    const path = resolve(file);
+    const inode = (): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;
+    const opened = inode();
     const accept = createAccept(db, hooks);
     accept([], 0);
     checkSynchronous(db, "FULL");
     hooks.onOpen?.(db);
-    return { accept: (batch) => accept(batch, clock.nowMs()) } satisfies WriterVerbs;
+    return {
+      accept: (batch) => {
+        // SQLite itself would go on: in a file that is gone with its last connection, and with it what was acknowledged.
+        if (inode() !== opened) throw new Database.SqliteError(MOVED, "SQLITE_READONLY_DBMOVED");
+        return accept(batch, clock.nowMs());
+      },
+    } satisfies WriterVerbs;
   });
 }
 
@@ -53,7 +65,7 @@ export function createAccept(
   const countDuplicate = db.prepare<[Buffer], { body: Buffer | null }>(COUNT_DUPLICATE);
   const countDuplicateOf = db.prepare<[number]>(COUNT_DUPLICATE_OF);
   const hasReconciled = db.prepare<[], number>(HAS_RECONCILED).pluck();
-  const findReconciled = db.prepare<[string, string], number>(FIND_RECONCILED).pluck();
+  const findReconciled = db.prepare<[string | null, string], number>(FIND_RECONCILED).pluck();
   const findAlias = db.prepare<[Buffer], number>(`SELECT seq FROM aliases WHERE key = ?`).pluck();
   const insertAlias = db.prepare<[Buffer, number, number]>(INSERT_ALIAS);
   const touch = db.prepare(`UPDATE identity SET pair = pair`);
@@ -84,17 +96,13 @@ export function createAccept(
     if (changes === 1) return { duplicate: false };
     const stored = countDuplicate.get(key)?.body;
     if (!stored || stored.equals(event.body)) return { duplicate: true };
-    return {
-      duplicate: true,
-      differs: { storedSha256: sha256(stored), receivedSha256: sha256(event.body) },
-    };
+    const differs = { storedSha256: hash("sha256", stored), receivedSha256: hash("sha256", event.body) };
+    return { duplicate: true, differs };
   }
 
   /** Ids decide, with one exception: what reconcile enqueued has an id of its own, so there the object decides. */
   function sameAsReconciled(event: NewEvent, nowMs: number): Acceptance | undefined {
-    const seq =
-      findAlias.get(keyOf(event.id)) ??
-      (event.objectId === null ? undefined : findReconciled.get(event.objectId, event.type));
+    const seq = findAlias.get(keyOf(event.id)) ?? findReconciled.get(event.objectId, event.type);
     return seq === undefined ? undefined : duplicateOf(seq, event, nowMs);
   }
 
@@ -110,8 +118,4 @@ export function createAccept(
     countDuplicateOf.run(seq);
     return { duplicate: true };
   }
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }

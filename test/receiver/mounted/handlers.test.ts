@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, statSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
@@ -67,6 +68,37 @@ test("handlers in an array handle events in this process, with retries, dead let
   await expect
     .poll(async () => (await receiver.metrics()).body)
     .toMatch(/receiver_handling_seconds_count\{[^}]*outcome="dead"[^}]*\} 1/);
+});
+
+test("a receiver that cannot start keeps no file open, however often it is tried", async () => {
+  const directory = temporaryDirectory();
+  const broken = defineHandler({
+    name: "broken",
+    type: "one",
+    migrations: ["CREATE TABEL calls"],
+    handle: async () => undefined,
+  });
+  for (const handlers of [[broken], [broken, broken]])
+    await expect(start(handlers, `sqlite:${join(directory, "receiver.db")}`)).rejects.toThrow(
+      /TABEL|two handlers/,
+    );
+  // The last connection that is closed takes the write-ahead log along.
+  expect(readdirSync(directory).toSorted()).toEqual(["receiver.db", "receiver.work.db"]);
+});
+
+test("an app that changes its working directory stays with the inbox that it has opened", () => {
+  const { href } = new URL("../../../receiver/index.ts", import.meta.url);
+  const script = `
+    import { createReceiver } from ${JSON.stringify(href)};
+    const receiver = await createReceiver({ signingSecrets: ["whsec_a"], databaseUrl: "sqlite:receiver.db", logTo() {} });
+    process.chdir("..");
+    console.log((await receiver.health()).checks.database);
+    await receiver.stop();`;
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    cwd: temporaryDirectory(),
+    encoding: "utf8",
+  });
+  expect(stdout).toBe("ok\n");
 });
 
 const FAKED = ["setImmediate", "setTimeout", "setInterval", "performance"] as const;
