@@ -91,7 +91,9 @@ describe("handlers that have changed", () => {
       old: false,
       deaths: 0,
     });
-    expect(said()).toContain("the handlers' process does not start; ending it");
+    expect(said()).toContain(
+      "the handlers' process does not start; ending it. Does an import or createServices() wait for something?",
+    );
   });
 
   test("are tried at once where nothing runs, also long after the last that could not be used", async () => {

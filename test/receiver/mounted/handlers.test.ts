@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
@@ -94,10 +94,9 @@ test("an app that changes its working directory stays with the inbox that it has
     process.chdir("..");
     console.log((await receiver.health()).checks.database);
     await receiver.stop();`;
-  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
-    cwd: temporaryDirectory(),
-    encoding: "utf8",
-  });
+  const cwd = temporaryDirectory();
+  writeFileSync(join(cwd, "app.mjs"), script);
+  const { stdout } = spawnSync(process.execPath, ["app.mjs"], { cwd, encoding: "utf8" });
   expect(stdout).toBe("ok\n");
 });
 
