@@ -7,6 +7,10 @@ export function receiver() {
   globalThis.voiceAgentReceiver ??= createReceiver({
     // By its path: Next.js would make an asset of a new URL().
     handlers: pathToFileURL(join(process.cwd(), "handlers.mjs")),
+  }).catch((error) => {
+    // The next request tries again.
+    globalThis.voiceAgentReceiver = undefined;
+    throw error;
   });
   return globalThis.voiceAgentReceiver;
 }
