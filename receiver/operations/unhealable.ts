@@ -21,7 +21,7 @@ export function unhealable(report: {
   return (["order.created", "booking.created"] as const).map((type) => ({
     type,
     reason: `The REST API has no path to read ${type === "order.created" ? "orders" : "bookings"}, so a lost event can neither be seen nor rebuilt.`,
-    whatToDo: `In the service's dashboard, look for dead deliveries of ${type} ${when} (for all of them, where a backup was put back or a standby promoted), and have them sent again; they are recognised if they did arrive.`,
+    whatToDo: `In the service's dashboard, look for dead deliveries of ${type} ${when}, or for all of that time where a backup was put back or a standby promoted, and have them sent again; they are recognised if they did arrive.`,
   }));
 }
 

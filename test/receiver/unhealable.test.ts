@@ -4,8 +4,10 @@ import { unfitToStore, unhealable } from "../../receiver/operations/unhealable.t
 test("what nobody can heal is looked for around the gap that was found, whatever the order of what was", () => {
   const healed = ["2026-03-02", "2026-03-05", "2026-03-01"].map((createdAt) => ({ createdAt }));
   for (const { whatToDo } of unhealable({ since: "2026-02-01", healed }))
-    expect(whatToDo).toContain("around the gap from 2026-03-01 to 2026-03-05 (for all of them,");
-  expect(unhealable({ since: "2026-02-01", healed: [] })[0]?.whatToDo).toContain("since 2026-02-01 (for all of them,");
+    expect(whatToDo).toContain(
+      "around the gap from 2026-03-01 to 2026-03-05, or for all of that time where a backup",
+    );
+  expect(unhealable({ since: "2026-02-01", healed: [] })[0]?.whatToDo).toContain("since 2026-02-01, should");
 });
 
 test("of what is unfit three are named, and that there are more", () => {
