@@ -242,6 +242,24 @@ describe("a move from SQLite to PostgreSQL", () => {
   });
 });
 
+test("a move takes events to where jobs have the tables of another profile", async () => {
+  const { file, url, sqlite } = await setUp();
+  const elsewhere = { databaseSchema: "elsewhere", postgresBackend: "cockroachdb" } as const;
+  const engine = await opened(url, elsewhere);
+  const event = newEvent();
+  await accept(sqlite, [event]);
+  const { processor } = await driven(sqlite, done);
+  await until(
+    () => sqlite.ledger.find(event.id),
+    (found) => found?.state === "done",
+  );
+  await processor.drain(0);
+  const target = { url, schema: elsewhere.databaseSchema, backend: elsewhere.postgresBackend };
+  const move = { ...target, file, finish: true, onProgress: () => undefined, nowMs: Date.now };
+  expect(await moveInbox(move)).toMatchObject({ moved: 1, different: [] });
+  expect(await engine.ledger.find(event.id)).toMatchObject({ state: "done", jobs: [{ state: "done" }] });
+});
+
 /** Both engines, and the move between them; what it holds is looked at by engines that stay open. */
 async function setUp(): Promise<{
   file: string;

@@ -1,11 +1,10 @@
+import type { BackendProfile } from "pg-boss";
 import type { InboxJob } from "../../../engine.ts";
 import type { MovedAlias, MovedEvent, MovedJob } from "./leaving.ts";
 import { addQueues, createBoss, RETRY, SUSPECT } from "../boss.ts";
 import { createDatabase, createPool, preparing } from "../connection.ts";
 import { createLedger, EVENT } from "../ledger.ts";
 import { jobId, objectKey, storable, uuidOf } from "../text.ts";
-
-const CONNECT_TIMEOUT_MS = 5_000;
 
 const at = (milliseconds: string): string => `to_timestamp(${milliseconds} / 1000.0)`;
 
@@ -103,16 +102,19 @@ export type Arrived = {
   hash: string | null;
 };
 
+/** Where an inbox is moved to. */
+export type Target = { url: string; schema?: string | undefined; backend?: BackendProfile | undefined };
+
 export type ArrivingInbox = Awaited<ReturnType<typeof openArriving>>;
 
 /** The side of PostgreSQL, whose tables are there. How far a move has come is the bookmark `markName`. */
-export async function openArriving(options: { url: string; schema?: string | undefined; markName: string }) {
-  const { url, schema = "receiver", markName } = options;
-  const how = { purpose: "move", connections: 2, connectTimeoutMs: CONNECT_TIMEOUT_MS };
+export async function openArriving(options: Target & { markName: string }) {
+  const { url, schema = "receiver", backend = "postgres", markName } = options;
+  const how = { purpose: "move", connections: 2, connectTimeoutMs: 5_000 };
   const pool = createPool({ url, schema, ...how });
   const database = createDatabase(pool, await preparing(pool, schema));
   const { run } = database;
-  const boss = createBoss({ pool, schema, backend: "postgres" });
+  const boss = createBoss({ pool, schema, backend });
   const { bookmark, setBookmark } = createLedger(database, boss, null);
 
   return {

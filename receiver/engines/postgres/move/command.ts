@@ -45,6 +45,7 @@ export async function move({ config, terminal }: Context, options: MoveOptions):
         file,
         url,
         schema: config.databaseSchema,
+        backend: config.postgresBackend,
         finish,
         nowMs: systemClock.nowMs,
         onProgress: (events) => {

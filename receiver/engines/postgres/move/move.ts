@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { openArriving, type Arrived, type ArrivingInbox } from "./arriving.ts";
+import { openArriving, type Arrived, type ArrivingInbox, type Target } from "./arriving.ts";
 import { isFinished, openLeaving, type LeavingInbox, type MovedEvent } from "./leaving.ts";
 
 const BATCH = 250;
@@ -27,18 +27,18 @@ export class StillRunning extends Error {
  * the ids of pruned ones, aliases, bookmarks; handlers' tables stay. It may run beside the receiver and break off at any
  * point: the next run goes on. What isn't finished yet stays the receiver's until `finish`, which wants it stopped.
  */
-export async function moveInbox(options: {
-  file: string;
-  url: string;
-  schema?: string | undefined;
-  finish: boolean;
-  nowMs: () => number;
-  onProgress: (events: number) => void;
-}): Promise<MoveReport> {
-  const { file, url, schema, finish } = options;
+export async function moveInbox(
+  options: Target & {
+    file: string;
+    finish: boolean;
+    nowMs: () => number;
+    onProgress: (events: number) => void;
+  },
+): Promise<MoveReport> {
+  const { file, finish } = options;
   const from = openLeaving(file);
   try {
-    const to = await openArriving({ url, schema, markName: `move ${from.identity} moved` });
+    const to = await openArriving({ ...options, markName: `move ${from.identity} moved` });
     try {
       if (finish) leave(from, options);
       const report = await move(from, to, options);
@@ -69,14 +69,7 @@ async function move(
   to: ArrivingInbox,
   { finish, onProgress }: Parameters<typeof moveInbox>[0],
 ): Promise<MoveReport> {
-  const report = {
-    moved: 0,
-    alreadyThere: 0,
-    waiting: 0,
-    handedOver: 0,
-    compared: 0,
-    different: [] as string[],
-  };
+  const report = { moved: 0, alreadyThere: 0, handedOver: 0, compared: 0, different: [] as string[] };
   const waiting = new Set<string>();
   let isWhole = true;
   for (const { events, mark } of from.pages(await to.mark(), BATCH)) {
