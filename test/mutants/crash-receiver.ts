@@ -52,7 +52,8 @@ createServer((request, response) => {
     if (seen.has(id)) return response.end("{}");
     seen.add(id);
     if (MUTANT === "answers-copies-early") {
-      return void setTimeout(() => response.end(accept(id)), 100);
+      // Long enough for a kill to come between, however busy the machine is.
+      return void setTimeout(() => response.end(accept(id)), 1_000);
     }
     if (MUTANT === "answers-before-storing") {
       response.end("{}");
