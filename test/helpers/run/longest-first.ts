@@ -24,7 +24,7 @@ export const LONGEST = [
   "test/dashboard/pages.slow.test.ts",
   "test/dashboard/hostile.slow.test.ts",
   "test/dashboard/verdicts.slow.test.ts",
-  "test/dashboard/journey.test.ts",
+  "test/dashboard/journey.slow.test.ts",
   "test/dashboard/feed.slow.test.ts",
   "test/receiver/postgres/lines.slow.test.ts",
   "test/receiver/postgres/move.slow.test.ts",
