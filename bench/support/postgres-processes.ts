@@ -26,8 +26,9 @@ export async function together(url: string, role: "ingest" | "worker", processes
     await Promise.all(answers);
   };
 
-  /** Has them get through so many together, and answers how many that were a second. */
-  async function getThrough(count: number): Promise<number> {
+  /** Has them get through so many each, and answers how many a second that were together. */
+  async function getThrough(each: number): Promise<number> {
+    const count = each * processes;
     if (role === "worker") {
       const events = newEvents(count);
       for (let at = 0; at < count; at += 1_000) await engine.intake.accept(events.slice(at, at + 1_000));
@@ -40,7 +41,7 @@ export async function together(url: string, role: "ingest" | "worker", processes
       if (left <= 0) finish();
     };
     for (const child of children) child.on("message", hear);
-    await tellAll(Math.floor(count / processes), "ready");
+    await tellAll(each, "ready");
     await checkpoint(url);
     const startedAtMs = performance.now();
     for (const child of children) child.send("go");
@@ -52,8 +53,8 @@ export async function together(url: string, role: "ingest" | "worker", processes
   }
 
   try {
-    await getThrough(WARM_UP * processes);
-    return await getThrough(EVENTS);
+    await getThrough(WARM_UP);
+    return await getThrough(Math.floor(EVENTS / processes));
   } finally {
     for (const child of children) child.kill("SIGKILL");
     await engine.close();
