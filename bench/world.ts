@@ -1,4 +1,4 @@
-import { openDatabase } from "../simulator/database.ts";
+import { openDatabase } from "../simulator/files/database.ts";
 import { DEFAULT_READINGS } from "../simulator/domain/readings.ts";
 import { createHistoryIds } from "../simulator/domain/world/history-ids.ts";
 import { createWorld, type World } from "../simulator/domain/world/world.ts";

@@ -8,7 +8,7 @@ import { createDashboard } from "./dashboard/router.ts";
 import { createOpenApi } from "./openapi/router.ts";
 import { STATUS_OF } from "./domain/refused.ts";
 import type { Simulator } from "./verbs/simulator.ts";
-import { messageOf } from "./errors.ts";
+import { messageOf } from "./text/errors.ts";
 
 export type AppOptions = {
   /** The dashboard and the control API want it once bound wider than loopback; the REST API does not. */

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { compose, type SimulatorOptions } from "./compose.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase } from "./files/database.ts";
 import { createMeta } from "./domain/meta.ts";
 import type { World } from "./domain/world/world.ts";
 import type { Simulator } from "./verbs/simulator.ts";

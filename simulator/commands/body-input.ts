@@ -1,4 +1,4 @@
-import { readBoundedFile } from "../bounded-file.ts";
+import { readBoundedFile } from "../files/bounded-file.ts";
 import { usageError } from "./command-error.ts";
 
 /** A body to sign or to examine, byte for byte, and where it came from. */

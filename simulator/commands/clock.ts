@@ -2,13 +2,13 @@ import { Argument, Command } from "commander";
 import type { z } from "zod";
 import { CLOCK_MODES } from "../domain/clock.ts";
 import { DURATIONS, parseDuration } from "../domain/duration.ts";
-import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import { usageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { clockSchema } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
 import { createOutput, timeText } from "./output.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 
 const PROGRESS_EVERY_MS = 500;
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { quoted } from "../shell-words.ts";
+import { quoted } from "../text/shell-words.ts";
 import { COMMANDS } from "./catalogue.ts";
 
 /** The shells that a script of completions is made for. */

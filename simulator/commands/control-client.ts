@@ -4,9 +4,9 @@ import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { requestText } from "../sender/request-text.ts";
-import { DEFAULT_SIMULATOR, ourCommand } from "../invocation.ts";
+import { DEFAULT_SIMULATOR, ourCommand } from "../text/invocation.ts";
 import { interruptible } from "./interrupt.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../text/errors.ts";
 
 /** Limits of an answer: its size, and its duration from its first byte on. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;

@@ -9,7 +9,7 @@ import { nodeIsTooOld } from "../../shared/node-minimum.ts";
 import { KINDS, type KindName } from "../create/kinds.ts";
 import { nextSteps, projectFiles } from "../create/project.ts";
 import { userEnvironment } from "../processes/user-environment.ts";
-import { shellWord } from "../shell-words.ts";
+import { shellWord } from "../text/shell-words.ts";
 import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { createOutput, type Output } from "./output.ts";
 

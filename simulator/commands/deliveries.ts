@@ -14,7 +14,7 @@ import { usageError } from "./command-error.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput, type Output, timeText } from "./output.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 
 type RecoverFlags = SimulatorFlags & {
   state?: string;

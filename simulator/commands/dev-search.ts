@@ -7,7 +7,7 @@ import {
   takesWebhooks,
   type FoundReceiver,
 } from "../processes/receiver-search.ts";
-import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import { CommandError } from "./command-error.ts";
 import type { Output } from "./output.ts";
 

@@ -14,8 +14,8 @@ import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { secretOption, wantSecret } from "./secret-option.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
-import { ourCommand } from "../invocation.ts";
-import { untilAborted } from "../until-aborted.ts";
+import { ourCommand } from "../text/invocation.ts";
+import { untilAborted } from "../processes/until-aborted.ts";
 
 type Flags = ServeFlags & {
   url?: string;

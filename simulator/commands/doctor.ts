@@ -1,14 +1,14 @@
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Command } from "commander";
-import { isExposed } from "../private-file.ts";
+import { isExposed } from "../files/private-file.ts";
 import { freePort } from "../processes/listening.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { createControlClient, simulatorOption } from "./control-client.ts";
 import { clockSchema } from "../domain/shapes.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
-import { codeOf } from "../errors.ts";
+import { codeOf } from "../text/errors.ts";
 
 type Flags = { port: number; simulator?: string; data?: string; token?: string; json?: boolean };
 
@@ -60,7 +60,7 @@ function checkNode(): Check {
 
 async function checkDatabase(file: string | undefined): Promise<Check> {
   const { default: Database } = await import("better-sqlite3");
-  const { problemOfTables } = await import("../database.ts");
+  const { problemOfTables } = await import("../files/database.ts");
   if (file === undefined) {
     new Database(":memory:").close();
     return fine("database", "SQLite loads");

@@ -7,7 +7,7 @@ import { durationSeconds, eventSelection, faultOption, webUrl } from "./option-v
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import { secretHint } from "./secret-option.ts";
 import { createOutput, type Output } from "./output.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 
 type SettingFlags = SimulatorFlags & {
   events?: string[];

@@ -4,7 +4,7 @@ import { eventDetailSchema, eventSchema, listOf } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput, timeText } from "./output.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
 

@@ -4,7 +4,7 @@ import { readBodyInput } from "./body-input.ts";
 import { EXIT } from "./command-error.ts";
 import { createOutput, type Output } from "./output.ts";
 import { secretOption, wantWrittenSecret } from "./secret-option.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 
 type Flags = {
   header: string;

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { requestText } from "../sender/request-text.ts";
-import { DEFAULT_SIMULATOR } from "../invocation.ts";
+import { DEFAULT_SIMULATOR } from "../text/invocation.ts";
 import { CommandError } from "./command-error.ts";
 import { simulatorOption, simulatorUrl } from "./control-client.ts";
 import { createOutput } from "./output.ts";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { createTools, answerProblem } from "../mcp/tools.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../processes/version.ts";
 import { CommandError, usageError } from "./command-error.ts";
 import {
   addSimulatorOptions,
@@ -9,7 +9,7 @@ import {
   type SimulatorFlags,
 } from "./control-client.ts";
 import { untilInterrupted } from "./interrupt.ts";
-import { codeOf, messageOf } from "../errors.ts";
+import { codeOf, messageOf } from "../text/errors.ts";
 
 const NEWLINE = 0x0a;
 

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import document from "../openapi/openapi.json" with { type: "json" };
 import { usageError } from "./command-error.ts";
 import { createOutput } from "./output.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../text/errors.ts";
 
 /** `openapi`: the service as an OpenAPI 3.1 document, webhooks included. */
 export default function openapiCommand(): Command {

@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from "commander";
 import type { EventType } from "../../shared/events.ts";
 import { DURATIONS, parseDuration } from "../domain/duration.ts";
 import { parseEventType } from "../domain/event-type.ts";
-import { boundsProblem, type Bounds } from "../option-bounds.ts";
+import { boundsProblem, type Bounds } from "../domain/option-bounds.ts";
 
 /** Collects a repeatable option. */
 export function collect(value: string, previous: string[]): string[] {

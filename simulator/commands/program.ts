@@ -1,7 +1,7 @@
 import { Command, CommanderError, Help, Option } from "commander";
 import { printable } from "../../shared/printable.ts";
-import { describeBug } from "../errors.ts";
-import { VERSION } from "../version.ts";
+import { describeBug } from "../text/errors.ts";
+import { VERSION } from "../processes/version.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { COMMANDS } from "./catalogue.ts";
 import { CommandError, EXIT } from "./command-error.ts";

@@ -6,7 +6,7 @@ import { addSimulatorOptions, createControlClient, type SimulatorFlags } from ".
 import { listOf, readingSchema } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
 import { createOutput, type Output } from "./output.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 
 /** `readings list|show|set`: what the specification leaves open. */
 export default function readingsCommand(): Command {

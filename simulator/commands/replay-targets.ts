@@ -9,7 +9,7 @@ import type { Output } from "./output.ts";
 import type { ReplayResult } from "./replay-report.ts";
 import { faultsOf } from "./option-values.ts";
 import { wantSecret } from "./secret-option.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 
 /** Where a replay goes. */
 export type ReplayTarget = {

@@ -1,8 +1,8 @@
-import { readBoundedFile } from "../bounded-file.ts";
+import { readBoundedFile } from "../files/bounded-file.ts";
 import { LARGEST_SCENARIO_BYTES, parseScenario, type Scenario } from "../domain/world/scenario.ts";
-import { jsonShapeProblem } from "../json-shape.ts";
+import { jsonShapeProblem } from "../text/json-shape.ts";
 import { orUsageError, usageError } from "./command-error.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../text/errors.ts";
 
 /** Reads scenarios of the user; a mistake ends the command with the file, the place and what fits there. */
 export function scenariosOf(files: readonly string[]): Scenario[] {

@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { readBoundedFile } from "../bounded-file.ts";
+import { readBoundedFile } from "../files/bounded-file.ts";
 import { usageError } from "./command-error.ts";
 
 const MOST_SECRET_BYTES = 64 * 1024;

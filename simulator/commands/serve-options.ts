@@ -4,7 +4,7 @@ import { CLOCK_MODES, type ClockMode } from "../domain/clock.ts";
 import { DEFAULT_CONCURRENCY } from "../domain/dispatcher.ts";
 import { parseReadings } from "../domain/readings.ts";
 import { DEFAULT_RETENTION } from "../domain/retention.ts";
-import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { SimulatorOptions } from "../compose.ts";
 import { orUsageError } from "./command-error.ts";
 import { scenariosOf } from "./scenario-files.ts";

@@ -9,7 +9,7 @@ import { createOutput, type Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { secretHint } from "./secret-option.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 
 type Flags = ServeFlags & { forwardTo?: string; secret?: string; events?: string[]; observe?: string };
 

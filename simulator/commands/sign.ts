@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { SIGNATURE_HEADER, sign } from "../../shared/signature.ts";
-import { printfOf, quoted } from "../shell-words.ts";
+import { printfOf, quoted } from "../text/shell-words.ts";
 import { readBodyInput, type BodyInput } from "./body-input.ts";
 import { webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";

@@ -25,9 +25,9 @@ import {
 } from "./first-attempts.ts";
 import { collect, faultOption, faultsOf, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output, timeText } from "./output.ts";
-import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import { scenariosOf } from "./scenario-files.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 
 type Flags = SimulatorFlags & {
   set: string[];

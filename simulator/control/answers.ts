@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
 import { exactNumbers } from "../domain/exact-json.ts";
-import { jsonShapeProblem } from "../json-shape.ts";
+import { jsonShapeProblem } from "../text/json-shape.ts";
 import { type ErrorCode, type Refused, STATUS_OF } from "../domain/refused.ts";
 
 /** An error of the control API: `{ "error", "message" }`, where the message says what to do. */

@@ -2,7 +2,7 @@ import { Router } from "express";
 import { z } from "zod";
 import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
 import { CLOCK_MODES } from "../domain/clock.ts";
-import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { readBody, readQuery } from "./answers.ts";
 import { clockView, dueView } from "./views.ts";

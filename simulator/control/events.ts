@@ -14,7 +14,7 @@ import type { DeliverySummary } from "../domain/delivery-summaries.ts";
 import type { EventSummary } from "../domain/events.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { parseExactly } from "../domain/exact-json.ts";
-import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import { notFound } from "../domain/refused.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { answerList, answerPage, orRefuse, readBody, readQuery } from "./answers.ts";

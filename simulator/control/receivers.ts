@@ -1,7 +1,7 @@
 import { Router } from "express";
 import { z } from "zod";
 import type { Listeners } from "../processes/listeners.ts";
-import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { orRefuse, readBody } from "./answers.ts";
 

@@ -3,11 +3,11 @@ import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { FAULTS } from "../domain/faults.ts";
 import { listReadings, parseReadings } from "../domain/readings.ts";
-import { ourProgram } from "../invocation.ts";
+import { ourProgram } from "../text/invocation.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../processes/version.ts";
 import { answerList, orRefuse, readBody } from "./answers.ts";
-import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 
 const trafficSchema = z.strictObject({
   per_minute: z.number().min(OPTION_BOUNDS.traffic[0]).max(OPTION_BOUNDS.traffic[1]),

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { NEWER_NODE, NODE_MACHINES } from "../node-packages.ts";
+import { NEWER_NODE, NODE_MACHINES } from "../processes/node-packages.ts";
 import { KINDS, type Kind, type KindName } from "./kinds.ts";
 
 const manifestSchema = z.looseObject({

@@ -2,7 +2,7 @@ import { DURATIONS, parseDuration } from "../domain/duration.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
 import type { Refused } from "../domain/refused.ts";
 import { didYouMean } from "../domain/suggest.ts";
-import { boundsProblem, OPTION_BOUNDS } from "../option-bounds.ts";
+import { boundsProblem, OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { FaultText } from "./surface.ts";
 
 /** Throws where `options` has something that `call` does not take: a typo would otherwise change nothing, silently. */

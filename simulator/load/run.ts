@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 import { isSuccess } from "../domain/judgement.ts";
 import { createTurns } from "../sender/turns.ts";
-import { untilAborted } from "../until-aborted.ts";
+import { untilAborted } from "../processes/until-aborted.ts";
 import { createLane, type Ending } from "./lane.ts";
 import { createLatencies, type Latencies } from "./latencies.ts";
 import { createRequests } from "./requests.ts";

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { STATE_WORDS } from "../domain/outcome.ts";
 import { EVENT_TYPES } from "../../shared/events.ts";
-import { OPTION_BOUNDS } from "../option-bounds.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import { readdirSync, readFileSync } from "node:fs";
 
 /** The simulator that the tools speak to, by its control API and by nothing else. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { requestText } from "../sender/request-text.ts";
 import { jsonOf } from "../domain/exact-json.ts";
-import { messageOf } from "../errors.ts";
-import { withoutUserInfo } from "../redact.ts";
+import { messageOf } from "../text/errors.ts";
+import { withoutUserInfo } from "../text/redact.ts";
 
 /** What a receiver tells about an event: how often it was handled, and more where it says so. */
 export type Reading =

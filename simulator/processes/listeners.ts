@@ -8,7 +8,7 @@ import {
   type Listening,
 } from "./listener-tables.ts";
 import { isWildcard } from "../../shared/host.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../text/errors.ts";
 
 /** A port of this machine that could be a receiver's: where to connect to, and its process where that is known. */
 export type Listener = { host: string; port: number; pid: number | null; program: string | null };

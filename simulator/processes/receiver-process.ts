@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { shellOf } from "../invocation.ts";
-import { shellWordFor } from "../shell-words.ts";
+import { shellOf } from "../text/invocation.ts";
+import { shellWordFor } from "../text/shell-words.ts";
 import { addressOf, isListening } from "./listening.ts";
 import { createOutputTail } from "./output-tail.ts";
 import { groupGone, killGroup, registerGroup, signalGroup } from "./process-group.ts";

@@ -8,10 +8,10 @@ import {
   type Envelope,
 } from "../../shared/events.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
-import { readBoundedFile } from "../bounded-file.ts";
+import { readBoundedFile } from "../files/bounded-file.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { didYouMean } from "../domain/suggest.ts";
-import { jsonShapeProblem } from "../json-shape.ts";
+import { jsonShapeProblem } from "../text/json-shape.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
 /**

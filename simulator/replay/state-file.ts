@@ -1,6 +1,6 @@
 import { lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { z } from "zod";
-import { readBoundedFile } from "../bounded-file.ts";
+import { readBoundedFile } from "../files/bounded-file.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 

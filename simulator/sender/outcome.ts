@@ -1,6 +1,6 @@
 import type { AttemptError, Failure, Outcome } from "../domain/outcome.ts";
 import { FORBIDDEN_ADDRESS } from "./connect.ts";
-import { codeOf } from "../errors.ts";
+import { codeOf } from "../text/errors.ts";
 
 const BY_CODE: Record<string, AttemptError> = {
   ENOTFOUND: "dns",

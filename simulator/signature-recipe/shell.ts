@@ -1,6 +1,6 @@
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import { isPrintable } from "../../shared/printable.ts";
-import { printfOf, quoted } from "../shell-words.ts";
+import { printfOf, quoted } from "../text/shell-words.ts";
 import type { Digest, Moment, Part, SignatureRecipe, Spelling } from "./recipe.ts";
 
 /** Shell lines that make a signature, and its headers, each as one word for curl's `-H`. */

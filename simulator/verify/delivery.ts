@@ -4,7 +4,7 @@ import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 import { isSuccess } from "../domain/judgement.ts";
 import { evaluate } from "../signature-recipe/evaluate.ts";
 import { GENUINE, moment, type Part, type SignatureRecipe } from "../signature-recipe/recipe.ts";
-import { createRedactor, type Redact } from "../redact.ts";
+import { createRedactor, type Redact } from "../text/redact.ts";
 import { cutUp, type Pieces } from "./pieces.ts";
 import { openWire, type Outcome, type Target, type WireConnection } from "./wire.ts";
 

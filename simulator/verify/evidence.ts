@@ -1,7 +1,7 @@
-import { shellOf } from "../invocation.ts";
-import { shellWordFor } from "../shell-words.ts";
+import { shellOf } from "../text/invocation.ts";
+import { shellWordFor } from "../text/shell-words.ts";
 import type { Exchange } from "./delivery.ts";
-import { withoutUserInfo } from "../redact.ts";
+import { withoutUserInfo } from "../text/redact.ts";
 import { curlFor } from "./repeat.ts";
 import type { CheckResult, Report } from "./report.ts";
 

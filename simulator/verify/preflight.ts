@@ -10,7 +10,7 @@ import type { Reading } from "../observer/observer.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
 import { ending, isHandled } from "./judge.ts";
 import { whenReady } from "./attempts.ts";
-import { ourCommand } from "../invocation.ts";
+import { ourCommand } from "../text/invocation.ts";
 import { RULES } from "./rules.ts";
 
 /** The questions without which no other can be asked. They head every report. */

@@ -1,8 +1,8 @@
-import { printfOf, quoted } from "../shell-words.ts";
+import { printfOf, quoted } from "../text/shell-words.ts";
 import { shellSignature } from "../signature-recipe/shell.ts";
 import type { SentRequest } from "./delivery.ts";
 import { shellPieces } from "./pieces.ts";
-import { withoutUserInfo } from "../redact.ts";
+import { withoutUserInfo } from "../text/redact.ts";
 
 /** Maximum length of a printed curl command; a shell takes more, but people do not read more. */
 const CURL_MAXIMUM_CHARACTERS = 32_768;

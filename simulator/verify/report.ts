@@ -1,4 +1,4 @@
-import type { Redact } from "../redact.ts";
+import type { Redact } from "../text/redact.ts";
 import type { Check, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
 

@@ -1,7 +1,7 @@
 import { startReceiver } from "../processes/receiver-process.ts";
-import { createRedactor, withoutUserInfo } from "../redact.ts";
-import { ourCommand, shellOf } from "../invocation.ts";
-import { shellDashes, shellVariable, shellWordFor } from "../shell-words.ts";
+import { createRedactor, withoutUserInfo } from "../text/redact.ts";
+import { ourCommand, shellOf } from "../text/invocation.ts";
+import { shellDashes, shellVariable, shellWordFor } from "../text/shell-words.ts";
 import { createObserver } from "../observer/observer.ts";
 import { reachableCheck } from "./preflight.ts";
 import { type Baseline, type FailOn, markKnown, type Report, resultOf, verdictOf } from "./report.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { verify } from "../../shared/signature.ts";
-import { VERSION } from "../../simulator/version.ts";
+import { VERSION } from "../../simulator/processes/version.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { openDashboard } from "./open-dashboard.ts";

@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { describe, expect, test } from "vitest";
 import { COMMANDS } from "../../simulator/commands/catalogue.ts";
-import { OPTION_BOUNDS } from "../../simulator/option-bounds.ts";
+import { OPTION_BOUNDS } from "../../simulator/domain/option-bounds.ts";
 import { pageAt } from "./pages.ts";
 
 /** What the pages say of options, held to what the program has: every flag, default, bound and variable. */

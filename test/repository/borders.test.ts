@@ -95,7 +95,7 @@ describe("the borders between the parts", () => {
 describe("time, randomness and environment", () => {
   /** The places that hand them to everybody else. */
   const SOURCES =
-    /^(?:shared\/node-version|simulator\/domain\/wall-time|simulator\/main|simulator\/invocation|simulator\/(?:processes|observer|commands|verify|load)\/.*|receiver\/(?:main|clock|library\/create-receiver|engines\/open-configured|work\/child|work\/worker|work\/handlers-module|operations\/doctor|operations\/commands\/.*))\.ts$/;
+    /^(?:shared\/node-version|simulator\/domain\/wall-time|simulator\/main|simulator\/text\/invocation|simulator\/(?:processes|observer|commands|verify|load)\/.*|receiver\/(?:main|clock|library\/create-receiver|engines\/open-configured|work\/child|work\/worker|work\/handlers-module|operations\/doctor|operations\/commands\/.*))\.ts$/;
 
   test("come in from outside", () => {
     const direct = /\bDate\.now\(\)|\bMath\.random\(\)|\bprocess\.env\b/;

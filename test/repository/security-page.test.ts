@@ -67,8 +67,8 @@ const SOURCES: Record<string, string[]> = {
   "what is stored": ["receiver/intake/envelope.ts MAXIMUM_LEVELS"],
   "dashboard, control": ["simulator/commands/serve-options.ts SHORTEST_TOKEN_CHARACTERS"],
   "JSON for control": [
-    "simulator/json-shape.ts MOST_LEVELS",
-    "simulator/json-shape.ts MOST_VALUES",
+    "simulator/text/json-shape.ts MOST_LEVELS",
+    "simulator/text/json-shape.ts MOST_VALUES",
     "simulator/control/schemas.ts LONGEST_NAME_CHARACTERS",
     "simulator/control/endpoints.ts LONGEST_URL_CHARACTERS",
     "simulator/domain/world/scenario.ts LARGEST_SCENARIO_BYTES",
@@ -85,7 +85,7 @@ const SOURCES: Record<string, string[]> = {
   ],
   streams: ["simulator/control/stream.ts MOST_STREAMS", "simulator/control/stream.ts LARGEST_BACKLOG_BYTES"],
   "files it is given": [
-    "simulator/bounded-file.ts MOST_BYTES",
+    "simulator/files/bounded-file.ts MOST_BYTES",
     "simulator/replay/sources.ts LONGEST_LINE_BYTES",
     "simulator/domain/world/scenario.ts LARGEST_SCENARIO_BYTES",
   ],

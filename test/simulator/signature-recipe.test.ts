@@ -12,7 +12,7 @@ import {
   V1,
 } from "../../simulator/signature-recipe/recipe.ts";
 import { shellSignature } from "../../simulator/signature-recipe/shell.ts";
-import { printfOf } from "../../simulator/shell-words.ts";
+import { printfOf } from "../../simulator/text/shell-words.ts";
 import { sign } from "../../shared/signature.ts";
 import { runInBash, standingDate } from "../verify/bash.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "../../simulator/verify/judge.ts";
 import { taken } from "../../simulator/verify/attempts.ts";
 import { resultOf } from "../../simulator/verify/report.ts";
-import { createRedactor } from "../../simulator/redact.ts";
+import { createRedactor } from "../../simulator/text/redact.ts";
 import { reachableCheck } from "../../simulator/verify/preflight.ts";
 import type { NoAnswer } from "../../simulator/verify/wire.ts";
 

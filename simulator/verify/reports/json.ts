@@ -4,7 +4,7 @@ import { z } from "zod";
 import { printableJson } from "../../../shared/printable.ts";
 import { jsonOf } from "../../domain/exact-json.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
-import { withoutUserInfo } from "../../redact.ts";
+import { withoutUserInfo } from "../../text/redact.ts";
 import { type Baseline, type CheckResult, countResults, type Report } from "../report.ts";
 import { unprovenSentence } from "../unproven.ts";
 

@@ -1,15 +1,15 @@
 import { accessSync, constants, lstatSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { readBoundedFile } from "../../bounded-file.ts";
-import { shellOf } from "../../invocation.ts";
-import { shellWordFor } from "../../shell-words.ts";
+import { readBoundedFile } from "../../files/bounded-file.ts";
+import { shellOf } from "../../text/invocation.ts";
+import { shellWordFor } from "../../text/shell-words.ts";
 import type { Baseline, Report } from "../report.ts";
 import { type Format, FORMATS, isFormat } from "./formats.ts";
 import { readBaseline } from "./json.ts";
 import type { Paint } from "./pretty.ts";
 import { type Refused, refused } from "../../domain/refused.ts";
-import { codeOf } from "../../errors.ts";
+import { codeOf } from "../../text/errors.ts";
 
 const THROUGH_NO_LINK = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 

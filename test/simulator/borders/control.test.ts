@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { LARGEST_SCENARIO_BYTES } from "../../../simulator/domain/world/scenario.ts";
-import { jsonShapeProblem } from "../../../simulator/json-shape.ts";
+import { jsonShapeProblem } from "../../../simulator/text/json-shape.ts";
 import { startService } from "../../helpers/service.ts";
 
 const MEGABYTES = "x".repeat(2 * 1024 * 1024);

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { syncBuiltinESMExports } from "node:module";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
-import { readBoundedFile } from "../../../simulator/bounded-file.ts";
+import { readBoundedFile } from "../../../simulator/files/bounded-file.ts";
 import { openStateFile } from "../../../simulator/replay/state-file.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { listen } from "../../helpers/listen.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase } from "../../../simulator/database.ts";
+import { openDatabase } from "../../../simulator/files/database.ts";
 import { createAttempts } from "../../../simulator/domain/attempts.ts";
 import { createDeliverySummaries } from "../../../simulator/domain/delivery-summaries.ts";
 import { createEventSummaries } from "../../../simulator/domain/event-summaries.ts";

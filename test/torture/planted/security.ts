@@ -40,17 +40,17 @@ export const plantedInSecurity: PlantedBug[] = [
   },
   {
     breaks: "The simulator writes its data through a link that another user made.",
-    file: "simulator/private-file.ts",
+    file: "simulator/files/private-file.ts",
     find: "?.isSymbolicLink() === true)",
     replace: "?.isSymbolicLink() === undefined)",
-    tests: ["test/simulator/private-file.test.ts"],
+    tests: ["test/simulator/files/private-file.test.ts"],
   },
   {
     breaks: "Every user of the machine reads the secrets in the simulator's data file.",
-    file: "simulator/private-file.ts",
+    file: "simulator/files/private-file.ts",
     find: "if ((mode & BITS_OF_OTHERS) !== 0) fchmodSync",
     replace: "if ((mode & BITS_OF_OTHERS) === 0) fchmodSync",
-    tests: ["test/simulator/private-file.test.ts"],
+    tests: ["test/simulator/files/private-file.test.ts"],
   },
   {
     breaks: "A replay's state is written through a link that another user made.",
@@ -75,17 +75,17 @@ export const plantedInSecurity: PlantedBug[] = [
   },
   {
     breaks: "The beginning of a secret is shown where a text was cut.",
-    file: "simulator/redact.ts",
+    file: "simulator/text/redact.ts",
     find: "let length = form.length - 1;",
     replace: "let length = form.length - 2;",
-    tests: ["test/simulator/redact.test.ts"],
+    tests: ["test/simulator/text/redact.test.ts"],
   },
   {
     breaks: "A secret that contains another is shown in part.",
-    file: "simulator/redact.ts",
+    file: "simulator/text/redact.ts",
     find: "right.length - left.length",
     replace: "left.length - right.length",
-    tests: ["test/simulator/redact.test.ts"],
+    tests: ["test/simulator/text/redact.test.ts"],
   },
   {
     breaks: "The password of an observed address stands in the log.",

@@ -111,10 +111,10 @@ export const plantedInSimulator: PlantedBug[] = [
   },
   {
     breaks: "S6: a data file with tables of another version is gone on with.",
-    file: "simulator/database.ts",
+    file: "simulator/files/database.ts",
     find: "if (version === TABLES_VERSION) return undefined;",
     replace: "if (version !== 0) return undefined;",
-    tests: ["test/simulator/database.test.ts"],
+    tests: ["test/simulator/files/database.test.ts"],
   },
   {
     kind: "start",

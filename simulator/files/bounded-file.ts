@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
-import { codeOf } from "./errors.ts";
+import { codeOf } from "../text/errors.ts";
 
 /** Largest file that is read (a body, report or secret): `/dev/zero` never ends. */
 const MOST_BYTES = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRedactor } from "../../simulator/redact.ts";
+import { createRedactor } from "../../../simulator/text/redact.ts";
 
 const SECRET = 'whsec_"0123456789abcdef/+\\';
 const redact = createRedactor([SECRET]);

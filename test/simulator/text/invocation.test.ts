@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ourCommand, ourProgram, shellOf, type Started } from "../../simulator/invocation.ts";
+import { ourCommand, ourProgram, shellOf, type Started } from "../../../simulator/text/invocation.ts";
 
 const started = (changes: Partial<Started>): Started => ({
   script: "/usr/local/bin/voice-agent-simulator",

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { packageOfNode } from "../../simulator/newer-node.ts";
-import { NEWER_NODE } from "../../simulator/node-packages.ts";
-import { nodeIsTooOld } from "../../shared/node-minimum.ts";
-import { ROOT } from "../repository/files.ts";
+import { packageOfNode } from "../../../simulator/processes/newer-node.ts";
+import { NEWER_NODE } from "../../../simulator/processes/node-packages.ts";
+import { nodeIsTooOld } from "../../../shared/node-minimum.ts";
+import { ROOT } from "../../repository/files.ts";
 
 const npx = {
   version: "20.20.2",

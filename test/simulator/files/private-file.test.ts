@@ -1,10 +1,10 @@
 import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase } from "../../simulator/database.ts";
-import { freePort } from "../helpers/free-port.ts";
-import { temporaryDirectory } from "../helpers/simulator.ts";
-import { run } from "./commands/in-process.ts";
+import { openDatabase } from "../../../simulator/files/database.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { temporaryDirectory } from "../../helpers/simulator.ts";
+import { run } from "../commands/in-process.ts";
 
 /** A data file holds the secrets of endpoints: nobody but its owner can read it, from the first moment on. */
 

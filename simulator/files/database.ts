@@ -2,11 +2,11 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
-import { DELIVERY_TABLES } from "./domain/schema.ts";
+import { DELIVERY_TABLES } from "../domain/schema.ts";
 import { keepPrivate } from "./private-file.ts";
-import { WORLD_TABLES } from "./domain/world/schema.ts";
-import { type Refused, refused } from "./domain/refused.ts";
-import { messageOf } from "./errors.ts";
+import { WORLD_TABLES } from "../domain/world/schema.ts";
+import { type Refused, refused } from "../domain/refused.ts";
+import { messageOf } from "../text/errors.ts";
 
 /** SQLite's name for a database in a file that it makes itself, and removes at once. */
 const TEMPORARY = "";

@@ -1,9 +1,9 @@
 import { sample, string, uint8Array } from "fast-check";
 import { expect, test } from "vitest";
-import { anyCharacter } from "../helpers/any-character.ts";
-import { isPrintable } from "../../shared/printable.ts";
-import { printfOf, quoted, shellWord } from "../../simulator/shell-words.ts";
-import { runInBash } from "../verify/bash.ts";
+import { anyCharacter } from "../../helpers/any-character.ts";
+import { isPrintable } from "../../../shared/printable.ts";
+import { printfOf, quoted, shellWord } from "../../../simulator/text/shell-words.ts";
+import { runInBash } from "../../verify/bash.ts";
 
 const HOSTILE = [
   "",

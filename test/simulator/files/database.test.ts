@@ -2,9 +2,9 @@ import Database from "better-sqlite3";
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { emit, openSimulator, temporaryDirectory } from "../helpers/simulator.ts";
-import { freePort } from "../helpers/free-port.ts";
-import { run } from "./commands/in-process.ts";
+import { emit, openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
+import { freePort } from "../../helpers/free-port.ts";
+import { run } from "../commands/in-process.ts";
 
 test("an option that a data file has settled already is said to have no effect", async () => {
   const dataFile = join(temporaryDirectory(), "simulator.db");

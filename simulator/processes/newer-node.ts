@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { nodeIsTooOld } from "../shared/node-minimum.ts";
+import { nodeIsTooOld } from "../../shared/node-minimum.ts";
 import { NEWER_NODE, NODE_MACHINES } from "./node-packages.ts";
 
 type Start = {
