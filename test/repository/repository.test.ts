@@ -73,7 +73,7 @@ describe("a Node.js that is too old", () => {
     // Of Node.js itself, and nothing else.
     expect(source).not.toMatch(/^import [^"]*"(?!node:)/m);
     expect([...source.matchAll(/import\("(.+)"\)/g)].map(([, path]) => path).slice(0, 2)).toEqual([
-      "./newer-node.ts",
+      "./processes/newer-node.ts",
       "../shared/node-version.ts",
     ]);
   });
