@@ -18,8 +18,8 @@ export default defineConfig(({ mode }) => {
       include: ["test/**/*.test.ts", ...(LONG_RUNS === undefined ? [] : ["test/**/*.long.ts"])],
       exclude: isAll || isSlowNamed ? [] : ["test/**/*.slow.test.ts"],
       globalSetup: ["test/helpers/run/setup.ts"],
-      setupFiles: ["test/helpers/run/seeded-properties.ts"],
-      // Ends what hangs; on a machine that does other work, an honest test takes several times as long as alone.
+      setupFiles: ["test/helpers/run/seeded-properties.ts", "test/helpers/run/event-loop-watchdog.ts"],
+      // Ends what hangs (an event loop that never turns, the watchdog above); on a machine that does other work, an honest test takes several times as long as alone.
       testTimeout: 120_000,
       hookTimeout: 120_000,
       expect: { poll: { timeout: 30_000, interval: 20 } },
