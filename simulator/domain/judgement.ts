@@ -1,17 +1,10 @@
 /**
  * What the answers of a receiver count as: for the delivery engine, for the verdict on a delivery, for `verify` and for the
- * words of the dashboard, which all read it here. It imports nothing, so that the dashboard can use it, too.
+ * words of the dashboard, which all read it here. It imports only what the dashboard can use, too.
  */
+import { isRefusal, isSuccess } from "../../shared/causes.ts";
 
-/** A delivery is taken by any 2xx (SPEC §6 Retry policy). */
-export function isSuccess(status: number): boolean {
-  return status >= 200 && status <= 299;
-}
-
-/** What a 4xx says: the request is at fault. */
-export function isRefusal(status: number): boolean {
-  return status >= 400 && status <= 499;
-}
+export { isRefusal, isSuccess };
 
 /** How a receiver answers a delivery that the service did not sign, or not lately (SPEC §6 Signature, rules 4 and 5). */
 export type ForgeryAnswer = "accepted" | "refused" | "failed";
