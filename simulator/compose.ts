@@ -27,7 +27,7 @@ import { createTransaction } from "./domain/transaction.ts";
 import { createVerdicts } from "./domain/verdicts.ts";
 import { systemTime, type WallTime } from "./domain/wall-time.ts";
 import { createWorld } from "./domain/world/world.ts";
-import { listListeners } from "./processes/listeners.ts";
+import { listListeners } from "./processes/listening.ts";
 import { probeReceiver } from "./processes/receiver-probe.ts";
 import { createSender } from "./sender/sender.ts";
 import { createClockVerbs } from "./verbs/clock.ts";

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { freePort, isListening } from "../processes/listening.ts";
-import { isInGroup } from "../processes/process-group.ts";
+import { freePort, isListening, listListeners, USUAL_PORTS } from "../processes/listening.ts";
 import {
   likeliestReceiver,
   searchReceivers,
@@ -8,86 +7,84 @@ import {
   type FoundReceiver,
 } from "../processes/receiver-search.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
-import { CommandError } from "./command-error.ts";
 import type { Output } from "./output.ts";
 
-const USUAL_PORT = 3000;
+const [USUAL_PORT = 3000] = USUAL_PORTS;
 const [, LARGEST_PORT] = OPTION_BOUNDS.port;
 const LOOK_EVERY_MS = 1_000;
-/** How long a receiver that listens may take to have its paths. */
+/** How long a receiver that listens may take to add its routes. */
 const ROUTES_MS = 2_000;
 
-/** A port that the user's receiver can have: the one in the user's PORT, or 3000; or any where somebody else has that. */
-export async function portForReceiver(wanted = ""): Promise<number> {
-  const port = /^[1-9]\d{0,4}$/.test(wanted) && Number(wanted) <= LARGEST_PORT ? Number(wanted) : USUAL_PORT;
+/** The port in the user's variable PORT, if it is one. */
+function portOf(wanted = ""): number | undefined {
+  return /^[1-9]\d{0,4}$/.test(wanted) && Number(wanted) <= LARGEST_PORT ? Number(wanted) : undefined;
+}
+
+/** A port for the user's receiver: the one in the user's PORT, or 3000; any other where that is taken. */
+export async function portForReceiver(wanted?: string): Promise<number> {
+  const port = portOf(wanted) ?? USUAL_PORT;
   if (!(await isListening({ hostname: "localhost", port }))) return port;
   return (await freePort(0)) ?? port;
 }
 
 /**
- * Looks where a command that we started listens, and at which path it takes webhooks: in its own process group, or, where
- * the system tells no groups, at the port that it was given. `locate` answers whether it was found; `found` says where.
+ * Looks for a receiver that is about to start: at the port that it is given, and, since some choose one themselves, at the
+ * usual ports that nothing listens at yet, by the secret that it is given. `locate` says whether it was found, `found` where.
  */
-export function createLocator(givenPort: number) {
+export async function createLocator(givenPort: number, secret: string, usualPorts = USUAL_PORTS) {
+  const taken = new Set((await listListeners(usualPorts)).map(({ port }) => port));
+  const others = usualPorts.filter((port) => port !== givenPort && !taken.has(port));
   let found: FoundReceiver | undefined;
   let firstSeenMs: number | undefined;
   return {
     found: (): FoundReceiver | undefined => found,
-    locate: async (group: number): Promise<boolean> => {
-      const search = await searchReceivers(({ pid, port }) =>
-        pid === null || process.platform === "win32" ? port === givenPort : isInGroup(pid, group),
-      );
-      // Where the system does not tell who listens: the receiver has the given port, or its user names it with --url.
-      if (!search.ok) return isListening({ hostname: "localhost", port: givenPort });
-      [found] = search.found;
+    locate: async (): Promise<boolean> => {
+      [found] = await searchReceivers([givenPort]);
+      found ??= (await searchReceivers(others, secret))[0];
       if (found === undefined) return false;
       firstSeenMs ??= performance.now();
-      // It may open another port next, or add its paths.
+      // It may open another port next, or add its routes.
       const isWhereTold = found.finding === "everywhere" && found.listener.port === givenPort;
-      return takesWebhooks(found) || isWhereTold || performance.now() - firstSeenMs >= ROUTES_MS;
+      return (
+        found.hasSecret || takesWebhooks(found) || isWhereTold || performance.now() - firstSeenMs >= ROUTES_MS
+      );
     },
   };
 }
 
 /**
- * Finds a receiver that runs already, among the processes of this user (or the one that `pid` names). Looks again until
- * there is one or `signal` ends the search; answers undefined then.
+ * Finds a receiver that runs already, at the port in the user's PORT or at one of the usual ports. Looks again until there
+ * is one; returns undefined if `signal` ends the search.
  */
 export async function findRunningReceiver(options: {
-  pid: number | undefined;
-  /** The secret that the user's receiver verifies with: a listener that accepts it is the one. */
+  /** The user's variable PORT. */
+  port: string | undefined;
+  /** The secret that the user's receiver verifies with: one that accepts it is the one. */
   secret: string | undefined;
   output: Output;
   signal: AbortSignal;
   onNone: () => void;
+  usualPorts?: readonly number[];
 }): Promise<FoundReceiver | undefined> {
-  const { pid, secret, output, signal, onNone } = options;
-  const asked = new Set<string>();
+  const { secret, output, signal, onNone, usualPorts = USUAL_PORTS } = options;
+  const own = portOf(options.port);
+  const waiting = new Set([...(own === undefined ? [] : [own]), ...usualPorts]);
   let isTold = false;
   while (!signal.aborted) {
-    const search = await searchReceivers((listener) => {
-      const id = `${listener.pid}:${listener.port}`;
-      // Each listener is asked once.
-      const isNew = !asked.has(id);
-      asked.add(id);
-      return isNew && (pid === undefined ? listener.pid !== null : listener.pid === pid);
-    }, secret);
-    if (!search.ok) throw new CommandError(`${search.message} Name your receiver's address with --url.`);
-    const found = pid === undefined ? likeliestReceiver(search.found) : search.found[0];
-    const others = search.found.filter((one) => one !== found);
-    for (const { listener, sentence } of others) {
-      output.note(`  localhost:${listener.port} (${listener.program ?? "?"}): ${sentence}`);
-    }
+    const search = await searchReceivers([...waiting], secret);
+    // Each one that listens is asked once.
+    for (const { listener } of search) waiting.delete(listener.port);
+    const found = likeliestReceiver(search);
+    const others = search.filter((one) => one !== found);
+    for (const { listener, sentence } of others) output.note(`  localhost:${listener.port}: ${sentence}`);
     if (found !== undefined) {
       if (others.length > 0)
         output.note("That listens, too: name your receiver's address with --url if it is one of these.");
       if (secret !== undefined && !found.hasSecret)
-        output.note(
-          `Nobody who listens takes what is signed with this secret: ${found.url} is the likeliest.`,
-        );
+        output.note(`None of them accepts what is signed with this secret: ${found.url} is the likeliest.`);
       return found;
     }
-    if (search.found.length > 0) output.note("One of these is yours? Name its address with --url.");
+    if (search.length > 0) output.note("One of these is yours? Name its address with --url.");
     if (!isTold) onNone();
     isTold = true;
     await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});

@@ -20,7 +20,6 @@ import { untilAborted } from "../processes/until-aborted.ts";
 type Flags = ServeFlags & {
   url?: string;
   command?: string;
-  pid?: number;
   secret?: string;
   observe?: string;
   once?: boolean;
@@ -41,13 +40,8 @@ export default function devCommand(): Command {
       "[command...]",
       "after --: the command that starts your receiver; without one, the one that runs is taken",
     )
-    .option("--url <url>", "where your receiver listens; found by itself unless given", webUrl)
+    .option("--url <url>", "where your receiver listens; found at PORT or a usual port unless given", webUrl)
     .addOption(secretOption())
-    .option(
-      "--pid <id>",
-      "without a command: take only what this process listens on",
-      wholeNumber(1, 2 ** 31),
-    )
     .option("--command <line>", "the same as after --, as one string of words")
     .option("--observe <url>", "where your receiver tells what it did with the event {id}", observeUrl)
     .option("--once", "exit when the samples are handled; not 0 if one was not")
@@ -84,7 +78,7 @@ async function develop(command: string[], flags: Flags, context: Context): Promi
     flags.url === undefined ? await portForReceiver(process.env["PORT"]) : addressOf(flags.url).port;
   const url = flags.url ?? `http://localhost:${port}/webhooks`;
   const { id, secret } = endpointFor(url, flags, running);
-  const locator = flags.url === undefined ? createLocator(port) : undefined;
+  const locator = flags.url === undefined ? await createLocator(port, secret) : undefined;
   output.note(`Starting your receiver: ${command.join(" ").replace(process.execPath, "node")}`);
   const { quiet, readyTimeout } = flags;
   const started = await startReceiver({
@@ -124,7 +118,7 @@ async function attend(flags: Flags, context: Context): Promise<number> {
   const secret =
     flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
   const search = {
-    pid: flags.pid,
+    port: process.env["PORT"],
     secret: flags.secret === undefined ? undefined : secret,
     output,
     signal:
@@ -139,8 +133,7 @@ async function attend(flags: Flags, context: Context): Promise<number> {
   const found = flags.url === undefined ? await findRunningReceiver(search) : undefined;
   const url = flags.url ?? found?.url;
   if (url === undefined) return EXIT.couldNotRun;
-  if (found !== undefined)
-    output.note(`Found ${found.listener.program ?? "a receiver"} at ${url}. ${found.sentence}`);
+  if (found !== undefined) output.note(`Found a receiver at ${url}. ${found.sentence}`);
   const endpoint = endpointFor(url, flags, running, secret);
   if (flags.secret === undefined)
     output.note(`Its secret: SIGNING_SECRET=${endpoint.secret} (the one that it has: give it as --secret)`);

@@ -1,18 +1,19 @@
 import { Router } from "express";
 import { z } from "zod";
-import type { Listeners } from "../processes/listeners.ts";
+import type { Listener } from "../processes/listening.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { orRefuse, readBody } from "./answers.ts";
 
 const probeSchema = z.strictObject({ port: z.int().min(1).max(OPTION_BOUNDS.port[1]) });
 
-/** Receivers that are not registered yet: who listens on this machine, and at which path one takes webhooks. */
+/** Receivers that are not registered yet: which usual ports are open, and at which path one of them takes webhooks. */
 export function receiverRoutes({ receivers }: Simulator): Router {
   const router = Router();
 
-  router.get("/listeners", async (_request, response) => {
-    response.json(listenersView(await receivers.listening()));
+  router.get("/listeners", async (request, response) => {
+    const listeners = await receivers.listening();
+    response.json(listenersView(listeners.filter(({ port }) => port !== request.socket.localPort)));
   });
 
   // Sends requests, so that no page of another site may set it off: a POST, as every change is.
@@ -24,12 +25,7 @@ export function receiverRoutes({ receivers }: Simulator): Router {
   return router;
 }
 
-export function listenersView(listed: Listeners) {
-  const data = (listed.ok ? listed.listeners : []).map(({ host, port, program }) => ({
-    object: "listener",
-    host,
-    port,
-    program,
-  }));
-  return { object: "list", data, message: listed.ok ? null : listed.message };
+export function listenersView(listeners: readonly Listener[]) {
+  const data = listeners.map(({ host, port }) => ({ object: "listener", host, port }));
+  return { object: "list", data };
 }

@@ -1,10 +1,18 @@
 import { connect, createServer } from "node:net";
 import { bareHost } from "../domain/endpoint-url.ts";
 
-/** Where somebody listens. */
+/** A host and a port to connect to. */
 export type Address = { hostname: string; port: number };
 
-/** How long an answer to a connection may take; on this machine it takes none. */
+/** A port of this machine that accepts connections, and the name to reach it by. */
+export type Listener = { host: string; port: number };
+
+/** Where servers that are being worked on usually listen, the likeliest first. */
+export const USUAL_PORTS: readonly number[] = [
+  3000, 8000, 8080, 5000, 4567, 9000, 4000, 8787, 8888, 5001, 8081, 80,
+];
+
+/** How long a connection may take; on this machine it takes no time. */
 const CONNECT_TIMEOUT_MS = 1_000;
 
 /** The host and port that a connection to `url` goes to. */
@@ -28,7 +36,15 @@ export function isListening({ hostname, port }: Address): Promise<boolean> {
   });
 }
 
-/** Whether `wanted` is free on this machine: answers it, or undefined where it is taken; 0 answers any free port. */
+/** Those of `ports` that accept connections on this machine, in the order given. Nothing is sent to them. */
+export async function listListeners(ports: readonly number[] = USUAL_PORTS): Promise<Listener[]> {
+  const asked = await Promise.all(
+    ports.map(async (port) => ({ port, isOpen: await isListening({ hostname: "localhost", port }) })),
+  );
+  return asked.filter(({ isOpen }) => isOpen).map(({ port }) => ({ host: "localhost", port }));
+}
+
+/** Returns `wanted` if that port is free on this machine, or any free port for 0; undefined if it is taken. */
 export function freePort(wanted: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -27,15 +27,6 @@ function groupLives(pid: number): boolean {
   return readdirSync("/proc").some((entry) => /^\d+$/.test(entry) && runsInGroup(entry, pid));
 }
 
-/** Whether a process belongs to a group; on Windows, which has none, only its first process does. */
-export function isInGroup(pid: number, group: number): boolean {
-  if (pid === group) return true;
-  if (process.platform === "linux") return runsInGroup(String(pid), group);
-  if (process.platform === "win32") return false;
-  const { stdout } = spawnSync("ps", ["-o", "pgid=", "-p", String(pid)], { encoding: "utf8" });
-  return stdout.trim() === String(group);
-}
-
 function runsInGroup(entry: string, group: number): boolean {
   try {
     const stat = readFileSync(`/proc/${entry}/stat`, "latin1");

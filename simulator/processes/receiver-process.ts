@@ -46,8 +46,8 @@ export type StartOptions = {
   env?: Record<string, string>;
   /** Where the receiver will listen; it counts as ready when this address accepts a TCP connection. */
   url: string;
-  /** Says whether the receiver was found, for a command whose address is not known; gets the id of its process group. */
-  locate?: ((group: number) => Promise<boolean>) | undefined;
+  /** Says whether the receiver was found, for a command that may listen at another port than that of `url`. */
+  locate?: (() => Promise<boolean>) | undefined;
   /** How long it has to get there; 30 s unless told. */
   readyTimeoutMs?: number;
   /** Ends the wait for it, and the receiver with it, when it says so; has no effect on one that listens already. */
@@ -58,7 +58,7 @@ export type StartOptions = {
 
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
-/** Pause between two searches through the machine's sockets, which take longer than one connection attempt. */
+/** Pause between two searches, each of which connects to several ports. */
 const LOCATE_MS = 200;
 
 /**
@@ -127,7 +127,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
             `Run it by hand to see why: ${commandLine}`,
         );
       }
-      if (await isReady(started.pid)) return { ok: true, receiver };
+      if (await isReady()) return { ok: true, receiver };
       if (isInterrupted()) {
         await killGroup(started.pid);
         return interrupted();
@@ -149,8 +149,8 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     await tail.drained(started);
   }
 
-  function isReady(group: number): Promise<boolean> {
-    return options.locate?.(group) ?? isListening(address);
+  function isReady(): Promise<boolean> {
+    return options.locate?.() ?? isListening(address);
   }
 
   function isInterrupted(): boolean {

@@ -6,7 +6,7 @@ import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import { openSimulator } from "../helpers/simulator.ts";
 
 /** Nobody of the machine that the tests run on is anybody's receiver. */
-const nobody = async () => ({ ok: true as const, listeners: [] });
+const nobody = async () => [];
 
 /** A simulator with its servers in this process, its clock standing still, closed when the test is over. */
 export async function openDashboard(

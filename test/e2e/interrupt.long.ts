@@ -141,7 +141,7 @@ const CASES: Record<string, () => Promise<Case>> = {
     return { words, busy: asked, ends: [0, null], said: /no answer yet/ };
   },
   "dev, searching": async () => ({
-    words: [...SIMULATOR, "dev", "--port", "0", "--pid", String(process.pid + 1_000_000)],
+    words: [...SIMULATOR, "dev", "--port", "0"],
     busy: ({ says }) => says(/No receiver listens yet/),
     ends: [3, null],
     said: /SIGNING_SECRET=whsec_/,

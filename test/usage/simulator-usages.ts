@@ -451,11 +451,6 @@ export const SIMULATOR_USAGES: readonly (readonly [words: string, code: number, 
     "No deliveries. Let something happen: voice-agent-simulator trigger call.completed --simulator {sim}",
   ],
   [
-    "dev --pid 0 --once",
-    2,
-    "error: option '--pid <id>' argument '0' is invalid. Give a whole number from 1 to 2147483648.",
-  ],
-  [
     "clock advance next 5m",
     2,
     "error: too many arguments for 'advance'. Expected 1 argument but got 2: next, 5m.",

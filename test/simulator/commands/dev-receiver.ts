@@ -12,16 +12,8 @@ if (behaviour === "dies") {
 }
 const statuses: Record<string, number> = { works: 200, rejects: 401, elsewhere: 404, fails: 500 };
 if (behaviour === "stubborn") process.on("SIGTERM", () => process.stdout.write("no end\n"));
-if (behaviour === "own-port") {
-  const server = createServer(({ url, headers }, response) => {
-    const refused = headers["x-service-signature"] === undefined ? 401 : 200;
-    response.writeHead(url === "/api/webhooks" ? refused : 404).end();
-  }).listen(0, "127.0.0.1", () => process.stdout.write(`at ${JSON.stringify(server.address())}\n`));
-} else if (behaviour === "verifies") {
+if (behaviour === "verifies") {
   verifying(SIGNING_SECRET ?? "", Number(PORT));
-} else if (behaviour === "two") {
-  verifying("whsec_other", 0);
-  verifying(SIGNING_SECRET ?? "", 0);
 } else if (behaviour !== "deaf") {
   createServer((request, response) => {
     request.resume();

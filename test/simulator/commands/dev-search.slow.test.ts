@@ -1,77 +1,104 @@
-import { createServer } from "node:net";
+import { createServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { portForReceiver } from "../../../simulator/commands/dev-search.ts";
+import {
+  createLocator,
+  findRunningReceiver,
+  portForReceiver,
+} from "../../../simulator/commands/dev-search.ts";
+import { createOutput } from "../../../simulator/commands/output.ts";
 import { listen } from "../../helpers/listen.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { run as spawnRun } from "../../helpers/process.ts";
 import { run } from "./in-process.ts";
 
-// Only what our own children listen on is asked: others work on this machine too.
 const RECEIVER = "test/simulator/commands/dev-receiver.ts";
+const DEV = ["dev", "--port", "0", "--calls", "0", "--once"];
 
-test("without a URL, the port that the command chose and its path are found", async () => {
-  const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--", process.execPath, RECEIVER, "own-port"];
-  const { code, out, err } = await run(...dev);
+function stubPort(port: number): void {
+  vi.stubEnv("PORT", String(port));
+  onTestFinished(() => void vi.unstubAllEnvs());
+}
+
+test("without a URL, the command gets the PORT of the user's environment, and its path is found", async () => {
+  const port = await freePort();
+  stubPort(port);
+  const { code, out, err } = await run(...DEV, "--", process.execPath, RECEIVER, "verifies");
   expect(code).toBe(0);
-  const port = /receiver \| at .*"port":(\d+)/.exec(err)?.[1];
-  expect(err).toContain(`Found it at http://localhost:${port}/api/webhooks. Good: /api/webhooks is there`);
+  expect(err).toContain(`Found it at http://localhost:${port}/webhooks.`);
   expect(out).toContain("All 5 event types acknowledged");
 });
 
-test("without a URL, the command gets the PORT of the user's environment", async () => {
-  const port = String(await freePort());
-  const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--", process.execPath, RECEIVER, "verifies"];
-  vi.stubEnv("PORT", port);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const { code, err } = await run(...dev);
-  expect(code).toBe(0);
-  expect(err).toContain(`Found it at http://localhost:${port}/webhooks.`);
-});
-
-test("where somebody else has the PORT of the user's environment, the command gets another", async () => {
+test("where another program has the PORT of the user's environment, the command gets another", async () => {
   const { port } = await listen(createServer());
   const given = await portForReceiver(String(port));
   expect(given).toBeGreaterThan(0);
   expect(given).not.toBe(port);
 });
 
-test("without a command, the receiver that runs is found, and its secret is used or made up", async () => {
-  const receiver = spawnRun(RECEIVER, ["own-port"]);
+/** A server that refuses what is not signed with `secret`, at a port of its own choice. */
+async function receiverWith(secret: string): Promise<number> {
+  const receiver = spawnRun(RECEIVER, ["verifies"], { SIGNING_SECRET: secret, PORT: "0" });
   const line = await receiver.line((text) => text.includes("port"));
-  const port = /"port":(\d+)/.exec(line)?.[1];
-  const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--pid", String(receiver.child.pid)];
-  const made = await run(...dev);
-  expect(made.err).toContain(`at http://localhost:${port}/api/webhooks.`);
+  return Number(/"port":(\d+)/.exec(line)?.[1]);
+}
+
+test("a command that listens at a usual port instead of PORT is found by its secret", async () => {
+  const [given, usual] = [await freePort(), await freePort()];
+  const locator = await createLocator(given, "whsec_mine", [usual]);
+  expect(await locator.locate()).toBe(false);
+  const env = { SIGNING_SECRET: "whsec_mine", PORT: String(usual) };
+  await spawnRun(RECEIVER, ["verifies"], env).line((text) => text.includes("port"));
+  expect(await locator.locate()).toBe(true);
+  expect(locator.found()).toMatchObject({ hasSecret: true, listener: { port: usual } });
+});
+
+test("a usual port that was open before the command started is not taken for its receiver", async () => {
+  const usual = await receiverWith("whsec_mine");
+  const locator = await createLocator(await freePort(), "whsec_mine", [usual]);
+  expect(await locator.locate()).toBe(false);
+});
+
+test("without a command, the receiver at PORT is found, and its secret is used or made up", async () => {
+  const port = await freePort();
+  stubPort(port);
+  const receiver = spawnRun(RECEIVER, ["verifies"], { SIGNING_SECRET: "whsec_mine", PORT: String(port) });
+  await receiver.line((text) => text.includes("port"));
+  const made = await run(...DEV);
+  expect(made.err).toContain(`Found a receiver at http://localhost:${port}/webhooks.`);
   expect(made.err).toMatch(/Its secret: SIGNING_SECRET=whsec_[0-9a-f]{48}/);
-  expect(made.code).toBe(0);
-  const given = await run(...dev, "--secret", "whsec_given");
+  const given = await run(...DEV, "--secret", "whsec_mine");
   expect(given.err).not.toContain("SIGNING_SECRET=");
   expect(given.code).toBe(0);
 });
 
-test("of two that listen, the one that has the secret is taken, and the other one is named", async () => {
-  const receiver = spawnRun(RECEIVER, ["two"], { SIGNING_SECRET: "whsec_mine" });
-  const portOf = async (secret: string) =>
-    /"port":(\d+)/.exec(await receiver.line((text) => text.startsWith(`${secret} at`)))?.[1];
-  const [mine, other] = [await portOf("whsec_mine"), await portOf("whsec_other")];
-  const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--pid", String(receiver.child.pid)];
-  const { code, err } = await run(...dev, "--secret", "whsec_mine");
-  expect(err).toContain(`at http://localhost:${mine}/webhooks. It refuses what is not signed`);
-  expect(code).toBe(0);
-  const nobodys = await run(...dev, "--secret", "whsec_nobodys");
-  expect(nobodys.err).toContain("Nobody who listens takes what is signed with this secret");
-  for (const port of [mine, other]) expect(nobodys.err).toContain(`http://localhost:${port}`.slice(7));
-  expect(nobodys.err).toContain("That listens, too");
+test("of two that run, the one that accepts the secret is taken, and the other one is named", async () => {
+  const [mine, other] = [await receiverWith("whsec_mine"), await receiverWith("whsec_other")];
+  const find = (secret: string, usualPorts = [other, mine]) => {
+    const notes: string[] = [];
+    const output = { ...createOutput({}), note: (line: string) => void notes.push(line) };
+    const { signal } = new AbortController();
+    const options = { port: "", secret, output, signal, onNone() {}, usualPorts };
+    return findRunningReceiver(options).then((found) => ({
+      port: found?.listener.port,
+      notes: notes.join(),
+    }));
+  };
+  const found = await find("whsec_mine");
+  expect(found.port).toBe(mine);
+  expect(found.notes).toContain(`localhost:${other}`);
+  expect((await find("whsec_nobodys", [mine])).notes).toContain("None of them accepts what is signed");
 });
 
-test("where no receiver runs, it says how to start one, and with --once gives up", async () => {
-  const nobody = spawnRun(RECEIVER, ["deaf"]);
-  await nobody.line((text) => text.includes("deaf"));
-  const { child } = nobody;
-  const dev = ["dev", "--port", "0", "--calls", "0", "--once", "--ready-timeout", "1"];
-  const { code, err } = await run(...dev, "--pid", String(child.pid));
-  expect(code).toBe(3);
-  expect(err).toMatch(
-    /No receiver listens yet: start yours with SIGNING_SECRET=whsec_\w+, or have it started: {2}\S+.* dev -- node/,
-  );
+test("where no receiver runs, the search says so once, and ends with its signal", async () => {
+  let told = 0;
+  const search = new AbortController();
+  const found = await findRunningReceiver({
+    port: String(await freePort()),
+    secret: undefined,
+    output: createOutput({}),
+    signal: search.signal,
+    onNone: () => void (told++, search.abort()),
+    usualPorts: [],
+  });
+  expect([found, told]).toEqual([undefined, 1]);
 });

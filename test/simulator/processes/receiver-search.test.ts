@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { freePort } from "../../helpers/free-port.ts";
 import { run } from "../../helpers/process.ts";
 import type { Finding } from "../../../simulator/processes/receiver-probe.ts";
 import {
@@ -12,7 +13,7 @@ const found = (finding: Finding, status: number | null, port: number): FoundRece
   status,
   url: `http://127.0.0.1:${port}/webhooks`,
   sentence: "",
-  listener: { port, host: "127.0.0.1", pid: port, program: "app" },
+  listener: { port, host: "127.0.0.1" },
   hasSecret: false,
 });
 
@@ -26,13 +27,13 @@ test.each([
     undefined,
   ],
   ["no page for everything", [found("everywhere", 200, 1), found("everywhere", 500, 2)], undefined],
-  ["nobody who has none of the paths", [found("no_path", 404, 1), found("not_http", null, 2)], undefined],
-  ["nobody where nobody listens", [], undefined],
+  ["none that has none of the paths", [found("no_path", 404, 1), found("not_http", null, 2)], undefined],
+  ["none where nothing listens", [], undefined],
 ])("webhooks are sent without asking to: %s", (_which, candidates, port) => {
   expect(likeliestReceiver(candidates)?.listener.port).toBe(port);
 });
 
-test("of two who refuse what is unsigned, the one that takes what is signed with the secret is taken", async () => {
+test("of three that refuse unsigned requests, the one that accepts the secret is taken", async () => {
   const receivers = ["whsec_other", "whsec_mine", "whsec_third"].map((secret) =>
     run("test/simulator/commands/dev-receiver.ts", ["verifies"], { SIGNING_SECRET: secret, PORT: "0" }),
   );
@@ -41,11 +42,12 @@ test("of two who refuse what is unsigned, the one that takes what is signed with
       async (receiver) => /"port":(\d+)/.exec(await receiver.line((text) => text.includes("port")))?.[1],
     ),
   );
-  const pids = receivers.map(({ child }) => child.pid);
-  const isOurs = ({ pid }: { pid: number | null }) => pids.includes(pid ?? 0);
-  const search = await searchReceivers(isOurs, "whsec_mine");
-  const found = search.ok ? likeliestReceiver(search.found) : undefined;
-  expect(found).toMatchObject({ hasSecret: true, listener: { port: Number(ports[1]) } });
-  const nobodys = await searchReceivers(isOurs, "whsec_nobody");
-  expect(nobodys.ok && nobodys.found.map(({ hasSecret }) => hasSecret)).toEqual([false, false, false]);
+  const search = await searchReceivers(ports.map(Number), "whsec_mine");
+  expect(likeliestReceiver(search)).toMatchObject({ hasSecret: true, listener: { port: Number(ports[1]) } });
+  const others = await searchReceivers(ports.map(Number), "whsec_nobody");
+  expect(others.map(({ hasSecret }) => hasSecret)).toEqual([false, false, false]);
+});
+
+test("a port at which nothing listens is not asked", async () => {
+  expect(await searchReceivers([await freePort()], "whsec_mine")).toEqual([]);
 });

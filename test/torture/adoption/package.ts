@@ -64,9 +64,7 @@ export async function developsAnywhere(machine: Machine, packed: string): Promis
       PORT: port,
       SIGNING_SECRET: SECRET,
     });
-    const pid = /pid (\d+)/.exec(app.output())?.[1] ?? "";
-    // Of what listens on this machine, only that app is asked.
-    const { status, output } = machine.run(`${dev} --secret ${SECRET} --pid ${pid}`, empty);
+    const { status, output } = machine.run(`PORT=${port} ${dev} --secret ${SECRET}`, empty);
     const isFound = output.includes(`localhost:${port}/webhooks.`);
     if (status !== 0 || !isFound || !output.includes("All 5 event types acknowledged"))
       problems.push(`beside ${starts}: ${String(status)}\n${output.slice(-800)}`);

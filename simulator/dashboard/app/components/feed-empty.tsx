@@ -65,12 +65,10 @@ export function NothingMatches({ onClear }: { onClear: () => void }) {
 }
 
 const LOOK_AGAIN_MS = 2_500;
-/** Maximum number of ports offered. */
-const MOST_OFFERED = 8;
 
 /**
- * Who listens on this machine, for whoever looks for the port of a receiver. Nobody is asked anything until one is pressed:
- * then it is looked for a path that takes webhooks, and `onFound(probe)` gets what was found.
+ * The usual ports of this machine that are open, for a user who looks for a receiver. A port is asked only when it is
+ * pressed: for a path that takes webhooks. `onFound(probe)` gets what was found.
  */
 export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown }) {
   // Looked at again and again, so that a receiver appears when it has started.
@@ -92,18 +90,17 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
   }
 
   if (listed === undefined) return null;
-  const { data, message } = listed;
-  const more = data.length - MOST_OFFERED;
+  const { data } = listed;
   const words =
     data.length === 0
-      ? "Nothing else listens on this machine yet: start your receiver, and its port appears here."
+      ? "No usual port of this machine is open yet: start your receiver, and its port appears here."
       : "Listening on this machine:";
   return (
     <section class="offers stack near small" aria-label="Listening on this machine">
-      <p class="muted">{message ?? words}</p>
+      <p class="muted">{words}</p>
       {data.length > 0 && (
         <ul class="flex wraps">
-          {data.slice(0, MOST_OFFERED).map((listener) => (
+          {data.map((listener) => (
             <li key={listener.port}>
               <Button
                 icon="search"
@@ -113,14 +110,12 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
                 title={`Look for the path at which ${listener.host}:${listener.port} takes webhooks`}
                 onClick={() => look(listener)}
               >
-                {listener.host === "localhost" ? "" : listener.host}:{listener.port}{" "}
-                {listener.program && <span class="muted foreign">{listener.program}</span>}
+                :{listener.port}
               </Button>
             </li>
           ))}
         </ul>
       )}
-      {more > 0 && <p class="muted">… and {more} more.</p>}
       {probe && (
         <p class={`toned ${probe.finding === "refuses_unsigned" ? "ok" : "wait"}`} role="status">
           {probe.sentence}
