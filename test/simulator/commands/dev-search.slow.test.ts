@@ -97,7 +97,10 @@ test("where no receiver runs, the search says so once, and ends with its signal"
     secret: undefined,
     output: createOutput({}),
     signal: search.signal,
-    onNone: () => void (told++, search.abort()),
+    onNone() {
+      told += 1;
+      search.abort();
+    },
     usualPorts: [],
   });
   expect([found, told]).toEqual([undefined, 1]);
