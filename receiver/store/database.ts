@@ -1,0 +1,258 @@
+import { chmodSync, constants, existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { open, stat, type FileHandle } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { setImmediate } from "node:timers";
+import Database from "better-sqlite3";
+import type { Clock } from "../clock.ts";
+import type { Refusal, Unavailable } from "./port.ts";
+import { SCHEMA } from "./schema.ts";
+
+const APPLICATION_ID = 0x7661_6b31;
+const SCHEMA_VERSION = 1;
+
+/** How long a write waits for other processes. The service waits 10 s for its answer. */
+const BUSY_LIMIT_MS = 8_000;
+
+/** A log beyond this is copied into the file by the intake itself, which takes some 12 ms. */
+const LONGEST_LOG_BYTES = 256 * 1_048_576;
+
+/** Turns of the microtask queue that a transaction of a handler may take. One that waits for more has left the turn. */
+const MOST_MICROTASKS = 10_000;
+
+const FOREIGN_AWAIT =
+  "atomically() may await its own queries and nothing else: the transaction ends within one turn of the event loop. Call the service before it, and write the result inside.";
+
+export type DatabaseFile = {
+  db: Database.Database;
+  /**
+   * Runs `work` in a transaction, together with all that is written in the same turn of the event loop; one that throws is
+   * rolled back by itself. `work` may be async if it ends without leaving the turn. Waits up to 8 s for other processes,
+   * without blocking.
+   */
+  write: <Result>(work: (turn: Turn) => Result | Promise<Result>) => Promise<Result>;
+  /** Resolves when everything that is committed is on disk. Ends the process if that cannot be known. */
+  sync: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+/** The time in which a transaction may be used. */
+export type Turn = { isOver: boolean };
+
+export type OpenOptions = {
+  file: string;
+  clock: Clock;
+  /** Copies the log into the file at its commits: the worker's part, so that the intake does not wait for it. */
+  checkpoints: boolean;
+  /** Ends the process: what was committed may not be on disk. */
+  onFatal: (problem: string) => void;
+};
+
+type Queued = { work: (turn: Turn) => unknown; resolve: (value: unknown) => void; reject: (error: unknown) => void };
+
+/**
+ * Opens the database file in WAL mode, and creates it, readable by its owner alone, if it is not there. Commits are not
+ * synced by SQLite (`synchronous = NORMAL`) but by `sync`, one for everything that was committed before it.
+ */
+export async function openDatabase({ file, clock, checkpoints, onFatal }: OpenOptions): Promise<DatabaseFile> {
+  prepareFile(file);
+  const db = new Database(file, { timeout: 0 });
+  const begin = db.prepare("BEGIN IMMEDIATE");
+  let queue: Queued[] = [];
+  let flushing: Promise<void> | undefined;
+  let log: FileHandle | undefined;
+
+  try {
+    await retry(() => db.pragma("journal_mode = WAL"), clock);
+    db.pragma("synchronous = NORMAL");
+    db.pragma("checkpoint_fullfsync = 1");
+    db.pragma(`journal_size_limit = ${String(LONGEST_LOG_BYTES / 4)}`);
+    db.pragma(`wal_autocheckpoint = ${checkpoints ? "1000" : "0"}`);
+    await retry(() => createSchema(db, file), clock);
+    // What an earlier process could not sync is copied into the file and synced there before the first answer.
+    await retry(() => checkpointAll(db), clock);
+    log = await open(`${file}-wal`, constants.O_RDWR);
+    await log.sync();
+    await syncFolder(dirname(resolve(file)));
+  } catch (error) {
+    await log?.close();
+    db.close();
+    throw error;
+  }
+  const wal = log;
+  const { ino } = await wal.stat();
+
+  return {
+    db,
+    write: async <Result>(work: (turn: Turn) => Result | Promise<Result>) =>
+      // The result is what `work` returned: see `run`.
+      new Promise<Result>((fulfil, reject) => {
+        queue.push({ work, resolve: fulfil as (value: unknown) => void, reject });
+        flushing ??= flush().finally(() => (flushing = undefined));
+      }),
+    sync: async () => {
+      try {
+        await wal.datasync();
+      } catch (error) {
+        // The system may have dropped what it could not write: a second sync would succeed and mean nothing.
+        return fail(`the log of ${file} could not be synced: ${String(error)}`);
+      }
+      const named = await stat(`${file}-wal`).catch(() => undefined);
+      if (named?.ino !== ino) return fail(`${file}-wal was moved, deleted or replaced while it was in use`);
+      if (named.size > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
+    },
+    close: async () => {
+      await flushing;
+      // The descriptor lives as long as the connection.
+      db.close();
+      await wal.close();
+    },
+  };
+
+  async function fail(problem: string): Promise<never> {
+    onFatal(problem);
+    return new Promise(() => undefined);
+  }
+
+  async function flush(): Promise<void> {
+    while (queue.length > 0) {
+      // What else is written in this turn of the event loop goes into the same transaction.
+      await new Promise((turn) => setImmediate(turn));
+      try {
+        await retry(() => begin.run(), clock);
+      } catch (error) {
+        for (const { reject } of queue.splice(0)) reject(error);
+        return;
+      }
+      await commit(queue.splice(0));
+    }
+  }
+
+  async function commit(batch: readonly Queued[]): Promise<void> {
+    const results: PromiseSettledResult<unknown>[] = [];
+    try {
+      for (const { work } of batch) results.push(await run(work));
+      db.exec("COMMIT");
+    } catch (error) {
+      // On a full disk SQLite may have rolled back by itself.
+      if (db.inTransaction) db.exec("ROLLBACK");
+      for (const { reject } of batch) reject(error);
+      return;
+    }
+    for (const [index, { resolve: fulfil, reject }] of batch.entries()) {
+      const result = results[index];
+      if (result?.status === "fulfilled") fulfil(result.value);
+      else reject(result?.reason);
+    }
+  }
+
+  async function run(work: (turn: Turn) => unknown): Promise<PromiseSettledResult<unknown>> {
+    const turn = { isOver: false };
+    db.exec("SAVEPOINT work");
+    const result = await settleWithinTurn(() => work(turn));
+    turn.isOver = true;
+    if (!db.inTransaction) throw result.status === "rejected" ? result.reason : new Error("The transaction is gone.");
+    if (result.status === "rejected") db.exec("ROLLBACK TO work");
+    db.exec("RELEASE work");
+    return result;
+  }
+}
+
+/** Calls `work` and waits for its promise by microtasks alone: the event loop does not turn meanwhile. */
+async function settleWithinTurn(work: () => unknown): Promise<PromiseSettledResult<unknown>> {
+  try {
+    const value = work();
+    if (!(value instanceof Promise)) return { status: "fulfilled", value };
+    let settled: PromiseSettledResult<unknown> | undefined;
+    void Promise.allSettled([value]).then(([result]) => (settled = result));
+    for (let turn = 0; turn < MOST_MICROTASKS && !settled; turn += 1) await null;
+    return settled ?? { status: "rejected", reason: new Error(FOREIGN_AWAIT) };
+  } catch (reason) {
+    return { status: "rejected", reason };
+  }
+}
+
+/** Tries again while another process has the lock, up to 8 s; waits between two tries without blocking. */
+async function retry(attempt: () => unknown, clock: Clock): Promise<void> {
+  const untilMs = clock.monotonicMs() + BUSY_LIMIT_MS;
+  for (;;) {
+    try {
+      attempt();
+      return;
+    } catch (error) {
+      if (unavailability(error) !== "busy" || clock.monotonicMs() >= untilMs) throw error;
+      await clock.sleep(1);
+    }
+  }
+}
+
+function checkpointAll(db: Database.Database): void {
+  // The log exists after the first write only.
+  db.exec("INSERT INTO bookmarks VALUES ('opened', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value");
+  const [result] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: number }];
+  if (result.busy !== 0) throw new Database.SqliteError("the log is in use", "SQLITE_BUSY");
+}
+
+function createSchema(db: Database.Database, file: string): void {
+  const read = (name: string): number => Number(db.pragma(name, { simple: true }));
+  db.transaction(() => {
+    const isNew = Number(db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get()) === 0;
+    if (isNew) {
+      db.exec(SCHEMA);
+      db.pragma(`application_id = ${String(APPLICATION_ID)}`);
+      db.pragma(`user_version = ${String(SCHEMA_VERSION)}`);
+    } else if (read("application_id") !== APPLICATION_ID || read("user_version") !== SCHEMA_VERSION)
+      throw new Error(
+        `${file} is not an inbox of this version (schema ${String(read("user_version"))}, not ${String(SCHEMA_VERSION)}). Name another file in DATABASE_URL, or move this one away: a new one is made.`,
+      );
+  }).immediate();
+}
+
+/**
+ * Makes the file, readable by its owner alone, or takes others' rights from it. It is not opened here: closing a descriptor
+ * of it would release the locks that SQLite has in this process.
+ */
+export function prepareFile(file: string): void {
+  const folder = dirname(resolve(file));
+  if (!existsSync(folder)) {
+    // One folder is made, such as data/; more of them would hide that the name was mistyped.
+    if (!existsSync(dirname(folder))) throw new Error(`there is no folder ${dirname(folder)}. Make it, or fix DATABASE_URL.`);
+    mkdirSync(folder, { mode: 0o700 });
+  }
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (!found) return writeFileSync(file, "", { flag: "ax", mode: 0o600 });
+  if (!found.isFile()) throw new Error(`${file} is not a regular file. Name one in DATABASE_URL.`);
+  for (const path of [file, `${file}-wal`, `${file}-shm`])
+    if (((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
+/** Keeps the names of new files over a power cut. Windows cannot sync a folder, and need not. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  await handle.sync().finally(async () => handle.close());
+}
+
+/** Which kind of trouble an error of SQLite is; undefined if it is a bug. */
+export function unavailability(error: unknown): Unavailable | undefined {
+  if (!(error instanceof Database.SqliteError)) return undefined;
+  return REASONS.find(([prefix]) => error.code.startsWith(prefix))?.[1];
+}
+
+/** The refusal for an error of the database. Other errors are thrown again. */
+export function refusalOf(error: unknown): Refusal {
+  const reason = error instanceof TypeError && error.message.includes("not open") ? "closed" : unavailability(error);
+  if (!reason || !(error instanceof Error)) throw error;
+  return { ok: false, reason, detail: error.message };
+}
+
+const REASONS: readonly (readonly [string, Unavailable])[] = [
+  ["SQLITE_BUSY", "busy"],
+  ["SQLITE_LOCKED", "busy"],
+  ["SQLITE_FULL", "full"],
+  ["SQLITE_READONLY", "read_only"],
+  ["SQLITE_PERM", "read_only"],
+  ["SQLITE_IOERR", "io_error"],
+  ["SQLITE_CANTOPEN", "io_error"],
+  ["SQLITE_CORRUPT", "corrupt"],
+  ["SQLITE_NOTADB", "corrupt"],
+];

@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import { createJobMaker } from "./announced.ts";
+import { refusalOf, type DatabaseFile } from "./database.ts";
+import type { Acceptance, Intake, NewEvent } from "./port.ts";
+import { bytesOfId } from "./schema.ts";
+
+const INSERT = `
+  INSERT INTO events (id, type, object_id, source, received_at_ms, body, trace)
+  VALUES ($id, $type, $objectId, $source, $nowMs, $body, $trace) ON CONFLICT (id) DO NOTHING`;
+// An event that reconcile enqueued has an id of its own: it is recognized by its object.
+const FIND_TWIN = `
+  SELECT seq FROM events WHERE object_id = $objectId AND type = $type AND object_id IS NOT NULL
+    AND (source = 'reconcile' OR $source = 'reconcile') LIMIT 1`;
+const COUNT_DUPLICATE = `UPDATE events SET duplicates = duplicates + 1 WHERE id = ? RETURNING body`;
+const COUNT_TWIN = `UPDATE events SET duplicates = duplicates + 1, alias = coalesce(alias, ?) WHERE seq = ?`;
+const PROBE = `INSERT INTO bookmarks VALUES ('probe', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+
+/**
+ * Takes events: one transaction for all that arrived together, then one sync of the log, then the answer. A sync that began
+ * before a commit does not count for it, so each batch waits for a sync of its own, also one of duplicates alone.
+ */
+export function createIntake({ db, write, sync }: DatabaseFile, clock: Clock): Intake {
+  const insert = db.prepare<[Record<string, unknown>]>(INSERT);
+  const findTwin = db.prepare<[Record<string, unknown>], number>(FIND_TWIN).pluck();
+  const countDuplicate = db.prepare<[Buffer], Buffer | null>(COUNT_DUPLICATE).pluck();
+  const countTwin = db.prepare<[Buffer | null, number]>(COUNT_TWIN);
+  const probe = db.prepare(PROBE);
+  const jobs = createJobMaker(db);
+
+  return {
+    accept: async (batch) => {
+      try {
+        const acceptances = await write(() => batch.map(store));
+        await sync();
+        return { ok: true, acceptances };
+      } catch (error) {
+        return refusalOf(error);
+      }
+    },
+    probe: async () => {
+      try {
+        await write(() => probe.run());
+        return { ok: true };
+      } catch (error) {
+        return refusalOf(error);
+      }
+    },
+  };
+
+  function store({ id, type, objectId, source, body, envelope, trace }: NewEvent): Acceptance {
+    const bytes = bytesOfId(id);
+    const nowMs = clock.nowMs();
+    const twin = objectId === null ? undefined : findTwin.get({ objectId, type, source });
+    if (twin !== undefined) {
+      const duplicate = countDuplicate.get(bytes);
+      if (duplicate === undefined) countTwin.run(source === "webhook" ? bytes : null, twin);
+      return { duplicate: true };
+    }
+    const values = { id: bytes, type, objectId, source, nowMs, body, trace: trace && JSON.stringify(trace) };
+    const { changes, lastInsertRowid } = insert.run(values);
+    if (changes === 0) return { duplicate: true, ...differenceOf(countDuplicate.get(bytes), body) };
+    const seq = Number(lastInsertRowid);
+    const wanted = jobs.addJobs({ seq, type, envelope }, jobs.announced(), nowMs);
+    // Before the first announcement nobody knows whether it is wanted.
+    if (wanted === 0 && jobs.latest() > 0) jobs.addUnwanted(seq, nowMs);
+    return { duplicate: false };
+  }
+}
+
+/** A body that is pruned cannot be compared. */
+function differenceOf(stored: Buffer | null | undefined, received: Uint8Array): Pick<Acceptance, "differs"> {
+  if (!stored || stored.equals(received)) return {};
+  return { differs: { storedSha256: sha256(stored), receivedSha256: sha256(received) } };
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

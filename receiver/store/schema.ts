@@ -1,0 +1,78 @@
+import { z } from "zod";
+
+/**
+ * Tables of schema 1. The id of an event is kept as the 16 bytes of its 32 hexadecimal characters. Handlers may add tables
+ * of their own to the same file.
+ */
+export const SCHEMA = `
+  CREATE TABLE events (
+    seq INTEGER PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE,
+    alias BLOB,                        -- the service's id of an event that reconcile had enqueued before
+    type TEXT,
+    object_id TEXT,
+    source TEXT,
+    received_at_ms INTEGER NOT NULL,
+    duplicates INTEGER NOT NULL DEFAULT 0,
+    handled INTEGER,                   -- set when the event is pruned
+    body BLOB,                         -- null once the event is pruned
+    trace TEXT                         -- JSON
+  ) STRICT;
+  CREATE UNIQUE INDEX events_alias ON events (alias) WHERE alias IS NOT NULL;
+  CREATE INDEX events_object ON events (object_id, type) WHERE object_id IS NOT NULL;
+
+  CREATE TABLE handlers (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    types TEXT NOT NULL,               -- JSON: a list, or "*"
+    key TEXT NOT NULL,                 -- JSON: paths in the envelope
+    migrations INTEGER NOT NULL DEFAULT 0,
+    announced INTEGER NOT NULL DEFAULT 0  -- grows with each announcement; the handlers with the largest are in use
+  ) STRICT;
+  INSERT INTO handlers (number, name, types, key) VALUES (0, '', '[]', '[]');  -- has the jobs that nobody wants
+
+  CREATE TABLE jobs (
+    event INTEGER NOT NULL,
+    handler INTEGER NOT NULL,
+    state TEXT NOT NULL,               -- waiting, running, done, dead, ignored
+    key TEXT,
+    due_at_ms INTEGER NOT NULL,        -- ${String(Number.MAX_SAFE_INTEGER)} while an earlier job of its key is unfinished
+    attempts INTEGER NOT NULL DEFAULT 0,
+    handled INTEGER NOT NULL DEFAULT 0,
+    deferred INTEGER NOT NULL DEFAULT 0,
+    waiting_since_ms INTEGER NOT NULL,
+    finished_at_ms INTEGER,
+    errors TEXT,                       -- JSON: the last five, newest first
+    cause TEXT,                        -- why it is dead or ignored
+    PRIMARY KEY (event, handler)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX jobs_unfinished ON jobs (handler, state, due_at_ms, event, attempts) WHERE state IN ('waiting', 'running');
+  CREATE INDEX jobs_keyed ON jobs (handler, key, state, event) WHERE key IS NOT NULL AND state IN ('waiting', 'running');
+  CREATE INDEX jobs_set_aside ON jobs (state, event, handler, cause) WHERE state IN ('dead', 'ignored');
+
+  CREATE TABLE steps (
+    event INTEGER NOT NULL, handler INTEGER NOT NULL, name TEXT NOT NULL, result TEXT NOT NULL,
+    PRIMARY KEY (event, handler, name)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE bookmarks (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+/** The due time of a job that waits behind its key. */
+export const HELD = Number.MAX_SAFE_INTEGER;
+
+/** The number of the handler whose jobs are those of events that no handler wants. */
+export const NOBODY = 0;
+
+const ID_PREFIX = "evt_";
+
+export function bytesOfId(id: string): Buffer {
+  return Buffer.from(id.slice(ID_PREFIX.length), "hex");
+}
+
+export function idOfBytes(bytes: Buffer): string {
+  return ID_PREFIX + bytes.toString("hex");
+}
+
+/** The errors of a job, as its row has them. */
+export const jobErrorsSchema = z.array(z.object({ attempt: z.number(), atMs: z.number(), error: z.string() }));
