@@ -4,7 +4,12 @@ import { keyOf } from "./keys.ts";
 import { HELD, NOBODY } from "./schema.ts";
 
 /** A handler as the worker announced it last. */
-export type Announced = { number: number; name: string; types: readonly string[] | "*"; key: readonly string[] };
+export type Announced = {
+  number: number;
+  name: string;
+  types: readonly string[] | "*";
+  key: readonly string[];
+};
 
 const LATEST = `SELECT max(announced) FROM handlers`;
 const LIST = `SELECT number, name, types, key FROM handlers WHERE announced = ? AND announced > 0 ORDER BY name`;
@@ -32,7 +37,13 @@ export function createJobMaker(db: Database.Database) {
   const addUnwanted = db.prepare<[{ event: number; nowMs: number }]>(ADD_UNWANTED);
   let known: { announced: number; handlers: Announced[] } = { announced: 0, handlers: [] };
 
-  return { latest, announced, numberOf, addJobs, addUnwanted: (event: number, nowMs: number) => addUnwanted.run({ event, nowMs }) };
+  return {
+    latest,
+    announced,
+    numberOf,
+    addJobs,
+    addUnwanted: (event: number, nowMs: number) => addUnwanted.run({ event, nowMs }),
+  };
 
   /** The number of the latest announcement; 0 before the first. */
   function latest(): number {

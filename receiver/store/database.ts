@@ -47,13 +47,22 @@ export type OpenOptions = {
   onFatal: (problem: string) => void;
 };
 
-type Queued = { work: (turn: Turn) => unknown; resolve: (value: unknown) => void; reject: (error: unknown) => void };
+type Queued = {
+  work: (turn: Turn) => unknown;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+};
 
 /**
  * Opens the database file in WAL mode, and creates it, readable by its owner alone, if it is not there. Commits are not
  * synced by SQLite (`synchronous = NORMAL`) but by `sync`, one for everything that was committed before it.
  */
-export async function openDatabase({ file, clock, checkpoints, onFatal }: OpenOptions): Promise<DatabaseFile> {
+export async function openDatabase({
+  file,
+  clock,
+  checkpoints,
+  onFatal,
+}: OpenOptions): Promise<DatabaseFile> {
   prepareFile(file);
   const db = new Database(file, { timeout: 0 });
   const begin = db.prepare("BEGIN IMMEDIATE");
@@ -87,7 +96,7 @@ export async function openDatabase({ file, clock, checkpoints, onFatal }: OpenOp
       // The result is what `work` returned: see `run`.
       new Promise<Result>((fulfil, reject) => {
         queue.push({ work, resolve: fulfil as (value: unknown) => void, reject });
-        flushing ??= flush().finally(() => (flushing = undefined));
+        flushing ??= flush();
       }),
     sync: async () => {
       try {
@@ -121,10 +130,11 @@ export async function openDatabase({ file, clock, checkpoints, onFatal }: OpenOp
         await retry(() => begin.run(), clock);
       } catch (error) {
         for (const { reject } of queue.splice(0)) reject(error);
-        return;
+        continue;
       }
       await commit(queue.splice(0));
     }
+    flushing = undefined;
   }
 
   async function commit(batch: readonly Queued[]): Promise<void> {
@@ -150,7 +160,8 @@ export async function openDatabase({ file, clock, checkpoints, onFatal }: OpenOp
     db.exec("SAVEPOINT work");
     const result = await settleWithinTurn(() => work(turn));
     turn.isOver = true;
-    if (!db.inTransaction) throw result.status === "rejected" ? result.reason : new Error("The transaction is gone.");
+    if (!db.inTransaction)
+      throw result.status === "rejected" ? result.reason : new Error("The transaction is gone.");
     if (result.status === "rejected") db.exec("ROLLBACK TO work");
     db.exec("RELEASE work");
     return result;
@@ -187,7 +198,9 @@ async function retry(attempt: () => unknown, clock: Clock): Promise<void> {
 
 function checkpointAll(db: Database.Database): void {
   // The log exists after the first write only.
-  db.exec("INSERT INTO bookmarks VALUES ('opened', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value");
+  db.exec(
+    "INSERT INTO bookmarks VALUES ('opened', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  );
   const [result] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: number }];
   if (result.busy !== 0) throw new Database.SqliteError("the log is in use", "SQLITE_BUSY");
 }
@@ -215,7 +228,8 @@ export function prepareFile(file: string): void {
   const folder = dirname(resolve(file));
   if (!existsSync(folder)) {
     // One folder is made, such as data/; more of them would hide that the name was mistyped.
-    if (!existsSync(dirname(folder))) throw new Error(`there is no folder ${dirname(folder)}. Make it, or fix DATABASE_URL.`);
+    if (!existsSync(dirname(folder)))
+      throw new Error(`there is no folder ${dirname(folder)}. Make it, or fix DATABASE_URL.`);
     mkdirSync(folder, { mode: 0o700 });
   }
   const found = lstatSync(file, { throwIfNoEntry: false });
@@ -240,7 +254,8 @@ export function unavailability(error: unknown): Unavailable | undefined {
 
 /** The refusal for an error of the database. Other errors are thrown again. */
 export function refusalOf(error: unknown): Refusal {
-  const reason = error instanceof TypeError && error.message.includes("not open") ? "closed" : unavailability(error);
+  const reason =
+    error instanceof TypeError && error.message.includes("not open") ? "closed" : unavailability(error);
   if (!reason || !(error instanceof Error)) throw error;
   return { ok: false, reason, detail: error.message };
 }

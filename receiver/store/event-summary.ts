@@ -19,7 +19,9 @@ export function summaryOf(
     finishedAtMs: isFinished ? extreme(Math.max, jobs, "finishedAtMs") : null,
     nextAttemptAtMs: extreme(Math.min, jobs, "nextAttemptAtMs"),
     deferredUntilMs: extreme(Math.max, deferred, "nextAttemptAtMs"),
-    lastError: (jobs.find(({ state }) => state === "dead") ?? jobs.find((job) => job.lastError !== null))?.lastError ?? null,
+    lastError:
+      (jobs.find(({ state }) => state === "dead") ?? jobs.find((job) => job.lastError !== null))?.lastError ??
+      null,
   };
 }
 

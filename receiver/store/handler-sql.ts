@@ -28,7 +28,8 @@ export function createHandlerSql(db: Database.Database) {
     during: async <Result>(turn: Turn, work: (db: HandlerDatabase) => Promise<Result>): Promise<Result> => {
       let failure: { error: unknown } | undefined;
       const query: HandlerDatabase["query"] = async (sql, parameters = []) => {
-        if (turn.isOver) throw new Error("This transaction has ended: await every query inside atomically().");
+        if (turn.isOver)
+          throw new Error("This transaction has ended: await every query inside atomically().");
         if (failure) throw failure.error;
         try {
           return run(sql, parameters);
@@ -47,7 +48,9 @@ export function createHandlerSql(db: Database.Database) {
     const { statement, numbers } = known.get(sql) ?? prepare(sql);
     const wanted = Math.max(0, ...numbers);
     if (parameters.length !== wanted)
-      throw new Error(`The statement has ${String(wanted)} placeholders and was given ${String(parameters.length)} values.`);
+      throw new Error(
+        `The statement has ${String(wanted)} placeholders and was given ${String(parameters.length)} values.`,
+      );
     const values = numbers.map((number) => bound(parameters[number - 1], number));
     if (statement.reader) return statement.all(values).map(withNumbers);
     statement.run(values);
@@ -82,7 +85,9 @@ export function refuseTransactionControl(sql: string): void {
 function bound(value: SqlValue | undefined, number: number): string | number | bigint | null | Uint8Array {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (value === undefined || typeof value === "function" || typeof value === "symbol")
-    throw new TypeError(`The value for $${String(number)} is ${typeof value}. Pass null for a missing value.`);
+    throw new TypeError(
+      `The value for $${String(number)} is ${typeof value}. Pass null for a missing value.`,
+    );
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
   return value instanceof Date ? value.toISOString() : JSON.stringify(value);
 }

@@ -38,15 +38,25 @@ const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.
 const ERRORS_KEPT = 5;
 
 /** A running job's row: all that is needed to end it. */
-export type Running = { event: number; handler: number; attempt: number; key: string | null; errors: string | null };
+export type Running = {
+  event: number;
+  handler: number;
+  attempt: number;
+  key: string | null;
+  errors: string | null;
+};
 
 type EventRow = { id: Buffer; type: string; body: Buffer; trace: string | null; receivedAtMs: number };
 
 /** Hands out jobs to this process, if it is the worker, and writes down how they end. */
 export function createJobs(file: DatabaseFile, clock: Clock): Jobs & { resign: () => void } {
   const { db, write } = file;
-  const findDue = db.prepare<[{ handler: number; nowMs: number; limit: number }], { event: number }>(FIND_DUE);
-  const claim = db.prepare<[number, number], Omit<Running, "event" | "handler"> & { waitingSinceMs: number }>(CLAIM);
+  const findDue = db.prepare<[{ handler: number; nowMs: number; limit: number }], { event: number }>(
+    FIND_DUE,
+  );
+  const claim = db.prepare<[number, number], Omit<Running, "event" | "handler"> & { waitingSinceMs: number }>(
+    CLAIM,
+  );
   const findEvent = db.prepare<[number], EventRow>(FIND_EVENT);
   const findStep = db.prepare<[number, number, string], string>(FIND_STEP).pluck();
   const recordStep = db.prepare<[Running & { name: string; json: string }]>(RECORD_STEP);
@@ -79,7 +89,8 @@ export function createJobs(file: DatabaseFile, clock: Clock): Jobs & { resign: (
         return result;
       }),
 
-    query: async (text, parameters) => write(async (turn) => sql.during(turn, async (own) => own.query(text, parameters))),
+    query: async (text, parameters) =>
+      write(async (turn) => sql.during(turn, async (own) => own.query(text, parameters))),
 
     findStep: async (job, name) => {
       const { event, handler } = rowOf(job);
@@ -128,7 +139,9 @@ function createEnding(db: Database.Database): EndRunning {
 
   return (row, ending, nowMs) => {
     const { changes } =
-      ending.kind === "done" ? finish.run({ ...row, nowMs }) : end.run({ ...row, ...valuesOf(row, ending, nowMs) });
+      ending.kind === "done"
+        ? finish.run({ ...row, nowMs })
+        : end.run({ ...row, ...valuesOf(row, ending, nowMs) });
     if (changes === 0) return false;
     if (ending.kind === "done") forgetSteps.run(row.event, row.handler);
     settleLane(row, nowMs);

@@ -6,7 +6,9 @@ export function keyOf(envelope: unknown, paths: readonly string[]): string | nul
   const values = paths.map((path) => valueAt(envelope, path));
   if (values.length === 0 || values.some((value) => value === undefined || value === null)) return null;
   const [only] = values;
-  return values.length === 1 && typeof only === "string" ? only : JSON.stringify(values.length === 1 ? only : values);
+  return values.length === 1 && typeof only === "string"
+    ? only
+    : JSON.stringify(values.length === 1 ? only : values);
 }
 
 function valueAt(envelope: unknown, path: string): unknown {

@@ -26,7 +26,9 @@ export function createLedgerCounts(db: Database.Database): () => Promise<Counts>
   const listHandlers = db.prepare<[], { number: number; name: string; isAnnounced: 0 | 1 }>(LIST_HANDLERS);
   const countEvents = db.prepare<[], number>(COUNT_EVENTS).pluck();
   const findReceivedAt = db.prepare<[number], number>(FIND_RECEIVED_AT).pluck();
-  const listUnfinished = db.prepare<[Unfinished & { handler: number; state: string }], Unfinished>(LIST_UNFINISHED);
+  const listUnfinished = db.prepare<[Unfinished & { handler: number; state: string }], Unfinished>(
+    LIST_UNFINISHED,
+  );
   const listSetAside = db.prepare<[SetAside & { state: string }], SetAside>(LIST_SET_ASIDE);
 
   return async () => {

@@ -105,7 +105,10 @@ export type Ledger = {
    */
   requeue: (ids: readonly string[], handler?: string) => Promise<number>;
   /** Ends waiting and dead jobs of these events as `ignored`, with the reason. Returns how many events have changed. */
-  discard: (ids: readonly string[], options: { handler?: string | undefined; reason: string }) => Promise<number>;
+  discard: (
+    ids: readonly string[],
+    options: { handler?: string | undefined; reason: string },
+  ) => Promise<number>;
   /** Prunes bodies of finished events and ids received before these moments, 200 rows a transaction. */
   prune: (before: { bodiesMs: number; idsMs: number }) => Promise<{ bodies: number; ids: number }>;
   /** Everything received before this moment may be pruned; 0 if nothing was. */

@@ -97,7 +97,8 @@ export function createViews(db: Database.Database): Pick<Ledger, "find" | "body"
   function withJobs({ id, isPruned, handled, ...event }: EventRow): InboxEvent {
     const jobs = listJobs.all(event.seq).map(toJob);
     const summary = summaryOf(jobs);
-    if (isPruned === 1) return { ...event, id: idOfBytes(id), ...summary, state: "pruned", handled: handled ?? 0, jobs };
+    if (isPruned === 1)
+      return { ...event, id: idOfBytes(id), ...summary, state: "pruned", handled: handled ?? 0, jobs };
     return { ...event, id: idOfBytes(id), ...summary, jobs: jobs.filter(({ handler }) => handler !== "") };
   }
 }

@@ -33,7 +33,9 @@ type Changed = { event: number; handler: number; key: string | null };
 
 /** What operators ask and do, over the connection of the process: in small pieces that let other work through. */
 export function createLedger({ db, write }: DatabaseFile, clock: Clock): Ledger {
-  const findEvent = db.prepare<[{ id: Buffer }], { seq: number; type: string; body: Buffer | null }>(FIND_EVENT);
+  const findEvent = db.prepare<[{ id: Buffer }], { seq: number; type: string; body: Buffer | null }>(
+    FIND_EVENT,
+  );
   const requeueJobs = db.prepare<[Record<string, unknown>], Changed>(REQUEUE);
   const discardJobs = db.prepare<[Record<string, unknown>], Changed>(DISCARD);
   const forgetUnwanted = db.prepare<[number]>(FORGET_UNWANTED);
@@ -89,7 +91,9 @@ export function createLedger({ db, write }: DatabaseFile, clock: Clock): Ledger 
     // It gets jobs that it never had: of the handler that was named, or of all if no handler had wanted it.
     const wasUnwanted = forgetUnwanted.run(seq).changes > 0;
     const before = countJobs.get(seq) ?? 0;
-    const offered = jobs.announced().filter((one) => one.number === number || (number === null && wasUnwanted));
+    const offered = jobs
+      .announced()
+      .filter((one) => one.number === number || (number === null && wasUnwanted));
     jobs.addJobs({ seq, type, envelope: JSON.parse(body.toString("utf8")) as unknown }, offered, nowMs);
     const isChanged = (countJobs.get(seq) ?? 0) > before;
     if (wasUnwanted && !isChanged) jobs.addUnwanted(seq, nowMs);

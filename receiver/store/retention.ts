@@ -31,10 +31,13 @@ const SET_BOOKMARK = `
   ON CONFLICT (name) DO UPDATE SET value = max(CAST(value AS INTEGER), CAST($value AS INTEGER))`;
 
 /** Forgets what has been kept long enough: bodies of finished events, later their ids. The file does not shrink. */
-export function createRetention({ db, write }: { db: Database.Database; write: DatabaseFile["write"] }): Pick<
-  Ledger,
-  "prune" | "prunedBeforeMs"
-> {
+export function createRetention({
+  db,
+  write,
+}: {
+  db: Database.Database;
+  write: DatabaseFile["write"];
+}): Pick<Ledger, "prune" | "prunedBeforeMs"> {
   const findNext = db.prepare<[number], { seq: number; receivedAtMs: number }>(FIND_NEXT);
   const listBodies = db.prepare<[{ from: number; beforeMs: number }], number>(LIST_BODIES).pluck();
   const forget = db.prepare<[{ seq: number }]>(FORGET);
@@ -45,14 +48,21 @@ export function createRetention({ db, write }: { db: Database.Database; write: D
   const setBookmark = db.prepare<[{ value: string }]>(SET_BOOKMARK);
 
   return {
-    prune: async ({ bodiesMs, idsMs }) => ({ bodies: await pruneBodies(bodiesMs), ids: await pruneIds(idsMs) }),
+    prune: async ({ bodiesMs, idsMs }) => ({
+      bodies: await pruneBodies(bodiesMs),
+      ids: await pruneIds(idsMs),
+    }),
     prunedBeforeMs: async () => Number(findBookmark.get() ?? 0),
   };
 
   async function pruneBodies(beforeMs: number): Promise<number> {
     let pruned = 0;
     // Events are kept in the order in which they were received, so the first younger one ends the walk.
-    for (let next = findNext.get(0); next && next.receivedAtMs < beforeMs; next = findNext.get(next.seq + BATCH)) {
+    for (
+      let next = findNext.get(0);
+      next && next.receivedAtMs < beforeMs;
+      next = findNext.get(next.seq + BATCH)
+    ) {
       const seqs = listBodies.all({ from: next.seq, beforeMs });
       if (seqs.length > 0)
         pruned += await write(() => {

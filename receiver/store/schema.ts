@@ -75,4 +75,6 @@ export function idOfBytes(bytes: Buffer): string {
 }
 
 /** The errors of a job, as its row has them. */
-export const jobErrorsSchema = z.array(z.object({ attempt: z.number(), atMs: z.number(), error: z.string() }));
+export const jobErrorsSchema = z.array(
+  z.object({ attempt: z.number(), atMs: z.number(), error: z.string() }),
+);

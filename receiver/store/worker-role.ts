@@ -56,7 +56,9 @@ export function createWorkerRole(options: {
   const countMigration = db.prepare<[string]>(COUNT_MIGRATION);
   const listRunning = db.prepare<[], Running & { name: string }>(LIST_RUNNING);
   const ignoreGone = db.prepare<[Record<string, unknown>]>(IGNORE_GONE);
-  const listWithoutJobs = db.prepare<[number], { seq: number; type: string; body: Buffer }>(LIST_WITHOUT_JOBS);
+  const listWithoutJobs = db.prepare<[number], { seq: number; type: string; body: Buffer }>(
+    LIST_WITHOUT_JOBS,
+  );
   const findCaughtUp = db.prepare<[], string>(FIND_BOOKMARK).pluck();
   const setCaughtUp = db.prepare<[string]>(SET_BOOKMARK);
   let lock: Database.Database | undefined;
@@ -82,7 +84,9 @@ export function createWorkerRole(options: {
         db.exec(text);
         countMigration.run(name);
       }).catch((error: unknown) => {
-        throw new Error(`migration ${String(index + 1)} of ${name} failed: ${String(error)}`, { cause: error });
+        throw new Error(`migration ${String(index + 1)} of ${name} failed: ${String(error)}`, {
+          cause: error,
+        });
       });
     }
   }
@@ -98,14 +102,21 @@ export function createWorkerRole(options: {
       const { maximumAttempts = 0, backoffMs } = policies.get(name) ?? {};
       const isLast = row.attempt >= maximumAttempts;
       const delayMs = backoffMs?.(row.attempt) ?? 0;
-      endRunning(row, isLast ? { kind: "dead", error: CRASHED } : { kind: "failed", error: CRASHED, delayMs }, nowMs);
+      endRunning(
+        row,
+        isLast ? { kind: "dead", error: CRASHED } : { kind: "failed", error: CRASHED, delayMs },
+        nowMs,
+      );
     }
   }
 
   /** Makes jobs for a batch of events that were stored before any announcement. Returns how many events there were. */
   function catchUp(handlers: readonly JobHandler[]): number {
     for (const handler of handlers) setAnnounced.run({ ...asRow(handler), announced: 0 });
-    const numbered = handlers.map((handler) => ({ ...handler, number: jobs.numberOf(handler.name) ?? NOBODY }));
+    const numbered = handlers.map((handler) => ({
+      ...handler,
+      number: jobs.numberOf(handler.name) ?? NOBODY,
+    }));
     const events = listWithoutJobs.all(Number(findCaughtUp.get() ?? 0));
     for (const { seq, type, body } of events) {
       const event = { seq, type, envelope: JSON.parse(body.toString("utf8")) as unknown };
