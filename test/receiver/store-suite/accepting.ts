@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+import { newEventId } from "../helpers/events.ts";
+import {
+  accept,
+  claim,
+  event,
+  handler,
+  jobOf,
+  openStore,
+  openWorker,
+  type CreateBackend,
+} from "./harness.ts";
+
+export function describeAccepting(name: string, createBackend: CreateBackend): void {
+  describe(`${name}: accepting`, () => {
+    test("a new event is stored with its bytes, and found by its id in either case", async () => {
+      const store = await openStore(await createBackend());
+      const sent = event({
+        body: Buffer.from('{"id": "x",  "n": 1e3, "emoji": "\u{1f600}"}'),
+        objectId: "call_1",
+      });
+      expect(await store.intake.accept([sent])).toEqual({ ok: true, acceptances: [{ duplicate: false }] });
+
+      const found = await store.ledger.find(`evt_${sent.id.slice(4).toUpperCase()}`);
+      expect(found).toMatchObject({
+        id: sent.id,
+        type: sent.type,
+        objectId: "call_1",
+        source: "webhook",
+        duplicates: 0,
+      });
+      expect(Buffer.from((await store.ledger.body(found?.seq ?? 0)) ?? [])).toEqual(sent.body);
+    });
+
+    test("the same id again is a duplicate, also in one batch, in other letters, and after its job is done", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      const sent = event();
+      const again = { ...sent, id: `evt_${sent.id.slice(4).toUpperCase()}` };
+      expect(await store.intake.accept([sent, again])).toEqual({
+        ok: true,
+        acceptances: [{ duplicate: false }, { duplicate: true }],
+      });
+      for (const job of await claim(store)) await store.jobs.end(job, { kind: "done" });
+      expect(await store.intake.accept([sent])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
+      expect(await claim(store)).toEqual([]);
+      expect(await store.ledger.find(sent.id)).toMatchObject({ duplicates: 2, handled: 1, state: "done" });
+    });
+
+    test("a duplicate with another body is reported with both hashes, and the first body stays", async () => {
+      const store = await openStore(await createBackend());
+      const sent = event();
+      await accept(store, sent);
+      const result = await store.intake.accept([{ ...sent, body: Buffer.from("{}") }]);
+      expect(result).toMatchObject({ ok: true });
+      const [acceptance] = result.ok ? result.acceptances : [];
+      expect(acceptance).toEqual({
+        duplicate: true,
+        differs: {
+          storedSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+          receivedSha256: "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        },
+      });
+      const found = await store.ledger.find(sent.id);
+      expect(Buffer.from((await store.ledger.body(found?.seq ?? 0)) ?? [])).toEqual(sent.body);
+    });
+
+    test("of many copies that arrive at once at several processes, one is new", async () => {
+      const backend = await createBackend();
+      const stores = [await openStore(backend), await openStore(backend), await openStore(backend)];
+      const sent = Array.from({ length: 20 }, () => event());
+      const results = await Promise.all(
+        [0, 1, 2, 3].flatMap(() => stores.map(async (store) => store.intake.accept(sent))),
+      );
+      const acceptances = results.flatMap((result) => (result.ok ? result.acceptances : []));
+      expect(acceptances).toHaveLength(20 * 12);
+      expect(acceptances.filter(({ duplicate }) => !duplicate)).toHaveLength(20);
+      expect(await stores[0]?.ledger.list({}, { limit: 100 })).toHaveLength(20);
+    });
+
+    test("an event gets one job of each handler that wants its type", async () => {
+      const store = await openWorker(await createBackend(), [
+        handler(),
+        handler({ name: "calls", types: ["call.completed", "call.transferred"] }),
+        handler({ name: "orders", types: ["order.created"] }),
+      ]);
+      const [call = "", other = ""] = await accept(store, event(), event({ type: "fax.received" }));
+      expect((await store.ledger.find(call))?.jobs.map((job) => job.handler)).toEqual([
+        "calls",
+        "everything",
+      ]);
+      expect((await store.ledger.find(other))?.jobs.map((job) => job.handler)).toEqual(["everything"]);
+    });
+
+    test("an event that no handler wants is ignored, and is not given to a handler that comes later", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [handler({ name: "orders", types: ["order.created"] })]);
+      const [id = ""] = await accept(store, event());
+      expect(await store.ledger.find(id)).toMatchObject({ state: "ignored", jobs: [], handled: 0 });
+      expect(await store.ledger.counts()).toMatchObject({ unwanted: 1 });
+      await store.close();
+
+      const next = await openWorker(backend, [handler()]);
+      expect(await claim(next)).toEqual([]);
+      expect(await next.ledger.find(id)).toMatchObject({ state: "ignored", jobs: [] });
+    });
+
+    test("events that came before any handler was announced get their jobs with the announcement, in their order", async () => {
+      const backend = await createBackend();
+      const intake = await openStore(backend);
+      const sent = Array.from({ length: 450 }, (_, index) =>
+        event({ type: index === 0 ? "fax.received" : "call.completed" }),
+      );
+      await accept(intake, ...sent);
+      expect(await intake.ledger.find(sent[1]?.id ?? "")).toMatchObject({ state: "waiting", jobs: [] });
+
+      const worker = await openWorker(backend, [handler({ types: ["call.completed"] })]);
+      const jobs = await claim(worker, "everything", 1_000);
+      expect(jobs.map(({ id }) => id)).toEqual(sent.slice(1).map(({ id }) => id));
+      expect(await worker.ledger.find(sent[0]?.id ?? "")).toMatchObject({ state: "ignored" });
+    });
+
+    test("a webhook for an object that reconcile has enqueued is a duplicate, whatever its id, and is found by it", async () => {
+      const store = await openWorker(await createBackend());
+      const healed = event({ source: "reconcile", objectId: "call_1" });
+      const late = event({ objectId: "call_1" });
+      await accept(store, healed);
+      for (const _ of [1, 2])
+        expect(await store.intake.accept([late])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
+      expect(await store.ledger.find(late.id)).toMatchObject({ id: healed.id, duplicates: 2 });
+      expect(await claim(store)).toHaveLength(1);
+      // Another type of the same object is another event.
+      const other = event({ objectId: "call_1", type: "call.transferred" });
+      expect(await store.intake.accept([other])).toEqual({ ok: true, acceptances: [{ duplicate: false }] });
+    });
+
+    test("reconcile enqueues nothing that a webhook has brought, and webhooks with one object are events of their own", async () => {
+      const store = await openStore(await createBackend());
+      await accept(store, event({ objectId: "call_1" }));
+      expect(await store.intake.accept([event({ source: "reconcile", objectId: "call_1" })])).toEqual({
+        ok: true,
+        acceptances: [{ duplicate: true }],
+      });
+      expect(await store.intake.accept([event({ objectId: "call_1" })])).toEqual({
+        ok: true,
+        acceptances: [{ duplicate: false }],
+      });
+      expect([...(await store.ledger.known("call.completed", ["call_1", "call_2"]))]).toEqual(["call_1"]);
+      expect([...(await store.ledger.known("call.transferred", ["call_1"]))]).toEqual([]);
+    });
+
+    test("a closed store refuses and does not throw", async () => {
+      const store = await openStore(await createBackend());
+      expect(await store.intake.probe()).toEqual({ ok: true });
+      await store.close();
+      expect(await store.intake.accept([event()])).toMatchObject({ ok: false, reason: "closed" });
+      expect(await store.intake.probe()).toMatchObject({ ok: false, reason: "closed" });
+    });
+
+    test("what the request said of itself reaches the job", async () => {
+      const store = await openWorker(await createBackend());
+      const trace = { traceparent: "00-1-2-01", requestId: "r-1" };
+      await accept(store, event({ trace }), event({ id: newEventId() }));
+      expect((await claim(store)).map((job) => job.trace)).toEqual([trace, null]);
+      expect(await jobOf(store, newEventId())).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,226 @@
+import { describe, expect, test } from "vitest";
+import {
+  accept,
+  claim,
+  claimOne,
+  effects,
+  event,
+  handler,
+  jobOf,
+  never,
+  openWorker,
+  writeEffect,
+  type CreateBackend,
+} from "./harness.ts";
+
+export function describeAtomically(name: string, createBackend: CreateBackend): void {
+  describe(`${name}: atomically`, () => {
+    test("what a handler writes is committed together with done", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      const [id = ""] = await accept(store, event());
+      const job = await claimOne(store);
+      const result = await store.jobs.atomically(
+        job,
+        async (db) => {
+          const [before] = await db.query("SELECT count(*) AS n FROM effects");
+          await writeEffect(db, job);
+          return Number(before?.["n"]) + 1;
+        },
+        never,
+      );
+      expect(result).toBe(1);
+      expect(await effects(backend)).toEqual([id]);
+      expect(await jobOf(store, id)).toMatchObject({ state: "done", handled: 1, attempts: 1 });
+      expect(await store.jobs.end(job, { kind: "failed", error: "late", delayMs: 0 })).toBe(false);
+    });
+
+    test("an error rolls back what was written, of that job alone, and leaves it running", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      await accept(store, event(), event(), event());
+      const jobs = await claim(store);
+      const outcomes = await Promise.allSettled(
+        jobs.map(async (job, index) =>
+          store.jobs.atomically(
+            job,
+            async (db) => {
+              await writeEffect(db, job);
+              if (index === 1) throw new Error("changed my mind");
+            },
+            never,
+          ),
+        ),
+      );
+      expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+      expect(await effects(backend)).toHaveLength(2);
+      const [, failed] = jobs;
+      expect(await jobOf(store, failed?.id ?? "")).toMatchObject({ state: "running" });
+      expect(failed && (await store.jobs.end(failed, { kind: "dead", error: "x" }))).toBe(true);
+    });
+
+    test("a statement that failed fails the whole, also if its error was caught", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      await accept(store, event());
+      const job = await claimOne(store);
+      const outcome = store.jobs.atomically(
+        job,
+        async (db) => {
+          await writeEffect(db, job);
+          await db.query("INSERT INTO nowhere VALUES (1)").catch(() => undefined);
+          await db.query("SELECT 1").catch(() => undefined);
+        },
+        never,
+      );
+      await expect(outcome).rejects.toThrow(/nowhere/);
+      expect(await effects(backend)).toEqual([]);
+    });
+
+    test("a job that is no longer the attempt's is not written for", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      await accept(store, event());
+      const job = await claimOne(store);
+      await store.jobs.end(job, { kind: "returned" });
+      const late = async () => store.jobs.atomically(job, async (db) => writeEffect(db, job), never);
+      await expect(late()).rejects.toThrow(/no longer this attempt's/);
+      // Neither while it is another attempt's.
+      await claimOne(store);
+      await store.jobs.end(await claimOne(store).catch(() => job), { kind: "done" });
+      await expect(late()).rejects.toThrow();
+      expect(await effects(backend)).toEqual([]);
+    });
+
+    test("an aborted attempt commits nothing", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      await accept(store, event());
+      const job = await claimOne(store);
+      const abort = new AbortController();
+      const outcome = store.jobs.atomically(
+        job,
+        async (db) => {
+          await writeEffect(db, job);
+          abort.abort(new Error("too late"));
+        },
+        abort.signal,
+      );
+      await expect(outcome).rejects.toThrow("too late");
+      await expect(store.jobs.atomically(job, async () => 1, abort.signal)).rejects.toThrow("too late");
+      expect(await effects(backend)).toEqual([]);
+      expect(await store.jobs.end(job, { kind: "done" })).toBe(true);
+    });
+
+    test.each(["COMMIT", " ; -- a\n rollback", "/* x */ BEGIN IMMEDIATE", "SAVEPOINT s", "release s", "END"])(
+      "a handler cannot end the transaction: %s",
+      async (sql) => {
+        const backend = await createBackend();
+        const store = await openWorker(backend);
+        await accept(store, event());
+        const job = await claimOne(store);
+        const outcome = store.jobs.atomically(
+          job,
+          async (db) => {
+            await writeEffect(db, job);
+            await db.query(sql);
+          },
+          never,
+        );
+        await expect(outcome).rejects.toThrow(/refused here/);
+        expect(await effects(backend)).toEqual([]);
+      },
+    );
+
+    test("a query after the transaction has ended is refused", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      await accept(store, event());
+      const job = await claimOne(store);
+      const kept = await store.jobs.atomically(job, async (db) => db, never);
+      await expect(writeEffect(kept, job)).rejects.toThrow(/ended/);
+      expect(await effects(backend)).toEqual([]);
+    });
+
+    test("values go in by one rule: booleans, dates, JSON, bigint, bytes and null", async () => {
+      const backend = await createBackend();
+      const [integer, bytes] = backend.isSqlite ? ["INTEGER", "BLOB"] : ["bigint", "bytea"];
+      const store = await openWorker(backend, [
+        handler({
+          migrations: [
+            `CREATE TABLE v (flag ${integer}, at TEXT, doc TEXT, big ${integer}, raw ${bytes}, none TEXT)`,
+          ],
+        }),
+      ]);
+      const at = new Date("2026-03-01T12:00:00.250Z");
+      await store.jobs.query("INSERT INTO v VALUES ($1, $2, $3, $4, $5, $6)", [
+        true,
+        at,
+        { toJSON: () => ({ a: [1] }) },
+        9_007_199_254_740_993n,
+        new Uint8Array([0, 255]),
+        null,
+      ]);
+      const [row = {}] = await store.jobs.query("SELECT * FROM v");
+      expect(row).toMatchObject({
+        flag: 1,
+        at: at.toISOString(),
+        doc: '{"a":[1]}',
+        big: 9_007_199_254_740_993n,
+        none: null,
+      });
+      expect(Buffer.from(row["raw"] as Uint8Array)).toEqual(Buffer.from([0, 255]));
+      await expect(store.jobs.query("SELECT $1", [])).rejects.toThrow();
+    });
+
+    test("placeholders count by their numbers, and texts that look like one are none", async () => {
+      const store = await openWorker(await createBackend());
+      const [row] = await store.jobs.query(
+        `SELECT '$2 it''s' AS a, CAST($2 AS TEXT) AS b, CAST($1 AS TEXT) AS c -- $3`,
+        ["one", "two"],
+      );
+      expect(row).toEqual({ a: "$2 it's", b: "two", c: "one" });
+    });
+
+    test("migrations run once, in order, and only those that are new run at the next start", async () => {
+      const backend = await createBackend();
+      const migrations = ["CREATE TABLE notes (id TEXT)", "INSERT INTO notes VALUES ('first')"];
+      let store = await openWorker(backend, [handler({ migrations })]);
+      await store.close();
+      store = await openWorker(backend, [
+        handler({ migrations: [...migrations, "INSERT INTO notes VALUES ('second')"] }),
+      ]);
+      expect(await backend.rows("SELECT id FROM notes ORDER BY id")).toEqual([
+        { id: "first" },
+        { id: "second" },
+      ]);
+      await store.close();
+
+      const broken = openWorker(backend, [
+        handler({ name: "broken", migrations: ["CREATE TABLE b (id TEXT)", "NONSENSE"] }),
+      ]);
+      await expect(broken).rejects.toThrow(/migration 2 of broken failed.*NONSENSE/is);
+    });
+
+    test("many transactions at once, each of which reads and then writes, lose no update", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [
+        handler({ migrations: ["CREATE TABLE counter (n INTEGER)", "INSERT INTO counter VALUES (0)"] }),
+      ]);
+      await accept(store, ...Array.from({ length: 60 }, () => event()));
+      const jobs = await claim(store);
+      const add = async (job: (typeof jobs)[number]): Promise<void> =>
+        store.jobs.atomically(
+          job,
+          async (db) => {
+            // The row is locked, where several transactions may be open at once.
+            const [row] = await db.query(`SELECT n FROM counter${backend.isSqlite ? "" : " FOR UPDATE"}`);
+            await db.query("UPDATE counter SET n = $1", [Number(row?.["n"]) + 1]);
+          },
+          never,
+        );
+      await Promise.all(jobs.map(add));
+      expect(Number((await backend.rows("SELECT n FROM counter"))[0]?.["n"])).toBe(60);
+    });
+  });
+}

@@ -1,0 +1,258 @@
+import { describe, expect, test } from "vitest";
+import {
+  accept,
+  claim,
+  claimOne,
+  event,
+  handleAll,
+  handler,
+  jobOf,
+  MINUTE_MS,
+  openStore,
+  openWorker,
+  type CreateBackend,
+} from "./harness.ts";
+
+export function describeHandling(name: string, createBackend: CreateBackend): void {
+  describe(`${name}: claiming and ending`, () => {
+    test("a claim gives the event and counts the attempt; nobody else gets the job meanwhile", async () => {
+      const store = await openWorker(await createBackend());
+      const sent = event({ body: Buffer.from('{"id":"é"}') });
+      await accept(store, sent);
+      const job = await claimOne(store);
+      expect(job).toMatchObject({
+        handler: "everything",
+        id: sent.id,
+        type: sent.type,
+        body: '{"id":"é"}',
+        attempt: 1,
+      });
+      expect(job.waitingSinceMs).toBe(job.receivedAtMs);
+      expect(await claim(store)).toEqual([]);
+      expect(await jobOf(store, sent.id)).toMatchObject({
+        state: "running",
+        attempts: 1,
+        nextAttemptAtMs: null,
+      });
+    });
+
+    test("claims made at once share no job, and a claim takes no more than its limit", async () => {
+      const store = await openWorker(await createBackend());
+      await accept(store, ...Array.from({ length: 50 }, () => event()));
+      const claims = await Promise.all([1, 2, 3, 4, 5].map(async () => claim(store, "everything", 10)));
+      expect(claims.map((jobs) => jobs.length)).toEqual([10, 10, 10, 10, 10]);
+      expect(new Set(claims.flat().map(({ id }) => id)).size).toBe(50);
+      expect(await claim(store, "everything", 0)).toEqual([]);
+    });
+
+    test("what has been due for longest is claimed first: a retry that is due goes before events that came later", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      const [first = ""] = await accept(store, event());
+      await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });
+      await backend.pass(30_000);
+      const [second = ""] = await accept(store, event());
+      await backend.pass(40_000);
+      const [third = ""] = await accept(store, event());
+      expect((await claim(store)).map(({ id }) => id)).toEqual([second, first, third]);
+    });
+
+    test("each handler is a queue of its own", async () => {
+      const store = await openWorker(await createBackend(), [handler(), handler({ name: "slow" })]);
+      const [id = ""] = await accept(store, event());
+      await claimOne(store, "slow");
+      await store.jobs.end(await claimOne(store), { kind: "done" });
+      expect(await jobOf(store, id)).toMatchObject({ state: "done", handled: 1 });
+      expect(await jobOf(store, id, "slow")).toMatchObject({ state: "running", handled: 0 });
+      expect(await store.ledger.find(id)).toMatchObject({ state: "running", handled: 0 });
+    });
+
+    test.each([
+      { ending: { kind: "done" }, state: "done", attempts: 1, handled: 1, dueInMs: null, lastError: null },
+      {
+        ending: { kind: "failed", error: "a", delayMs: 1_500 },
+        state: "waiting",
+        attempts: 1,
+        handled: 0,
+        dueInMs: 1_500,
+        lastError: "a",
+      },
+      {
+        ending: { kind: "later", error: "b", delayMs: MINUTE_MS },
+        state: "waiting",
+        attempts: 0,
+        handled: 0,
+        dueInMs: MINUTE_MS,
+        deferred: true,
+        lastError: "b",
+      },
+      {
+        ending: { kind: "dead", error: "c" },
+        state: "dead",
+        attempts: 1,
+        handled: 0,
+        dueInMs: null,
+        lastError: "c",
+      },
+      {
+        ending: { kind: "returned" },
+        state: "waiting",
+        attempts: 0,
+        handled: 0,
+        dueInMs: 0,
+        lastError: null,
+      },
+    ] as const)(
+      "an attempt that ends as $ending.kind leaves the job $state",
+      async ({ ending, dueInMs, ...expected }) => {
+        const backend = await createBackend();
+        const store = await openWorker(backend);
+        const [id = ""] = await accept(store, event());
+        const job = await claimOne(store);
+        const nowMs = await store.nowMs();
+        expect(await store.jobs.end(job, ending)).toBe(true);
+        // What has ended does not end again.
+        expect(await store.jobs.end(job, { kind: "dead", error: "late" })).toBe(false);
+
+        const stored = await jobOf(store, id);
+        expect(stored).toMatchObject({ deferred: false, held: false, ...expected });
+        const { nextAttemptAtMs = null, finishedAtMs = null } = stored ?? {};
+        if (dueInMs === null) expect(nextAttemptAtMs).toBeNull();
+        else expect(Math.abs((nextAttemptAtMs ?? 0) - nowMs - dueInMs)).toBeLessThan(1_000);
+        expect(finishedAtMs === null).toBe(expected.state === "waiting");
+
+        await backend.pass((dueInMs ?? 0) + 1_000);
+        expect(await claim(store)).toHaveLength(expected.state === "waiting" ? 1 : 0);
+      },
+    );
+
+    test("a job that was put off is not due before its time, and says so of its event", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      const [id = ""] = await accept(store, event());
+      await store.jobs.end(await claimOne(store), { kind: "later", error: "closed", delayMs: MINUTE_MS });
+      await backend.pass(MINUTE_MS - 2_000);
+      expect(await claim(store)).toEqual([]);
+      const found = await store.ledger.find(id);
+      expect(found?.deferredUntilMs).toBe(found?.jobs[0]?.nextAttemptAtMs);
+      await backend.pass(3_000);
+      expect((await claimOne(store)).attempt).toBe(1);
+    });
+
+    test("the last five errors of a job are kept, newest first, and a dead job has the cause of its last", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      const [id = ""] = await accept(store, event());
+      for (let attempt = 1; attempt <= 6; attempt += 1) {
+        await store.jobs.end(await claimOne(store), {
+          kind: "failed",
+          error: `error ${String(attempt)}`,
+          delayMs: 0,
+        });
+        await backend.pass(1_000);
+      }
+      await store.jobs.end(await claimOne(store), {
+        kind: "dead",
+        error: "no order ord_1234567890 at 10.0.0.7",
+      });
+      const job = await jobOf(store, id);
+      expect(job?.errors.map(({ attempt }) => attempt)).toEqual([7, 6, 5, 4, 3]);
+      expect(job?.lastError).toBe("no order ord_1234567890 at 10.0.0.7");
+      const [cause] = (await store.ledger.counts()).causes;
+      expect(cause).toMatchObject({ handler: "everything", dead: 1 });
+      expect(cause?.cause).not.toMatch(/1234567890|10\.0\.0\.7/);
+      expect(await store.ledger.list({ cause: cause?.cause }, { limit: 5 })).toHaveLength(1);
+      expect(await store.ledger.list({ cause: "another" }, { limit: 5 })).toEqual([]);
+    });
+
+    test("results of steps are kept over attempts and requeues, for this job alone, until it is done", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [handler(), handler({ name: "other" })]);
+      const [id = ""] = await accept(store, event());
+      let job = await claimOne(store);
+      await store.jobs.recordStep(job, "charge", '{"n":1}');
+      await store.jobs.recordStep(job, "charge", '{"n":2}');
+      await store.jobs.end(job, { kind: "dead", error: "no" });
+      await expect(store.jobs.recordStep(job, "mail", "1")).rejects.toThrow(/no longer this attempt's/);
+      expect(await store.jobs.findStep(await claimOne(store, "other"), "charge")).toBeUndefined();
+
+      await store.ledger.requeue([id], "everything");
+      job = await claimOne(store);
+      expect(await store.jobs.findStep(job, "charge")).toBe('{"n":2}');
+      expect(await store.jobs.findStep(job, "mail")).toBeUndefined();
+      await store.jobs.end(job, { kind: "done" });
+      expect(await store.jobs.findStep(job, "charge")).toBeUndefined();
+    });
+  });
+
+  describe(`${name}: workers that come and go`, () => {
+    test("jobs of a worker that died wait again with the attempt counted, or are dead after their last", async () => {
+      const backend = await createBackend();
+      const policies = { maximumAttempts: 2, backoffMs: (attempt: number) => attempt * MINUTE_MS };
+      let store = await openWorker(backend, [handler(policies)]);
+      const [id = ""] = await accept(store, event());
+      await claimOne(store);
+      await backend.kill(store);
+
+      store = await openWorker(backend, [handler(policies)]);
+      await backend.pass(1_000);
+      const waiting = await jobOf(store, id);
+      expect(waiting).toMatchObject({
+        state: "waiting",
+        attempts: 1,
+        lastError: expect.stringMatching(/ended/),
+      });
+      await backend.pass(2 * MINUTE_MS);
+      expect((await claimOne(store)).attempt).toBe(2);
+      await backend.kill(store);
+
+      store = await openWorker(backend, [handler(policies)]);
+      await backend.pass(1_000);
+      await expect
+        .poll(async () => jobOf(store, id))
+        .toMatchObject({ state: "dead", attempts: 2, lastError: expect.stringMatching(/ended/) });
+    });
+
+    test("unfinished jobs of a handler that is gone are ignored with the reason, those of others stay", async () => {
+      const backend = await createBackend();
+      let store = await openWorker(backend, [handler(), handler({ name: "gone" })]);
+      const [id = ""] = await accept(store, event());
+      await store.close();
+      store = await openWorker(backend, [handler()]);
+      expect(await jobOf(store, id, "gone")).toMatchObject({
+        state: "ignored",
+        lastError: expect.stringMatching(/gone/),
+      });
+      expect(await handleAll(store)).toEqual([id]);
+      expect(await store.ledger.find(id)).toMatchObject({ state: "done", handled: 1 });
+      expect((await store.ledger.handlers()).map((one) => one.name)).toEqual(["everything"]);
+      // Events from now on are not for it.
+      const [later = ""] = await accept(store, event());
+      expect((await store.ledger.find(later))?.jobs.map((job) => job.handler)).toEqual(["everything"]);
+    });
+
+    test("a handler that is new gets the events that come from now on, and one that returns goes on with its jobs' names", async () => {
+      const backend = await createBackend();
+      let store = await openWorker(backend, [handler()]);
+      const [before = ""] = await accept(store, event());
+      await store.close();
+      store = await openWorker(backend, [handler({ name: "new" }), handler()]);
+      const [after = ""] = await accept(store, event());
+      expect(await handleAll(store, "new")).toEqual([after]);
+      expect(await handleAll(store)).toEqual([before, after]);
+    });
+
+    test("an intake that was open before sees each announcement", async () => {
+      const backend = await createBackend();
+      const intake = await openStore(backend);
+      const orders = await openWorker(backend, [handler({ types: ["order.created"] })]);
+      await accept(intake, event({ type: "order.created" }));
+      expect(await handleAll(orders)).toHaveLength(1);
+      await orders.close();
+      const calls = await openWorker(backend, [handler({ types: ["call.completed"] })]);
+      const [order = "", call = ""] = await accept(intake, event({ type: "order.created" }), event());
+      expect(await handleAll(calls)).toEqual([call]);
+      expect(await intake.ledger.find(order)).toMatchObject({ state: "ignored" });
+    });
+  });
+}

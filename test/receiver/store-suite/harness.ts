@@ -1,0 +1,131 @@
+import { expect, onTestFinished } from "vitest";
+import type {
+  Ending,
+  HandlerDatabase,
+  InboxJob,
+  Job,
+  JobHandler,
+  NewEvent,
+  Store,
+} from "../../../receiver/store/port.ts";
+import { newEventId } from "../helpers/events.ts";
+
+/** One database for one test, which any number of processes may open at the same time. */
+export type Backend = {
+  /** Opens it as a process of its own would. */
+  open: () => Promise<Store>;
+  /** Lets time pass, for all who have it open. */
+  pass: (ms: number) => Promise<void>;
+  /** Ends the process of a worker that had this store, without a word. */
+  kill: (store: Store) => Promise<void>;
+  /** Rows of a handler's table, read past the store. */
+  rows: (sql: string) => Promise<Record<string, unknown>[]>;
+  /** `atomically` on it ends within one turn of the event loop, and one worker at a time runs. */
+  isSqlite: boolean;
+};
+
+export type CreateBackend = () => Promise<Backend>;
+
+export const MINUTE_MS = 60_000;
+
+export const EFFECTS = {
+  sqlite: "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, attempt INTEGER)",
+  postgres: "CREATE TABLE IF NOT EXISTS effects (event_id text, attempt bigint)",
+};
+
+/** A handler of every type, except where `overrides` says otherwise. */
+export function handler(overrides: Partial<JobHandler> = {}): JobHandler {
+  return {
+    name: "everything",
+    types: "*",
+    key: [],
+    migrations: [EFFECTS],
+    maximumAttempts: 3,
+    backoffMs: () => MINUTE_MS,
+    ...overrides,
+  };
+}
+
+/** An event as intake hands it on. */
+export function event(overrides: Partial<NewEvent> & { object?: object } = {}): NewEvent {
+  const { object = {}, ...given } = overrides;
+  const id = given.id ?? newEventId();
+  const type = given.type ?? "call.completed";
+  const envelope = given.envelope ?? { id, type, data: { object } };
+  return {
+    id,
+    type,
+    objectId: null,
+    source: "webhook",
+    body: Buffer.from(JSON.stringify(envelope)),
+    envelope,
+    trace: null,
+    ...given,
+  };
+}
+
+export async function openStore(backend: Backend): Promise<Store> {
+  const store = await backend.open();
+  onTestFinished(async () => store.close().catch(() => undefined));
+  return store;
+}
+
+/** A store whose process is the worker of these handlers. */
+export async function openWorker(
+  backend: Backend,
+  handlers: readonly JobHandler[] = [handler()],
+): Promise<Store> {
+  const store = await openStore(backend);
+  await store.jobs.begin(handlers, AbortSignal.timeout(60_000));
+  return store;
+}
+
+/** Stores the events and returns their ids; fails if that was refused. */
+export async function accept(store: Store, ...events: readonly NewEvent[]): Promise<string[]> {
+  const result = await store.intake.accept(events);
+  expect(result).toMatchObject({ ok: true });
+  return events.map(({ id }) => id);
+}
+
+/** Claims what is due of a handler. */
+export async function claim(store: Store, name = "everything", limit = 100): Promise<Job[]> {
+  return store.jobs.claim(name, limit);
+}
+
+export async function claimOne(store: Store, name = "everything"): Promise<Job> {
+  const [job] = await claim(store, name, 1);
+  if (!job) throw new Error(`No job of ${name} is due.`);
+  return job;
+}
+
+/** Claims and ends every job that is due; returns the ids of their events in order. */
+export async function handleAll(
+  store: Store,
+  name = "everything",
+  ending: Ending = { kind: "done" },
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const jobs = await claim(store, name);
+    if (jobs.length === 0) return ids;
+    for (const job of jobs) await store.jobs.end(job, ending);
+    ids.push(...jobs.map(({ id }) => id));
+  }
+}
+
+export async function jobOf(store: Store, id: string, name = "everything"): Promise<InboxJob | undefined> {
+  const found = await store.ledger.find(id);
+  return found?.jobs.find((job) => job.handler === name);
+}
+
+/** Writes the effect of an attempt, by which tests count how often a job was done. */
+export async function writeEffect(db: HandlerDatabase, { id, attempt }: Job): Promise<void> {
+  await db.query("INSERT INTO effects (event_id, attempt) VALUES ($1, $2)", [id, attempt]);
+}
+
+export async function effects(backend: Backend): Promise<string[]> {
+  const rows = await backend.rows("SELECT event_id FROM effects ORDER BY event_id");
+  return rows.map((row) => String(row["event_id"]));
+}
+
+export const never = new AbortController().signal;

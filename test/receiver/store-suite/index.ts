@@ -1,0 +1,15 @@
+import { describeAccepting } from "./accepting.ts";
+import { describeAtomically } from "./atomically.ts";
+import { describeHandling } from "./handling.ts";
+import type { CreateBackend } from "./harness.ts";
+import { describeKeys } from "./keys.ts";
+import { describeLedger } from "./ledger.ts";
+
+/** What a store promises. This suite is the definition: a store that passes it may be used. */
+export function describeStore(name: string, createBackend: CreateBackend): void {
+  describeAccepting(name, createBackend);
+  describeHandling(name, createBackend);
+  describeKeys(name, createBackend);
+  describeAtomically(name, createBackend);
+  describeLedger(name, createBackend);
+}

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import {
+  accept,
+  claim,
+  claimOne,
+  event,
+  handleAll,
+  handler,
+  jobOf,
+  MINUTE_MS,
+  openWorker,
+  type CreateBackend,
+} from "./harness.ts";
+
+const byPhone = handler({ key: ["data.object.phone"] });
+const from = (phone: unknown, more: object = {}) => event({ object: { phone, ...more } });
+
+export function describeKeys(name: string, createBackend: CreateBackend): void {
+  describe(`${name}: jobs with a key`, () => {
+    test("jobs of one key run one after another, in the order in which their events came; other keys beside them", async () => {
+      const store = await openWorker(await createBackend(), [byPhone]);
+      const [a1 = "", b1 = "", a2 = "", a3 = ""] = await accept(
+        store,
+        from("a"),
+        from("b"),
+        from("a"),
+        from("a"),
+      );
+      const first = await claim(store);
+      expect(first.map(({ id }) => id)).toEqual([a1, b1]);
+      expect(await jobOf(store, a2)).toMatchObject({ state: "waiting", held: true, nextAttemptAtMs: null });
+      for (const job of first) await store.jobs.end(job, { kind: "done" });
+      expect(await handleAll(store)).toEqual([a2, a3]);
+    });
+
+    test("a missing or null value is no key, and values of several paths make one", async () => {
+      const store = await openWorker(await createBackend(), [
+        byPhone,
+        handler({ name: "pairs", key: ["type", "data.object.phone"] }),
+      ]);
+      await accept(store, from(null), from(undefined), event(), from("a"), from("a"));
+      await accept(store, event({ type: "order.created", object: { phone: "a" } }));
+      expect(await claim(store)).toHaveLength(4);
+      expect(await claim(store, "pairs")).toHaveLength(5);
+    });
+
+    test("a job that waits for its retry, or was put off, holds back those behind it; a dead one holds nobody", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [byPhone]);
+      const [first = "", second = ""] = await accept(store, from("a"), from("a"));
+      await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });
+      expect(await claim(store)).toEqual([]);
+      await backend.pass(MINUTE_MS + 1_000);
+      const again = await claim(store);
+      expect(again.map(({ id }) => id)).toEqual([first]);
+      await store.jobs.end(again[0] ?? (await claimOne(store)), {
+        kind: "later",
+        error: "x",
+        delayMs: MINUTE_MS,
+      });
+      expect(await claim(store)).toEqual([]);
+      await backend.pass(MINUTE_MS + 1_000);
+      await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
+      expect((await claim(store)).map(({ id }) => id)).toEqual([second]);
+    });
+
+    test("a job that an attempt was given back of is first again", async () => {
+      const store = await openWorker(await createBackend(), [byPhone]);
+      const [first = ""] = await accept(store, from("a"), from("a"));
+      await store.jobs.end(await claimOne(store), { kind: "returned" });
+      expect((await claim(store)).map(({ id }) => id)).toEqual([first]);
+    });
+
+    test("a requeued job goes before later ones of its key, and never beside one that runs", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [byPhone]);
+      const [r1 = "", r2 = "", h = "", last = ""] = await accept(
+        store,
+        from("a"),
+        from("a"),
+        from("a"),
+        from("a"),
+      );
+      for (const _ of [r1, r2]) await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
+      const running = await claimOne(store);
+      expect(running.id).toBe(h);
+      await store.ledger.requeue([r2]);
+      await store.ledger.requeue([r1]);
+      expect(await claim(store)).toEqual([]);
+      await store.jobs.end(running, { kind: "failed", error: "no", delayMs: 0 });
+      await backend.pass(1_000);
+      for (const id of [r1, r2, h, last]) {
+        const jobs = await claim(store);
+        expect(jobs.map((job) => job.id)).toEqual([id]);
+        for (const job of jobs) await store.jobs.end(job, { kind: "done" });
+      }
+    });
+
+    test("a job that was requeued while later ones wait for a retry goes first", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [byPhone]);
+      const [first = "", second = ""] = await accept(store, from("a"), from("a"));
+      await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
+      await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });
+      await store.ledger.requeue([first]);
+      expect((await claim(store)).map(({ id }) => id)).toEqual([first]);
+      await backend.pass(2 * MINUTE_MS);
+      expect(await claim(store)).toEqual([]);
+      expect(await jobOf(store, second)).toMatchObject({ held: true });
+    });
+
+    test("a discarded job lets the next of its key go", async () => {
+      const store = await openWorker(await createBackend(), [byPhone]);
+      const [first = "", second = ""] = await accept(store, from("a"), from("a"));
+      expect(await store.ledger.discard([first], { reason: "test call" })).toBe(1);
+      expect((await claim(store)).map(({ id }) => id)).toEqual([second]);
+    });
+
+    test("whatever happens, jobs of a key run one at a time and all of them end", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [handler({ ...byPhone, maximumAttempts: 100 })]);
+      const ids = await accept(store, ...Array.from({ length: 40 }, (_, n) => from(`k${String(n % 3)}`)));
+      const done: string[] = [];
+      for (let round = 0; done.length < ids.length && round < 400; round += 1) {
+        const jobs = await claim(store, "everything", 2);
+        expect(new Set(jobs.map(({ id }) => ids.indexOf(id) % 3)).size).toBe(jobs.length);
+        for (const job of jobs) {
+          const kind =
+            (["done", "failed", "returned", "done", "later"] as const)[(round + job.attempt) % 5] ?? "done";
+          await store.jobs.end(job, { kind, error: "x", delayMs: 0 });
+          if (kind === "done") done.push(job.id);
+        }
+        await backend.pass(1_000);
+      }
+      for (const key of [0, 1, 2]) {
+        const expected = ids.filter((_, n) => n % 3 === key);
+        expect(done.filter((id) => expected.includes(id))).toEqual(expected);
+      }
+    });
+  });
+}

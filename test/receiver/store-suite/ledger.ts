@@ -1,0 +1,244 @@
+import { describe, expect, test } from "vitest";
+import type { Store } from "../../../receiver/store/port.ts";
+import {
+  accept,
+  claim,
+  claimOne,
+  event,
+  handleAll,
+  handler,
+  jobOf,
+  MINUTE_MS,
+  openStore,
+  openWorker,
+  type CreateBackend,
+} from "./harness.ts";
+
+const ids = (found: readonly { id: string }[]): string[] => found.map(({ id }) => id);
+
+/** Ends the next job that is due as dead. */
+async function bury(store: Store, name?: string): Promise<void> {
+  await store.jobs.end(await claimOne(store, name), { kind: "dead", error: "no" });
+}
+
+export function describeLedger(name: string, createBackend: CreateBackend): void {
+  describe(`${name}: ledger`, () => {
+    test("lists newest first or oldest first, page by page, without gaps and without copies", async () => {
+      const store = await openStore(await createBackend());
+      const sent = await accept(store, ...Array.from({ length: 25 }, () => event()));
+      const down: string[] = [];
+      const up: string[] = [];
+      for (let beforeSeq: number | undefined; ;) {
+        const page = await store.ledger.list({}, { limit: 10, beforeSeq });
+        down.push(...ids(page));
+        beforeSeq = page.at(-1)?.seq;
+        if (page.length < 10) break;
+      }
+      for (let afterSeq = 0; ;) {
+        const page = await store.ledger.list({}, { limit: 10, afterSeq });
+        up.push(...ids(page));
+        afterSeq = page.at(-1)?.seq ?? 0;
+        if (page.length < 10) break;
+      }
+      expect(up).toEqual(sent);
+      expect(down).toEqual(sent.toReversed());
+    });
+
+    test("filters by the state, handler and type of one and the same job; a dead job is found while its sibling is unfinished", async () => {
+      const store = await openWorker(await createBackend(), [handler(), handler({ name: "other" })]);
+      const [dead = "", order = "", running = "", waiting = ""] = await accept(
+        store,
+        event(),
+        event({ type: "order.created" }),
+        event(),
+        event(),
+      );
+      await bury(store);
+      await store.jobs.end(await claimOne(store), { kind: "done" });
+      await claimOne(store);
+      const list = async (filter: Parameters<Store["ledger"]["list"]>[0]) =>
+        ids(await store.ledger.list(filter, { limit: 10 }));
+
+      expect(await list({ state: "dead" })).toEqual([dead]);
+      expect(await list({ state: "dead", handler: "other" })).toEqual([]);
+      expect(await list({ state: "running" })).toEqual([running]);
+      expect(await list({ state: "done" })).toEqual([order]);
+      expect(await list({ state: "waiting", handler: "everything" })).toEqual([waiting]);
+      expect(await list({ state: "waiting" })).toEqual([waiting, running, order, dead]);
+      expect(await list({ type: "order.created" })).toEqual([order]);
+      expect(await list({ type: "order.created", state: "dead" })).toEqual([]);
+      expect(await list({ handler: "nobody" })).toEqual([]);
+      expect(await store.ledger.find(dead)).toMatchObject({ state: "dead", lastError: "no", handled: 0 });
+    });
+
+    test("counts jobs by handler and state, and the dead by cause", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [
+        handler(),
+        handler({ name: "orders", types: ["order.created"] }),
+        handler({ name: "idle", types: [] }),
+      ]);
+      await accept(store, event({ type: "order.created" }), event(), event(), event());
+      const { receivedAtMs } = await claimOne(store);
+      await bury(store);
+      await store.jobs.end(await claimOne(store), { kind: "failed", error: "busy", delayMs: MINUTE_MS });
+      const none = { waiting: 0, running: 0, failing: 0, dead: 0, ignored: 0 };
+      expect(await store.ledger.counts()).toEqual({
+        events: 4,
+        unwanted: 0,
+        handlers: [
+          {
+            ...none,
+            handler: "everything",
+            waiting: 2,
+            running: 1,
+            failing: 1,
+            dead: 1,
+            oldestUnfinishedAtMs: receivedAtMs,
+          },
+          { ...none, handler: "idle", oldestUnfinishedAtMs: null },
+          { ...none, handler: "orders", waiting: 1, oldestUnfinishedAtMs: receivedAtMs },
+        ],
+        causes: [{ handler: "everything", cause: "no", dead: 1 }],
+      });
+    });
+
+    test("a requeue gives dead and ignored jobs all their attempts back, and leaves the others as they are", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [handler(), handler({ name: "other" })]);
+      const [id = "", done = ""] = await accept(store, event(), event());
+      await bury(store);
+      expect(await handleAll(store)).toEqual([done]);
+      await backend.pass(1_000);
+      const [receivedAtMs] = [(await store.ledger.find(id))?.receivedAtMs ?? 0];
+      expect(await store.ledger.requeue([id, done])).toBe(1);
+      const job = await claimOne(store);
+      expect(job).toMatchObject({ id, attempt: 1 });
+      expect(job.waitingSinceMs).toBeGreaterThan(receivedAtMs);
+      expect(await jobOf(store, id)).toMatchObject({ errors: [{ error: "no" }] });
+      expect(await store.ledger.requeue([id, done])).toBe(0);
+      expect(await store.ledger.list({ state: "dead" }, { limit: 5 })).toEqual([]);
+    });
+
+    test("a requeue for one handler leaves the others alone, and gives it an event that it had no job of", async () => {
+      const backend = await createBackend();
+      let store = await openWorker(backend, [handler(), handler({ name: "other" })]);
+      const [id = "", order = ""] = await accept(store, event(), event({ type: "order.created" }));
+      await bury(store);
+      await bury(store, "other");
+      expect(await store.ledger.requeue([id], "other")).toBe(1);
+      expect(await jobOf(store, id)).toMatchObject({ state: "dead" });
+      expect(await store.ledger.requeue([id], "nobody")).toBe(0);
+      await store.close();
+
+      store = await openWorker(backend, [handler(), handler({ name: "new", types: ["call.completed"] })]);
+      expect(await store.ledger.requeue([id, order], "new")).toBe(1);
+      expect(await handleAll(store, "new")).toEqual([id]);
+      expect(await store.ledger.requeue([id], "new")).toBe(0);
+    });
+
+    test("an event that no handler wanted is offered to all again", async () => {
+      const backend = await createBackend();
+      let store = await openWorker(backend, [handler({ types: ["order.created"] })]);
+      const [id = ""] = await accept(store, event());
+      expect(ids(await store.ledger.list({ state: "ignored" }, { limit: 5 }))).toEqual([id]);
+      expect(await store.ledger.requeue([id])).toBe(0);
+      expect(await store.ledger.find(id)).toMatchObject({ state: "ignored" });
+      await store.close();
+      store = await openWorker(backend, [handler()]);
+      expect(await store.ledger.requeue([id])).toBe(1);
+      expect(await handleAll(store)).toEqual([id]);
+      expect(await store.ledger.find(id)).toMatchObject({ state: "done", handled: 1 });
+    });
+
+    test("discarded jobs are ignored with the reason; what runs or is done is not discarded", async () => {
+      const store = await openWorker(await createBackend(), [handler(), handler({ name: "other" })]);
+      const [dead = "", done = "", running = "", waiting = ""] = await accept(
+        store,
+        event(),
+        event(),
+        event(),
+        event(),
+      );
+      await bury(store);
+      await store.jobs.end(await claimOne(store), { kind: "done" });
+      await claimOne(store);
+      const all = [dead, done, running, waiting];
+      expect(await store.ledger.discard(all, { handler: "everything", reason: "a test" })).toBe(2);
+      const states = await Promise.all(all.map(async (id) => (await jobOf(store, id))?.state));
+      expect(states).toEqual(["ignored", "done", "running", "ignored"]);
+      expect(await jobOf(store, waiting)).toMatchObject({ lastError: "a test", nextAttemptAtMs: null });
+      expect(await jobOf(store, waiting, "other")).toMatchObject({ state: "waiting" });
+      expect(await claim(store)).toEqual([]);
+      expect(await store.ledger.counts()).toMatchObject({ causes: [] });
+    });
+
+    test("prunes bodies of finished events and later their ids; unfinished and dead ones stay, and a duplicate is recognized", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend, [
+        handler(),
+        handler({ name: "orders", types: ["order.created"] }),
+      ]);
+      const old = [
+        event(),
+        event({ type: "order.created" }),
+        event(),
+        event({ objectId: "call_1", source: "reconcile" }),
+      ];
+      const [done = "", half = "", dead = "", healed = ""] = await accept(store, ...old);
+      for (const kind of ["done", "done", "dead", "done"] as const)
+        await store.jobs.end(await claimOne(store), { kind, error: "no" });
+      await backend.pass(1_000);
+      const beforeMs = await store.nowMs();
+      await backend.pass(1_000);
+      const [young = ""] = await accept(store, event());
+      await handleAll(store);
+
+      expect(await store.ledger.prunedBeforeMs()).toBe(0);
+      expect(await store.ledger.prune({ bodiesMs: beforeMs, idsMs: 0 })).toEqual({ bodies: 2, ids: 0 });
+      expect(await store.ledger.prunedBeforeMs()).toBe(beforeMs);
+      expect(ids(await store.ledger.list({ state: "pruned" }, { limit: 9 }))).toEqual([healed, done]);
+      expect(await store.ledger.find(done)).toMatchObject({ state: "pruned", handled: 1, jobs: [] });
+      for (const id of [half, dead, young])
+        expect(await store.ledger.find(id)).not.toMatchObject({ state: "pruned" });
+      expect(await store.intake.accept(old)).toMatchObject({
+        ok: true,
+        acceptances: old.map(() => ({ duplicate: true })),
+      });
+      const late = event({ objectId: "call_1" });
+      expect(await store.intake.accept([late])).toMatchObject({ acceptances: [{ duplicate: true }] });
+      expect(await store.ledger.requeue([done])).toBe(0);
+
+      expect(await store.ledger.prune({ bodiesMs: beforeMs, idsMs: beforeMs })).toEqual({
+        bodies: 0,
+        ids: 2,
+      });
+      expect(await store.ledger.find(done)).toBeUndefined();
+      expect(await store.ledger.find(dead)).toMatchObject({ state: "dead" });
+    });
+
+    test("prunes more than a batch, and passes what must stay", async () => {
+      const backend = await createBackend();
+      const store = await openWorker(backend);
+      await accept(store, ...Array.from({ length: 450 }, () => event()));
+      await bury(store);
+      await handleAll(store);
+      await backend.pass(1_000);
+      const nowMs = await store.nowMs();
+      expect(await store.ledger.prune({ bodiesMs: nowMs, idsMs: nowMs })).toEqual({ bodies: 449, ids: 449 });
+      expect(await store.ledger.list({}, { limit: 5 })).toHaveLength(1);
+    });
+
+    test("keeps bookmarks, and finds no damage where there is none", async () => {
+      const backend = await createBackend();
+      const store = await openStore(backend);
+      expect(await store.ledger.bookmark("here")).toBeUndefined();
+      await store.ledger.setBookmark("here", "a");
+      await store.ledger.setBookmark("here", "b");
+      expect(await (await openStore(backend)).ledger.bookmark("here")).toBe("b");
+      await store.ledger.setBookmark("here", undefined);
+      expect(await store.ledger.bookmark("here")).toBeUndefined();
+      expect(await store.ledger.check()).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,4 @@
+import { describeStore } from "../store-suite/index.ts";
+import { sqliteBackend } from "./sqlite.ts";
+
+describeStore("SQLite", sqliteBackend);

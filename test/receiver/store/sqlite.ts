@@ -1,0 +1,30 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { openSqliteStore } from "../../../receiver/store/open.ts";
+import { movableClock } from "../helpers/clock.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import type { Backend } from "../store-suite/harness.ts";
+
+/** A database file of the test's own. */
+export async function sqliteBackend(): Promise<Backend & { file: string }> {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const clock = movableClock();
+  return {
+    file,
+    isSqlite: true,
+    open: async () => openSqliteStore({ file, clock, isWorker: true, onFatal: failLoudly }),
+    pass: async (ms) => clock.move(ms),
+    // What the system does for a process that ends: its connections are closed, and nothing is written.
+    kill: async (store) => store.close(),
+    rows: async (sql) => {
+      const db = new Database(file, { readonly: true });
+      const rows = db.prepare<[], Record<string, unknown>>(sql).all();
+      db.close();
+      return rows;
+    },
+  };
+}
+
+export function failLoudly(problem: string): never {
+  throw new Error(`The process would have been ended: ${problem}`);
+}
