@@ -1,50 +1,75 @@
-import type { RequestListener } from "node:http";
 import { hostInUrl } from "../shared/host.ts";
+import { serve, type Served } from "../shared/server.ts";
 import { createApp } from "./app.ts";
-import { compose, type Composed, type ComposeOptions } from "./compose.ts";
+import type { Clock } from "./clock.ts";
+import { compose, type Receiver } from "./compose.ts";
+import type { Config } from "./config.ts";
 import { pathOf } from "./intake/adapters.ts";
 import { createAdminApp } from "./operations/admin.ts";
-import { serve, type Served } from "./serve.ts";
+import type { Log } from "./operations/log.ts";
+import { NOT_FOR_HANDLERS } from "./operations/privacy.ts";
+import type { Store } from "./store/port.ts";
+import { startSupervisor } from "./work/supervisor.ts";
 
-/** The receiver as a service of its own. */
-export type Receiver = {
+export type Started = {
   /** Where events go; undefined in the role `worker`. */
   url: string | undefined;
   adminUrl: string;
-  /** Stops taking events, finishes what is running within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
+  /** Stops taking events, finishes what runs within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
   stop: () => Promise<void>;
 };
 
-/** Starts what the library starts, with an Express app on PORT for the service, and one on ADMIN_PORT for operators. */
-export async function startReceiver(options: ComposeOptions): Promise<Receiver> {
-  const { config, engine, clock, log } = options;
-  const receiver = await compose(options);
-  const listening: { server?: Served; admin?: Served } = {};
+/** Starts the receiver as a service of its own: an Express app on PORT, one for operators on ADMIN_PORT, and the handlers. */
+export async function startReceiver(options: {
+  config: Config;
+  store: Store;
+  clock: Clock;
+  log: Log;
+  /** What the handlers' process gets of the environment, without the secrets that handlers need not know. */
+  environment: NodeJS.ProcessEnv;
+  /** Where a debugger of the handlers may connect, such as `127.0.0.1:9229`. */
+  inspectHandlers?: string | undefined;
+  /** Start the handlers anew when one of their files changes. */
+  watchHandlers?: boolean | undefined;
+}): Promise<Started> {
+  const { config, store, clock, log } = options;
+  const receiver = await compose({
+    ...options,
+    startWork: async (metrics) =>
+      startSupervisor({
+        environment: Object.fromEntries(
+          Object.entries(options.environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
+        ),
+        memoryMegabytes: config.handlerMemoryMegabytes,
+        inspect: options.inspectHandlers,
+        watch: options.watchHandlers,
+        clock,
+        log,
+        running: async () => runningJobs(store),
+        onEnded: metrics.handled,
+        onDeath: metrics.workerDied,
+      }),
+  });
+  let [server, admin]: (Served | undefined)[] = [];
 
   const stop = async (): Promise<void> => {
-    await Promise.all([receiver.drain(), listening.server?.drain(receiver.graceMs)]);
-    await listening.admin?.drain(0);
+    await Promise.all([receiver.drain(), server?.drain(receiver.graceMs)]);
+    await admin?.drain(0);
     await receiver.close();
   };
 
-  const server = {
-    clock,
-    // For a server that faces the internet without a proxy. Behind a proxy that sets these limits, delete the next line.
-    createServer: (await import("../shared/listener/index.ts")).createListener,
-  };
-
   try {
-    const admin = createAdminApp({ ...config, ...receiver, ledger: engine.ledger, log, clock });
-    const { adminPort, adminHost, host, role, webhookPath } = config;
-    listening.admin = await serve(admin, { ...server, port: adminPort, host: adminHost });
-    const adminUrl = `http://${hostInUrl(adminHost)}:${String(listening.admin.port)}`;
+    const { adminPort, adminHost, host, port, role, webhookPath } = config;
+    const keepAliveTimeout = config.keepAliveMs;
+    const adminApp = createAdminApp({ ...config, ...receiver, ledger: store.ledger, log, clock });
+    admin = await serve(adminApp, { port: adminPort, host: adminHost, keepAliveTimeout });
+    const adminUrl = `http://${hostInUrl(adminHost)}:${String(admin.port)}`;
     if (role === "worker") {
       log.info({ admin_url: adminUrl, role }, "working");
       return { url: undefined, adminUrl, stop };
     }
-    const handle = webhookFirst(createApp(receiver, { webhookPath, log }), receiver, webhookPath);
-    listening.server = await serve(handle, { ...server, port: config.port, host });
-    const url = `http://${hostInUrl(host)}:${String(listening.server.port)}${webhookPath}`;
+    server = await serve(webhookFirst(receiver, { webhookPath, log }), { port, host, keepAliveTimeout });
+    const url = `http://${hostInUrl(host)}:${String(server.port)}${webhookPath}`;
     log.info({ url, admin_url: adminUrl, role }, "listening");
     return { url, adminUrl, stop };
   } catch (error) {
@@ -54,17 +79,21 @@ export async function startReceiver(options: ComposeOptions): Promise<Receiver> 
 }
 
 /**
- * Answers the webhook's exact path without Express where nothing stands in front of it in the app: Express's routing adds
- * about half to the time of an answer.
+ * Answers the webhook's exact path without Express if nothing stands in front of it in the app: Express's routing adds about
+ * half to the time of an answer.
  */
-function webhookFirst(
-  app: ReturnType<typeof createApp>,
-  { middleware }: Composed,
-  webhookPath: string,
-): RequestListener {
-  if (app.router.stack[0]?.route?.path !== webhookPath) return app;
+function webhookFirst(receiver: Receiver, options: Parameters<typeof createApp>[1]): Parameters<typeof serve>[0] {
+  const app = createApp(receiver, options);
+  if (app.router.stack[0]?.route?.path !== options.webhookPath) return app;
   return (request, response) => {
-    if (pathOf(request) === webhookPath) void middleware(request, response);
+    if (pathOf(request) === options.webhookPath) void receiver.middleware(request, response);
     else app(request, response);
   };
+}
+
+async function runningJobs({ ledger }: Store): Promise<{ handler: string; id: string }[]> {
+  const events = await ledger.list({ state: "running" }, { limit: 100 });
+  return events.flatMap(({ id, jobs }) =>
+    jobs.flatMap(({ handler, state }) => (state === "running" ? [{ handler, id }] : [])),
+  );
 }
