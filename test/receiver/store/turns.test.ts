@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  accept,
+  claim,
+  claimOne,
+  effects,
+  event,
+  jobOf,
+  never,
+  openStore,
+  openWorker,
+  writeEffect,
+} from "../store-suite/harness.ts";
+import { sqliteBackend } from "./sqlite.ts";
+
+describe("a transaction on SQLite ends within one turn of the event loop", () => {
+  test.each([
+    { what: "a timer", wait: async () => sleep(1) },
+    { what: "a turn of the event loop", wait: async () => new Promise((resolve) => setImmediate(resolve)) },
+    { what: "something that never comes", wait: async () => new Promise(() => undefined) },
+  ])("a handler that waits for $what is rolled back, and told what to do", async ({ wait }) => {
+    const backend = await sqliteBackend();
+    const store = await openWorker(backend);
+    const [id = ""] = await accept(store, event());
+    const job = await claimOne(store);
+    let late: Promise<unknown> = Promise.resolve();
+    const outcome = store.jobs.atomically(
+      job,
+      async (db) => {
+        await writeEffect(db, job);
+        await wait();
+        late = writeEffect(db, job).catch((error: unknown) => error);
+        await late;
+      },
+      never,
+    );
+    await expect(outcome).rejects.toThrow(/Call the service before/);
+    // The lock is free again, and the late query is refused.
+    await accept(await openStore(backend), event());
+    await sleep(5);
+    expect(String(await late)).toMatch(/undefined|has ended/);
+    expect(await effects(backend)).toEqual([]);
+    expect(await jobOf(store, id)).toMatchObject({ state: "running" });
+    expect(await store.jobs.end(job, { kind: "failed", error: "x", delayMs: 0 })).toBe(true);
+  });
+
+  test("queries one after another, several at once, and many of them are within the turn", async () => {
+    const backend = await sqliteBackend();
+    const store = await openWorker(backend);
+    await accept(store, event());
+    const job = await claimOne(store);
+    await store.jobs.atomically(
+      job,
+      async (db) => {
+        for (let n = 0; n < 1_000; n += 1) await db.query("INSERT INTO effects VALUES ($1, $2)", [job.id, n]);
+        await Promise.all([1, 2, 3].map(async () => writeEffect(db, job)));
+        const [row] = await db.query("SELECT count(*) AS n FROM effects");
+        expect(row).toEqual({ n: 1_003 });
+      },
+      never,
+    );
+    expect(await effects(backend)).toHaveLength(1_003);
+  });
+
+  test("transactions of the same turn are committed together with what else is written in it", async () => {
+    const backend = await sqliteBackend();
+    const store = await openWorker(backend);
+    await accept(store, ...Array.from({ length: 30 }, () => event()));
+    const jobs = await claim(store);
+    const before = await commits(backend.file);
+    await Promise.all([
+      ...jobs
+        .slice(0, 15)
+        .map(async (job) => store.jobs.atomically(job, async (db) => writeEffect(db, job), never)),
+      ...jobs.slice(15).map(async (job) => store.jobs.end(job, { kind: "done" })),
+    ]);
+    expect((await commits(backend.file)) - before).toBe(1);
+    expect(await effects(backend)).toHaveLength(15);
+  });
+});
+
+/** How often the file was committed to: each commit leaves one frame with the size of the database in its header. */
+async function commits(file: string): Promise<number> {
+  const { readFile } = await import("node:fs/promises");
+  const log = await readFile(`${file}-wal`);
+  const pageBytes = log.readUInt32BE(8);
+  const salt = log.subarray(16, 24);
+  let count = 0;
+  for (let at = 32; at + 24 <= log.length; at += 24 + pageBytes)
+    if (log.readUInt32BE(at + 4) !== 0 && log.subarray(at + 8, at + 16).equals(salt)) count += 1;
+  return count;
+}
