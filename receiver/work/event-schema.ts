@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { envelopeSchema, isEventType, objectSchemas, type EventType } from "../../shared/events.ts";
 
-/** The schema of an envelope whose `data.object` is as `object` says. */
+/** The schema of an envelope with this `data.object`. */
 export function schemaWith(object: z.ZodType) {
   return envelopeSchema.extend({ data: z.looseObject({ object }) });
 }
@@ -10,17 +10,14 @@ const lenientSchemas = new Map<EventType, ReturnType<typeof schemaWith>>();
 const anything = schemaWith(z.looseObject({}));
 const typeSchema = z.looseObject({ type: z.string() }).catch({ type: "" });
 
-/**
- * The schema for a handler without one, by the type of the event: a documented field is of its kind, or missing, and
- * nothing that is there makes the event unfit.
- */
+/** The schema for handlers without one, by the event's type: a documented field has its documented kind, or is missing. */
 export function lenientSchemaFor(envelope: unknown): ReturnType<typeof schemaWith> {
   const { type } = typeSchema.parse(envelope);
   if (!isEventType(type)) return anything;
   let schema = lenientSchemas.get(type);
   if (!schema) {
     const fields = Object.entries(objectSchemas[type].shape).map(([name, field]: [string, z.ZodType]) => {
-      // A text of another form than today's is still that text.
+      // A text in a new format is still that text.
       const kind = field instanceof z.ZodString ? z.string() : field;
       return [name, kind.nullish().catch(undefined)] as const;
     });

@@ -1,16 +1,16 @@
 import { statSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 
-/** How often the files are polled. Polling also works on disks that report no changes, as in containers. */
+/** How often the files are polled: disks of containers report no changes. */
 const INTERVAL_MS = 200;
 
 export type FileWatch = {
-  /** From here on, watches these files, in place of those before. */
+  /** Watches these files from now on, instead of those before. */
   follow: (files: readonly string[]) => void;
   stop: () => void;
 };
 
-/** Calls `onChange` when files that are followed have changed, however an editor does it. */
+/** Calls `onChange` when a followed file has changed, however an editor does it. */
 export function watchFiles(onChange: () => void, clock: Clock): FileWatch {
   let changedAtMs = new Map<string, number | undefined>();
   let cancel = clock.after(INTERVAL_MS, look);
@@ -30,7 +30,7 @@ export function watchFiles(onChange: () => void, clock: Clock): FileWatch {
   }
 }
 
-/** Undefined where there is no such file. */
+/** Undefined if there is no such file. */
 function lastChangeMs(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }
