@@ -3,7 +3,7 @@ import { within, type Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Ending, Job, Jobs } from "../store/port.ts";
 import { createContext, type ContextOptions } from "./context.ts";
-import { againAfter, type Handler, type OnDead } from "./handler.ts";
+import { againAfter, type Handler } from "./handler.ts";
 import { LONGEST_DELAY_MS, type Policy } from "./policy.ts";
 
 /** How long a handler may go on after its deadline before its process has to end. */
@@ -12,6 +12,15 @@ const ENDING_MS = 5_000;
 /** `RetryAfter(0)` for ever must not keep a core busy. */
 const SHORTEST_LATER_MS = 1_000;
 
+/** Exported by a module of handlers: called at least once for each job that dies, before that is written. */
+export type OnDead = (dead: {
+  event: DeadEvent;
+  handler: string;
+  attempts: number;
+  error: string;
+}) => unknown;
+
+/** How long `onDead` may take. */
 const ON_DEAD_MS = 5_000;
 
 export type AttemptOptions = ContextOptions & {
@@ -43,7 +52,10 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
   ): Promise<Attempted> {
     let overdue: Error | undefined;
     let cancel = clock.after(policy.timeoutMs, () => {
-      overdue = named("DeadlinePassed", `The handler did not finish within ${String(policy.timeoutMs / 1_000)} s.`);
+      overdue = named(
+        "DeadlinePassed",
+        `The handler did not finish within ${String(policy.timeoutMs / 1_000)} s.`,
+      );
       abort.abort(overdue);
       const ending = endingOf(overdue, job, policy);
       cancel = clock.after(ENDING_MS, () => onStuck(ending));
@@ -51,12 +63,18 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     const { context, open, isCommitted } = createContext(jobs, job, abort.signal, options);
     try {
       if (job.attempt > policy.maximumAttempts)
-        throw named("NoAttemptLeft", `The process ended during the last of ${String(policy.maximumAttempts)} attempts.`);
+        throw named(
+          "NoAttemptLeft",
+          `The process ended during the last of ${String(policy.maximumAttempts)} attempts.`,
+        );
       if (handler.types !== "*" && !handler.types.includes(job.type))
         throw new Error(`This version of the handler does not take ${job.type}.`);
       await handler.handle(handler.parse(JSON.parse(job.body)), context);
       if (open.size > 0)
-        throw named("NotAwaited", "The handler returned while a step or its atomically() still ran: await it.");
+        throw named(
+          "NotAwaited",
+          "The handler returned while a step or its atomically() still ran: await it.",
+        );
       if (overdue) throw overdue;
       return { ending: { kind: "done" }, isCommitted: isCommitted() };
     } catch (error) {
@@ -81,7 +99,8 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
   function postponed(again: number | Date, error: string, job: Job): Ending {
     const nowMs = clock.nowMs();
     const leftMs = job.waitingSinceMs + options.config.maximumAgeMs - nowMs;
-    if (leftMs <= 0) return { kind: "dead", error: `${error} It was put off for MAX_AGE_HOURS; requeue it to try again.` };
+    if (leftMs <= 0)
+      return { kind: "dead", error: `${error} It was put off for MAX_AGE_HOURS; requeue it to try again.` };
     const askedMs = typeof again === "number" ? Math.ceil(again * 1_000) : again.getTime() - nowMs;
     const delayMs = Math.max(SHORTEST_LATER_MS, Math.min(askedMs, leftMs, LONGEST_DELAY_MS));
     return { kind: "later", error, delayMs };
@@ -92,7 +111,8 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     const { body, handler, attempt, id } = job;
     const attempts = Math.min(attempt, policy.maximumAttempts);
     try {
-      const dead = async () => onDead?.({ event: eventSchema.parse(JSON.parse(body)), handler, attempts, error });
+      const dead = async () =>
+        onDead?.({ event: eventSchema.parse(JSON.parse(body)), handler, attempts, error });
       await within(ON_DEAD_MS, dead(), clock);
     } catch (thrown) {
       log.error({ handler, event_id: id, error: clean(textOf(thrown)) }, "onDead failed");
@@ -100,8 +120,9 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
   }
 }
 
-/** The intake has checked both. */
+/** The envelope; the intake has checked these two. */
 const eventSchema = z.looseObject({ id: z.string(), type: z.string() });
+type DeadEvent = z.infer<typeof eventSchema>;
 
 /** What is thrown may have no text, such as an object without a prototype. */
 function textOf(thrown: unknown): string {

@@ -1,22 +1,8 @@
 import { z } from "zod";
-import type { EventObject, EventType } from "../../shared/events.ts";
 import type { Log } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 import type { HandlerDatabase, Migration, Trace } from "../store/port.ts";
-import { lenientSchemaFor, schemaWith } from "./event-schema.ts";
-import type { KeyPath } from "./key-path.ts";
-import type { Step } from "./step.ts";
-
-/** An event as a handler sees it: the envelope, with `data.object` as the handler's schema describes it. */
-export type HandledEvent<Type extends string = string, Shape = unknown> = {
-  id: string;
-  type: "*" extends Type ? string : Type;
-  /** Unix time in seconds. */
-  created: number;
-  api_version: string;
-  org_id: string;
-  data: { object: Shape };
-};
+import { lenientSchemaFor, schemaWith, type HandledEvent, type KeyPath, type Lenient } from "./event.ts";
 
 export type HandlerContext<Services = unknown> = {
   /** From 1. An attempt that ended with `RetryAfter` is not counted. */
@@ -29,7 +15,11 @@ export type HandlerContext<Services = unknown> = {
   idempotencyKey: string;
   /** A key for one of several calls: the same for every attempt, another for each `name`. */
   idempotencyKeyFor: (name: string) => string;
-  step: Step;
+  /**
+   * Runs `run` once and records what it returned, as JSON, for later attempts. A crash before it is recorded runs it again,
+   * so pass on an idempotency key. Each call in a handler has its own name; none is inside `atomically`.
+   */
+  step: <Result>(name: string, run: () => Promise<Result> | Result) => Promise<Json<Result>>;
   /** What `createServices()` returned. */
   services: Services;
   /** Continues the trace of the request that brought the event; null if there is none. */
@@ -43,32 +33,37 @@ export type HandlerContext<Services = unknown> = {
   api: RestClient | undefined;
 };
 
-const atLeastOne = z.int("must be a whole number from 1 on.").min(1, "must be a whole number from 1 on.");
-const seconds = z.number("must be a number of seconds.").positive("must be a number of seconds above 0.");
-const path = z.string().regex(/^data(\.[\w-]+)+$|^[\w-]+$/, 'must be a path such as "data.object.phone".');
+/** What JSON leaves of a value: a Date is its text. */
+export type Json<Value> = Value extends { toJSON: () => infer Text }
+  ? Text
+  : Value extends object
+    ? { [Field in keyof Value]: Json<Value[Field]> }
+    : Value;
+
+const count = z.int().min(1);
+const seconds = z.number().positive();
+const path = z.string().regex(/^(?:data(?:\.[\w-]+)+|[\w-]+)$/, 'must be a path such as "data.object.phone"');
 
 /** Policies of a handler. Each defaults to the environment's value. */
 const policiesSchema = z.object({
   /** The job is dead after so many failed attempts. Default: MAX_ATTEMPTS. */
-  maxAttempts: atLeastOne.max(100, "must be 100 at the most.").optional(),
+  maxAttempts: count.max(100).optional(),
   /** Deadline of one attempt. Default: HANDLER_TIMEOUT_SECONDS. */
-  timeoutSeconds: seconds.max(86_400, "must be a day (86400) at the most.").optional(),
+  timeoutSeconds: seconds.max(86_400).optional(),
   /** Jobs of this handler that run at one time in one worker. Default and maximum: WORKER_CONCURRENCY. */
-  concurrency: atLeastOne.optional(),
+  concurrency: count.optional(),
   /** At most `limit` attempts begin within any `perSeconds`, in one worker. Default: no limit. */
-  rateLimit: z.strictObject({ limit: atLeastOne, perSeconds: seconds }).optional(),
+  rateLimit: z.strictObject({ limit: count, perSeconds: seconds }).optional(),
 });
 
-/** What happens with events of some types. Made by `defineHandler`. */
-export type Handler<Services = unknown> = Omit<
-  Definition<string, unknown, Services>,
-  "type" | "object" | "key"
-> & {
-  types: readonly string[] | "*";
-  key: readonly string[];
-  /** The handler's event in an envelope. Throws `PermanentFailure` if it does not match the handler's schema. */
-  parse(envelope: unknown): HandledEvent;
-};
+const definitionSchema = policiesSchema.extend({
+  name: z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, "must be 1 to 64 letters, digits and . _ -"),
+  type: z.union(
+    [z.string().min(1), z.array(z.string().regex(/^(?!\*$)./)).min(1)],
+    'must be a type such as "call.completed", a list of types, or "*"',
+  ),
+  key: z.union([path, z.array(path)]).default([]),
+});
 
 type Definition<Type extends string, Shape, Services> = z.infer<typeof policiesSchema> & {
   /** Unique, and kept for good: the handler's jobs and migrations are stored under it. */
@@ -90,10 +85,16 @@ type Definition<Type extends string, Shape, Services> = z.infer<typeof policiesS
   handle(event: HandledEvent<Type, Shape>, context: HandlerContext<Services>): unknown;
 };
 
-/** `data.object` for a handler without a schema: every documented field may be missing or null. */
-type Lenient<Type extends string> = Type extends EventType
-  ? { [Field in keyof EventObject<Type>]?: EventObject<Type>[Field] | null }
-  : { [field: string]: unknown };
+/** What happens with events of some types. Made by `defineHandler`. */
+export type Handler<Services = unknown> = Omit<
+  Definition<string, unknown, Services>,
+  "type" | "object" | "key"
+> & {
+  types: readonly string[] | "*";
+  key: readonly string[];
+  /** The handler's event in an envelope. Throws `PermanentFailure` if it does not match the handler's schema. */
+  parse(envelope: unknown): HandledEvent;
+};
 
 export type DefineHandler<Services> = {
   <const Type extends string, Shape>(
@@ -105,16 +106,10 @@ export type DefineHandler<Services> = {
 /** Defines what happens with events of some types. Throws a `TypeError` that names each wrong policy. */
 export const defineHandler: DefineHandler<unknown> = define;
 
-/**
- * `defineHandler` for handlers that use `createServices`: `context.services` has its type.
- *
- *     export const defineHandler = handlersWith<typeof createServices>();
- */
-export function handlersWith<Create extends CreateServices>(): DefineHandler<
+/** `defineHandler` with the type of `context.services`: `const defineHandler = handlersWith<typeof createServices>()`. */
+export const handlersWith = <Create extends CreateServices>(): DefineHandler<
   Awaited<ReturnType<Create>>["services"]
-> {
-  return define;
-}
+> => define;
 
 /** Exported by a module of handlers: runs once in the handlers' process before the first job. */
 export type CreateServices<Services = unknown> = () => Promise<{
@@ -124,13 +119,28 @@ export type CreateServices<Services = unknown> = () => Promise<{
   close?: () => Promise<void> | void;
 }>;
 
-/** Exported by a module of handlers: called at least once for each job that dies, before it is dead; 5 s at the most. */
-export type OnDead = (dead: {
-  event: HandledEvent;
-  handler: string;
-  attempts: number;
-  error: string;
-}) => unknown;
+function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {
+  const checked = definitionSchema.safeParse(definition);
+  if (!checked.success)
+    throw new TypeError(`The handler "${definition.name}": ${z.prettifyError(checked.error)}`);
+  const { type, key, ...policies } = checked.data;
+  const { object, migrations, backoff } = definition;
+  const schema = object && schemaWith(object);
+  return {
+    ...policies,
+    types: type === "*" ? "*" : [...new Set([type].flat())],
+    key: [key].flat(),
+    migrations,
+    backoff,
+    handle: (event, context) => definition.handle(event, context),
+    parse: (envelope) => {
+      const { success, data, error } = (schema ?? lenientSchemaFor(envelope)).safeParse(envelope);
+      if (success) return data;
+      const issues = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+      throw new PermanentFailure(`The event lacks what its handler needs: ${issues.join("; ")}`);
+    },
+  };
+}
 
 /** The same in every copy of this module: a loader may give handlers a copy of their own. */
 const AGAIN: unique symbol = Symbol.for("voice-agent-webhook-kit: when to try again");
@@ -153,45 +163,13 @@ export class RetryAfter extends Error {
   readonly [AGAIN]: number | Date;
 
   constructor(when: number | Date, reason?: string) {
-    if (!(typeof when === "number" ? when >= 0 : Number.isFinite(when.getTime())))
+    const isTime = typeof when === "number" ? when >= 0 : Number.isFinite(when.getTime());
+    if (!isTime)
       throw new RangeError(`RetryAfter takes seconds from 0 on or a valid Date, not ${String(when)}.`);
-    const time = typeof when === "number" ? `in ${String(when)} s` : `at ${when.toISOString()}`;
-    super(reason ?? `Asked to come back ${time}.`);
+    super(
+      reason ??
+        `Asked to come back ${typeof when === "number" ? `in ${when} s` : `at ${when.toISOString()}`}.`,
+    );
     this[AGAIN] = when;
   }
-}
-
-const definitionSchema = policiesSchema.extend({
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][\w.-]{0,63}$/, "must be 1 to 64 letters, digits and . _ - such as send-to-kitchen."),
-  type: z.union(
-    [z.literal("*"), z.string().min(1), z.array(z.string().regex(/^(?!\*$)./)).min(1)],
-    'must be a type such as "call.completed", a list of types, or "*".',
-  ),
-  key: z.union([path, z.array(path)], 'must be a path such as "data.object.phone", or a list of them.').default([]),
-});
-
-function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {
-  const checked = definitionSchema.safeParse(definition);
-  if (!checked.success) {
-    const problems = checked.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
-    throw new TypeError(`The handler "${definition.name}": ${problems.join("; ")}`);
-  }
-  const { type, key, ...policies } = checked.data;
-  const own = definition.object && schemaWith(definition.object);
-  return {
-    ...policies,
-    types: type === "*" ? "*" : [...new Set([type].flat())],
-    key: [key].flat(),
-    migrations: definition.migrations,
-    backoff: definition.backoff,
-    handle: (event, context) => definition.handle(event, context),
-    parse: (envelope) => {
-      const { success, data, error } = (own ?? lenientSchemaFor(envelope)).safeParse(envelope);
-      if (success) return data;
-      const issues = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-      throw new PermanentFailure(`The event lacks what its handler needs: ${issues.join("; ")}`);
-    },
-  };
 }

@@ -1,5 +1,18 @@
 import { z } from "zod";
-import { endedSchema } from "./ended.ts";
+import { isEventType } from "../../shared/events.ts";
+import type { Log } from "../operations/log.ts";
+
+/** One attempt that has ended. `lost`: the job was no longer this attempt's, and nothing was written. */
+const endedSchema = z.object({
+  handler: z.string(),
+  id: z.string(),
+  type: z.string(),
+  attempt: z.number(),
+  outcome: z.enum(["done", "failed", "later", "dead", "lost"]),
+  durationMs: z.number(),
+  error: z.string().optional(),
+});
+export type Ended = z.infer<typeof endedSchema>;
 
 /** From the handlers' process to its supervisor. */
 export const childMessageSchema = z.discriminatedUnion("kind", [
@@ -11,17 +24,31 @@ export const childMessageSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("alive"),
     isWorking: z.boolean(),
-    ended: z.array(endedSchema),
     memoryBytes: z.number(),
+    ended: z.array(endedSchema),
   }),
 ]);
+export type ChildMessage = z.infer<typeof childMessageSchema>;
 
-/** From the supervisor to the handlers' process. */
+/** From the supervisor to the handlers' process; `wake`: new events are stored. */
 export const orderSchema = z.discriminatedUnion("kind", [
-  /** New events are stored. */
   z.object({ kind: z.literal("wake") }),
   z.object({ kind: z.literal("drain"), graceMs: z.number() }),
 ]);
-
-export type ChildMessage = z.infer<typeof childMessageSchema>;
 export type Order = z.infer<typeof orderSchema>;
+
+const LINES = {
+  done: ["info", "handled"],
+  later: ["info", "put off by its handler"],
+  failed: ["warn", "handling failed; it will be tried again"],
+  lost: ["warn", "the job is no longer this worker's; nothing was written"],
+  dead: ["error", "dead: fix the cause and requeue it"],
+} as const;
+
+/** Logs how an attempt has ended. */
+export function logEnded(log: Log, { id, type, durationMs, ...ended }: Ended): void {
+  const [level, line] = LINES[ended.outcome];
+  // A type that is not documented may be as long as a body.
+  const known = isEventType(type) ? type : "other";
+  log[level]({ event_id: id, type: known, duration_ms: Math.round(durationMs), ...ended }, line);
+}

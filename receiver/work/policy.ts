@@ -12,26 +12,22 @@ const JITTER = 0.2;
 /** The longest delay that a store takes. */
 export const LONGEST_DELAY_MS = 20 * 86_400_000;
 
-/** The policies of a handler, with the environment's value for each that it does not set. */
-export type Policy = {
-  maximumAttempts: number;
-  timeoutMs: number;
-  concurrency: number;
-  /** Whole milliseconds until the next attempt after attempt `attempt` (from 1) failed. */
-  backoffMs: (attempt: number) => number;
-};
+export type Policy = ReturnType<typeof policyOf>;
 
+/** The policies of a handler, with the environment's value for each that it does not set. */
 export function policyOf(
   handler: Handler,
   config: Pick<Config, "maximumAttempts" | "handlerTimeoutMs" | "workerConcurrency">,
   random: () => number,
-): Policy {
-  const { workerConcurrency } = config;
+) {
+  const { maxAttempts, timeoutSeconds = config.handlerTimeoutMs / 1_000, concurrency = Infinity } = handler;
   return {
-    maximumAttempts: handler.maxAttempts ?? config.maximumAttempts,
-    timeoutMs: handler.timeoutSeconds === undefined ? config.handlerTimeoutMs : handler.timeoutSeconds * 1_000,
-    concurrency: Math.min(handler.concurrency ?? workerConcurrency, workerConcurrency),
-    backoffMs: (attempt) => Math.min(ownBackoffMs(handler, attempt) ?? backoffMs(attempt, random), LONGEST_DELAY_MS),
+    maximumAttempts: maxAttempts ?? config.maximumAttempts,
+    timeoutMs: timeoutSeconds * 1_000,
+    concurrency: Math.min(concurrency, config.workerConcurrency),
+    /** Whole milliseconds until the next attempt after attempt `attempt` (from 1) failed. */
+    backoffMs: (attempt: number): number =>
+      Math.min(ownBackoffMs(handler, attempt) ?? backoffMs(attempt, random), LONGEST_DELAY_MS),
   };
 }
 

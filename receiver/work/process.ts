@@ -1,17 +1,15 @@
-import "../../shared/node-version.ts";
 import { writeFile } from "node:fs/promises";
-import { clearInterval, setInterval, setTimeout } from "node:timers";
-import { systemClock, within } from "../clock.ts";
+import { setInterval, setTimeout } from "node:timers";
+import { Worker as Thread } from "node:worker_threads";
+import { systemClock as clock, within } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { createLog } from "../operations/log.ts";
 import { createCleaner, secretsOf } from "../operations/privacy.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import { openStore } from "../store/open.ts";
-import { logEnded, type Ended } from "./ended.ts";
-import { describeLoadError, placeOf } from "./load-error.ts";
-import { orderSchema, type ChildMessage } from "./messages.ts";
+import { describeLoadError, placesOf } from "./load-error.ts";
+import { logEnded, orderSchema, type ChildMessage, type Ended } from "./messages.ts";
 import { loadHandlers } from "./module.ts";
-import { startWatchdog } from "./watchdog.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 const BEAT_MS = 1_000;
@@ -31,23 +29,21 @@ const EXIT = { bug: 1, stuck: 70, broken: 78 };
 const loaded = loadConfig(process.env, { needsSecret: false });
 if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 const { config } = loaded;
-const clock = systemClock;
 const secrets = secretsOf(config);
 const clean = createCleaner(secrets);
 const log = createLog({ level: config.logLevel, name: "worker", secrets });
 const stopping = new AbortController();
-const files = new Set<string>();
+const files: string[] = [];
 let worker: Worker | undefined;
 let ended: Ended[] = [];
-let beats: NodeJS.Timeout | undefined;
 let closeServices = async (): Promise<void> => undefined;
 
-startWatchdog(ORPHANED_MS + EXIT_LIMIT_MS);
-// If memory runs out, Linux is to end this process and not the one that acknowledges. Where that is impossible, nothing changes.
+endWithParent();
+// If memory runs out, Linux is to end this process and not the one that acknowledges. Elsewhere nothing changes.
 writeFile("/proc/self/oom_score_adj", "800").catch(() => undefined);
-process.on("uncaughtException", endByError);
 // A terminal signals the whole group of processes; here the supervisor says when to stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+process.on("uncaughtException", endByError);
 process.on("disconnect", () => void exit(0, ORPHANED_MS));
 process.on("message", (message) => {
   // A handler's dependency may receive messages, too: unknown ones are ignored.
@@ -55,31 +51,19 @@ process.on("message", (message) => {
   if (order?.kind === "wake") worker?.wake();
   if (order?.kind === "drain") void exit(0, order.graceMs);
 });
-
-try {
-  await work();
-} catch (error) {
-  if (!stopping.signal.aborted) await endBroken(error);
-}
+await work().catch(endByError);
 
 async function work(): Promise<void> {
-  // Before the handlers, so that tsx does not look at the receiver's own modules.
-  const store = await openStore({ ...config, clock, onFatal: (error) => endByError(error) });
-  const { handlers, services, onDead, close } = await loadHandlers(process.argv[2], (file) => files.add(file));
+  const store = await openStore({ ...config, clock, isWorker: true, onFatal: endByError });
+  const { handlers, services, onDead, close } = await loadHandlers(process.argv[2], (file) =>
+    files.push(file),
+  );
   closeServices = close;
-  send({ kind: "ready", files: [...files] });
-  beats = setInterval(beat, BEAT_MS);
+  send({ kind: "ready", files });
+  setInterval(beat, BEAT_MS);
+  const api = config.api && createRestClient({ ...config.api, clock, random: Math.random });
   worker = await startWorker({
-    store,
-    handlers,
-    services,
-    onDead,
-    config,
-    clock,
-    random: Math.random,
-    log,
-    clean,
-    api: config.api && createRestClient({ ...config.api, clock, random: Math.random }),
+    ...{ store, handlers, services, onDead, config, clock, random: Math.random, log, clean, api },
     signal: stopping.signal,
     onEnded: (attempt) => {
       logEnded(log, attempt);
@@ -95,16 +79,15 @@ async function work(): Promise<void> {
 }
 
 function endByError(error: unknown): void {
-  if (!worker) return void endBroken(error);
+  if (stopping.signal.aborted) return;
+  if (worker === undefined) {
+    send({ kind: "broken", problem: clean(describeLoadError(error)), files });
+    return void exit(EXIT.broken, 0);
+  }
+  // Its message may quote personal data of any event. The attempts that run are counted by the next worker.
   const name = error instanceof Error ? error.name : typeof error;
-  // Its message may quote personal data of any event.
-  log.fatal({ error: name, at: placeOf(error) }, "an error that no handler caught ends the process");
+  log.fatal({ error: name, at: placesOf(error)[0] }, "an error that no handler caught ends the process");
   log.flush(() => process.exit(EXIT.bug));
-}
-
-async function endBroken(error: unknown): Promise<void> {
-  send({ kind: "broken", problem: clean(describeLoadError(error)), files: [...files] });
-  await exit(EXIT.broken, 0);
 }
 
 async function exit(code: number, graceMs: number): Promise<void> {
@@ -112,21 +95,30 @@ async function exit(code: number, graceMs: number): Promise<void> {
   stopping.abort();
   setTimeout(() => process.exit(code), graceMs + EXIT_LIMIT_MS);
   await worker?.drain(graceMs);
-  const closing = closeServices().catch((error: unknown) => log.error({ err: error }, "closing services failed"));
+  const closing = closeServices().catch((error: unknown) =>
+    log.error({ err: error }, "closing services failed"),
+  );
   await within(CLOSING_MS, closing, clock);
-  clearInterval(beats);
   beat();
-  // The store is not closed: its lock is free only when no handler can run any more, at the end of the process.
+  // The store is not closed: its lock must not be free before no handler can run any more, which is when the process ends.
   log.flush(() => process.exit(code));
 }
 
 function beat(): void {
-  const { rss, ... } = process.memoryUsage();
-  send({ kind: "alive", isWorking: worker !== undefined, ended, memoryBytes: heapUsed + external });
+  const { heapUsed, external } = process.memoryUsage();
+  send({ kind: "alive", isWorking: worker !== undefined, memoryBytes: heapUsed + external, ended });
   ended = [];
 }
 
 function send(message: ChildMessage): void {
-  // Without a supervisor, the `disconnect` event ends this process.
   if (process.connected) process.send?.(message);
+}
+
+/** Ends this process after its parent also while a handler blocks it: it holds the lock that the next worker waits for. */
+function endWithParent(): void {
+  const watch = `
+    const { parent, graceMs } = require("node:worker_threads").workerData;
+    setInterval(() => process.ppid === parent || setTimeout(() => process.kill(process.pid, "SIGKILL"), graceMs), 500);`;
+  const workerData = { parent: process.ppid, graceMs: ORPHANED_MS + EXIT_LIMIT_MS };
+  new Thread(watch, { eval: true, workerData }).unref();
 }

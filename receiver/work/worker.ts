@@ -1,28 +1,31 @@
+import { setImmediate } from "node:timers/promises";
 import { within } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Ending, Job, JobHandler, Store } from "../store/port.ts";
 import { createAttempts, type Attempted, type AttemptOptions } from "./attempt.ts";
-import type { Ended } from "./ended.ts";
 import type { Handler } from "./handler.ts";
+import type { Ended } from "./messages.ts";
+import { refuseEqualNames } from "./module.ts";
 import { policyOf, type Policy } from "./policy.ts";
-import { createQueue, TROUBLE_MS } from "./queue.ts";
-import { startRetention } from "./retention.ts";
+import { createRateLimit } from "./rate-limit.ts";
+
+/** How often a handler's queue looks for due jobs if nothing wakes it, and how long it waits after an error. */
+const LOOK_MS = 1_000;
+const TROUBLE_MS = 250;
+
+/** Looks after which timers and requests have their turn, even if the store returns at once. */
+const LOOKS_A_TURN = 50;
+
+/** Ends of jobs that may wait to be written before nothing more is claimed. */
+const MOST_UNWRITTEN = 512;
 
 /** The part of a drain that handlers get after their signal was aborted. */
 const ABORTED_MS = 500;
 
 export type WorkerOptions = AttemptOptions & {
-  store: Store;
+  store: Pick<Store, "jobs">;
   handlers: readonly Handler[];
-  config: Pick<
-    Config,
-    | "handlerTimeoutMs"
-    | "idRetentionDays"
-    | "maximumAgeMs"
-    | "maximumAttempts"
-    | "retentionDays"
-    | "workerConcurrency"
-  >;
+  config: Pick<Config, "handlerTimeoutMs" | "maximumAgeMs" | "maximumAttempts" | "workerConcurrency">;
   random: () => number;
   /** Ends the wait for another worker's end. */
   signal?: AbortSignal | undefined;
@@ -39,70 +42,98 @@ export type Worker = {
   running: () => { handler: string; id: string }[];
 };
 
-/** Becomes the worker of the store, and has `handlers` handle its jobs, each as a queue of its own. */
+/** The jobs of one handler: as many run as it has slots, the longest due first. */
+type Queue = {
+  handler: Handler;
+  policy: Policy;
+  limit: ReturnType<typeof createRateLimit>;
+  busy: number;
+  alarm: AbortController;
+};
+
+/** Becomes the worker of the store, and has `handlers` handle its jobs. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { store, handlers, clock, log, random, config, onDead, onEnded } = options;
-  const { jobs } = store;
+  const { handlers, clock, log, random, config, onDead, onEnded } = options;
+  const { jobs } = options.store;
   const { attempt, reportDead } = createAttempts(jobs, options);
   const stopping = new AbortController();
-  /** Jobs whose handler runs. */
+  /** Jobs whose handlers run, and besides them those whose ends are being written. */
   const running = new Map<Job, AbortController>();
-  /** Those, and what writes their ends. */
-  const working = new Set<Promise<void>>();
+  const unended = new Set<Promise<void>>();
   let isGivingBack = false;
   let lastTrouble: string | undefined;
 
-  const queues = handlers.map((handler) => {
-    const policy = policyOf(handler, config, random);
-    const queue = createQueue({
-      jobs,
-      handler,
-      policy,
-      clock,
-      stopping: stopping.signal,
-      work: async (job, onFree) => {
-        const done = work(job, handler, policy, onFree);
-        working.add(done);
-        await done;
-        working.delete(done);
-      },
-      onTrouble,
-    });
-    return { queue, job: jobHandler(handler, policy, onDead !== undefined) };
-  });
-  await jobs.begin(
-    queues.map(({ job }) => job),
-    options.signal ?? stopping.signal,
-  );
+  refuseEqualNames(handlers);
+  const queues = handlers.map((handler): Queue => ({
+    handler,
+    policy: policyOf(handler, config, random),
+    limit: createRateLimit(handler.rateLimit, clock),
+    busy: 0,
+    alarm: new AbortController(),
+  }));
+  const jobHandlers = queues.map(({ handler, policy }) => jobHandler(handler, policy, onDead !== undefined));
+  await jobs.begin(jobHandlers, options.signal ?? stopping.signal);
   const stopListening = jobs.onArrival?.(wake);
-  const stopRetention = startRetention(options);
-  const loops = Promise.all(queues.map(async ({ queue }) => queue.run()));
+  const loops = Promise.all(queues.map(runQueue));
 
   return { wake, drain, running: () => [...running.keys()].map(({ handler, id }) => ({ handler, id })) };
 
   function wake(): void {
-    for (const { queue } of queues) queue.wake();
+    // Without a reason, `abort` would make an error each time.
+    for (const { alarm } of queues) alarm.abort("woken");
   }
 
-  async function work(job: Job, handler: Handler, policy: Policy, onFree: () => void): Promise<void> {
+  async function runQueue(queue: Queue): Promise<void> {
+    for (let looks = 1; !stopping.signal.aborted; looks += 1) {
+      queue.alarm = new AbortController();
+      const restMs = await look(queue).catch(onTrouble);
+      if (restMs > 0 && !stopping.signal.aborted) await clock.sleep(restMs, queue.alarm.signal);
+      if (looks % LOOKS_A_TURN === 0) await setImmediate();
+    }
+  }
+
+  /** Claims and starts as many jobs as there is room for. Returns how long to rest. */
+  async function look(queue: Queue): Promise<number> {
+    const { handler, policy, limit, busy } = queue;
+    const isFull = unended.size >= running.size + MOST_UNWRITTEN;
+    const room = isFull ? 0 : Math.min(policy.concurrency - busy, limit.room());
+    if (room <= 0) return Math.min(LOOK_MS, limit.waitMs());
+    const claimed = await jobs.claim(handler.name, room);
+    for (const job of claimed) {
+      limit.begin();
+      const done = work(job, queue);
+      unended.add(done);
+      void done.then(() => unended.delete(done));
+    }
+    return claimed.length < room ? LOOK_MS : 0;
+  }
+
+  /** One attempt at a claimed job, until its end is written. Never rejects. */
+  async function work(job: Job, queue: Queue): Promise<void> {
     // Claimed while the worker began to stop.
     if (stopping.signal.aborted) return void (await write(job, { kind: "returned" }));
+    const { handler, policy } = queue;
     const startedAtMs = clock.monotonicMs();
     const abort = new AbortController();
     running.set(job, abort);
+    queue.busy += 1;
 
-    const end = async ({ ending, isCommitted }: Attempted): Promise<void> => {
-      if (ending.kind === "dead" && !isCommitted && !isGivingBack) await reportDead(job, policy, ending.error);
+    const end = async ({ ending: own, isCommitted }: Attempted): Promise<void> => {
+      const ending: Ending = isGivingBack && own.kind !== "done" ? { kind: "returned" } : own;
+      if (ending.kind === "dead" && !isCommitted) await reportDead(job, policy, ending.error);
       // False if it was given back meanwhile.
       if (!running.delete(job)) return;
-      onFree();
-      const isReturned = isGivingBack && ending.kind !== "done";
-      const isWritten = isCommitted || (await write(job, isReturned ? { kind: "returned" } : ending));
-      if (isWritten === undefined || (isReturned && !isCommitted)) return;
+      // In the turn in which its end is written: the store combines that with the next claim.
+      queue.busy -= 1;
+      queue.alarm.abort("woken");
+      const isWritten = isCommitted || (await write(job, ending));
+      // The next job of its key may be due now.
+      if (handler.key.length > 0) queue.alarm.abort("woken");
+      const outcome = isCommitted ? "done" : isWritten === false ? "lost" : ending.kind;
+      if (isWritten === undefined || outcome === "returned") return;
       const { id, type, attempt } = job;
-      const outcome = isCommitted ? "done" : isWritten ? ending.kind : "lost";
-      const error = "error" in ending ? { error: ending.error } : {};
       const durationMs = clock.monotonicMs() - startedAtMs;
+      const error = "error" in ending ? { error: ending.error } : {};
       onEnded({ handler: handler.name, id, type, attempt, outcome, durationMs, ...error });
     };
 
@@ -115,7 +146,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     await end(await attempt(job, handler, policy, abort, (ending) => void onStuck(ending)));
   }
 
-  /** Tries until it is written: until then, no attempt can follow. Only once during a drain; undefined if that fails. */
+  /** Tries until it is written: no other attempt can follow before. Undefined if the only try during a drain fails. */
   async function write(job: Job, ending: Ending): Promise<boolean | undefined> {
     for (;;) {
       try {
@@ -123,34 +154,35 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         lastTrouble = undefined;
         return isWritten;
       } catch (error) {
-        onTrouble(error);
+        const pauseMs = onTrouble(error);
         if (stopping.signal.aborted) return undefined;
-        await clock.sleep(TROUBLE_MS, stopping.signal);
+        await clock.sleep(pauseMs, stopping.signal);
       }
     }
   }
 
-  /** A full disk, a locked file: it passes. The same error is logged once. */
-  function onTrouble(error: unknown): void {
-    const trouble = String(error);
-    if (trouble !== lastTrouble) log.error({ err: error }, "the worker cannot use the database; it tries again");
-    lastTrouble = trouble;
+  /** A full disk, a locked file: the same error is logged once. Returns how long to wait. */
+  function onTrouble(error: unknown): number {
+    if (String(error) !== lastTrouble)
+      log.error({ err: error }, "the worker cannot use the database; it tries again");
+    lastTrouble = String(error);
+    return TROUBLE_MS;
   }
 
   function stop(): void {
     stopping.abort();
-    wake();
     stopListening?.();
-    stopRetention();
+    wake();
   }
 
   async function drain(graceMs: number): Promise<void> {
     const endAtMs = clock.monotonicMs() + graceMs;
     stop();
-    const ended = loops.then(async () => Promise.all(working));
+    const ended = loops.then(async () => Promise.all(unended));
     await within(graceMs - ABORTED_MS, ended, clock);
     isGivingBack = true;
-    for (const abort of running.values()) abort.abort(new Error("The receiver stops: this attempt does not count."));
+    const reason = new Error("The receiver stops: this attempt does not count.");
+    for (const abort of running.values()) abort.abort(reason);
     await within(endAtMs - clock.monotonicMs(), ended, clock);
     await giveBack();
   }
@@ -163,17 +195,18 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 }
 
 /**
- * What the store has to know of a handler. With `onDead`, the store does not bury a job whose last attempt died with its
- * process: it is claimed once more, at once, and the worker reports its death.
+ * What the store has to know of a handler. With `onDead` the store does not bury a job whose process died during its last
+ * attempt: it is claimed once more, at once, and the worker reports its death.
  */
-function jobHandler({ name, types, key, migrations = [] }: Handler, policy: Policy, reports: boolean): JobHandler {
+function jobHandler(handler: Handler, policy: Policy, reportsDeaths: boolean): JobHandler {
+  const { name, types, key, migrations = [] } = handler;
   const { maximumAttempts: most, backoffMs } = policy;
   return {
     name,
     types,
     key,
     migrations,
-    maximumAttempts: reports ? most + 1 : most,
+    maximumAttempts: reportsDeaths ? most + 1 : most,
     backoffMs: (attempt) => (attempt >= most ? 0 : backoffMs(attempt)),
   };
 }

@@ -1,0 +1,216 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { unwatchFile, watchFile } from "node:fs";
+import { within, type Clock } from "../clock.ts";
+import type { Log } from "../operations/log.ts";
+import { siblingFile } from "../sibling-file.ts";
+import { childMessageSchema, type ChildMessage, type Ended, type Order } from "./messages.ts";
+
+/** How long a process may not turn its event loop before it counts as blocked, and how long it may take to start. */
+const SILENCE_MS = 5_000;
+const START_MS = 60_000;
+const WATCH_MS = 1_000;
+/** Pauses between processes that live for less than `LIVED_MS`: the first, and the longest. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+const LIVED_MS = 5_000;
+/** Events that are stored within this time wake the process twice at the most. */
+const WAKE_MS = 5;
+const FILES_MS = 200;
+/** How long handlers may go on when their files have changed. */
+const CHANGE_GRACE_MS = 500;
+/** What a drain may take beyond its grace. */
+const CLOSING_MS = 1_000;
+
+export type Status = { state: "starting" | "working" | "broken" | "restarting"; problem?: string };
+
+export type SupervisorOptions = {
+  environment: NodeJS.ProcessEnv;
+  /** The module of the handlers, if it is not receiver/handlers. */
+  handlersModule?: URL | undefined;
+  /** What the handlers' process may take, in JavaScript and in buffers. */
+  memoryMegabytes: number;
+  /** Where a debugger may connect, such as `127.0.0.1:9229`. A process that it stops is not ended. */
+  inspect?: string | undefined;
+  /** Start another process when a file of the handlers changes. */
+  watch?: boolean | undefined;
+  clock: Clock;
+  log: Log;
+  /** What was running when a process died, from the ledger. */
+  running: () => Promise<readonly { handler: string; id: string }[]>;
+  onEnded: (attempts: readonly Ended[]) => void;
+  onDeath: () => void;
+  fork?: typeof fork;
+};
+
+export type Supervisor = {
+  /** New events are stored: the process looks at once. */
+  wake: () => void;
+  /** Lets the process finish what runs, for `graceMs` at the most, and ends it. */
+  stop: (graceMs: number) => Promise<void>;
+  status: () => Status;
+};
+
+/** Keeps one process for the handlers running: starts another when it dies, and ends it when it is blocked or too large. */
+export function startSupervisor(options: SupervisorOptions): Supervisor {
+  const { clock, log, inspect, memoryMegabytes } = options;
+  const module = options.handlersModule ?? siblingFile(import.meta.url, "../handlers/index");
+  let child: ChildProcess | undefined;
+  let status: Status = { state: "starting" };
+  let startedAtMs = 0;
+  let heardAtMs = 0;
+  let isWorking = false;
+  let isBroken = false;
+  let hasChanged = false;
+  let whyKilled: string | undefined;
+  let pauseMs = 0;
+  let isWakeDue = false;
+  let isStopping = false;
+  let files: readonly string[] = [];
+  let cancelStart = (): void => undefined;
+  let cancelWatch = clock.after(WATCH_MS, watch);
+  start();
+
+  return { wake, stop, status: () => status };
+
+  function start(): void {
+    startedAtMs = heardAtMs = clock.monotonicMs();
+    isWorking = isBroken = hasChanged = false;
+    whyKilled = undefined;
+    try {
+      const started = (options.fork ?? fork)(siblingFile(import.meta.url, "process"), [module.href], {
+        env: { ...options.environment, TSX_DISABLE_CACHE: "1" },
+        execArgv: [
+          ...process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
+          `--max-old-space-size=${String(memoryMegabytes)}`,
+          ...(inspect === undefined ? [] : [`--inspect=${inspect}`]),
+          ...(/\.[cm]?tsx?$/.test(module.pathname) ? ["--import", import.meta.resolve("tsx")] : []),
+        ],
+      });
+      started.on("message", onMessage);
+      started.on("error", (error) => log.error({ err: error }, "the handlers' process has trouble"));
+      // Not `exit`, which may come before its last message. A process that could not be started emits `close`, too.
+      started.on("close", (code, signal) => void onClose({ code, signal }));
+      child = started;
+    } catch (error) {
+      log.error({ err: error }, "the handlers' process cannot be started");
+      restart();
+    }
+  }
+
+  /** A handler's dependency may send messages, too: unknown ones are ignored. */
+  function onMessage(given: unknown): void {
+    const { data: message } = childMessageSchema.safeParse(given);
+    if (!message) return;
+    heardAtMs = clock.monotonicMs();
+    if (message.kind === "alive") return onBeat(message);
+    follow(message.files);
+    if (message.kind === "ready") return void (status = { state: "working" });
+    isBroken = true;
+    const { problem } = message;
+    if (status.problem !== problem)
+      log.error({ problem }, "the handlers cannot be started; events are stored, and it is tried again");
+    status = { state: "broken", problem };
+  }
+
+  function onBeat(beat: Extract<ChildMessage, { kind: "alive" }>): void {
+    isWorking = beat.isWorking;
+    if (beat.ended.length > 0) options.onEnded(beat.ended);
+    if (beat.memoryBytes > memoryMegabytes * 1_048_576)
+      kill("handlers take more than HANDLER_MEMORY_MEGABYTES");
+  }
+
+  async function onClose(how: { code: number | null; signal: string | null }): Promise<void> {
+    child = undefined;
+    if (isStopping) return;
+    if (hasChanged) return start();
+    restart();
+    if (isBroken) return;
+    status = { state: "restarting" };
+    options.onDeath();
+    const jobs =
+      (await within(
+        WATCH_MS,
+        options.running().catch(() => []),
+        clock,
+      )) ?? [];
+    const [job] = jobs;
+    const running =
+      jobs.length === 1
+        ? { handler: job?.handler, event_id: job?.id }
+        : { running: jobs.map(({ handler, id }) => `${handler} ${id}`) };
+    log.error(
+      { ...how, ...running },
+      whyKilled ?? "the handlers' process died; events are stored, and it starts again",
+    );
+  }
+
+  function restart(): void {
+    const hasLived = clock.monotonicMs() - startedAtMs >= LIVED_MS;
+    pauseMs = hasLived ? 0 : Math.min(Math.max(pauseMs * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS);
+    cancelStart = clock.after(pauseMs, start);
+  }
+
+  function watch(): void {
+    cancelWatch = clock.after(WATCH_MS, watch);
+    const silentMs = clock.monotonicMs() - heardAtMs;
+    if (!child || inspect !== undefined) return;
+    if (isWorking && silentMs > SILENCE_MS) kill("a handler blocks its process; it is ended");
+    if (!isWorking && silentMs > START_MS)
+      kill("the handlers' process does not start; does an import or createServices() wait for something?");
+  }
+
+  function kill(why: string): void {
+    whyKilled ??= why;
+    child?.kill("SIGKILL");
+  }
+
+  function follow(loaded: readonly string[]): void {
+    if (options.watch !== true || loaded.length === 0) return;
+    unfollow();
+    files = loaded;
+    for (const file of files) watchFile(file, { interval: FILES_MS, persistent: false }, onFile);
+  }
+
+  function unfollow(): void {
+    for (const file of files) unwatchFile(file, onFile);
+  }
+
+  function onFile(now: { mtimeMs: number }, before: { mtimeMs: number }): void {
+    if (now.mtimeMs === before.mtimeMs || hasChanged || isStopping) return;
+    log.info("a file of the handlers has changed");
+    pauseMs = 0;
+    cancelStart();
+    if (!child) return start();
+    hasChanged = true;
+    void end(child, CHANGE_GRACE_MS);
+  }
+
+  function wake(): void {
+    if (isWakeDue) return;
+    isWakeDue = true;
+    clock.after(WAKE_MS, () => {
+      isWakeDue = false;
+      tell({ kind: "wake" });
+    });
+  }
+
+  function tell(order: Order): void {
+    if (child?.connected === true) child.send(order, () => undefined);
+  }
+
+  async function end(ending: ChildProcess, graceMs: number): Promise<void> {
+    const ended = new Promise((resolve) => ending.once("close", resolve));
+    tell({ kind: "drain", graceMs });
+    await within(graceMs + CLOSING_MS, ended, clock);
+    ending.kill("SIGKILL");
+    await ended;
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    isStopping = true;
+    cancelWatch();
+    cancelStart();
+    unfollow();
+    if (child) await end(child, graceMs);
+  }
+}
