@@ -1,108 +1,100 @@
 import { z } from "zod";
-import type { EventObject, EventType } from "../../shared/events.ts";
-import type { Atomically, Migration, Trace } from "../engine.ts";
-import type { HandlerLog } from "../operations/handler-log.ts";
+import type { Log } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
-import { callerOf } from "./code-place.ts";
-import { lenientSchemaFor, schemaWith } from "./event-schema.ts";
-import type { Step } from "./steps.ts";
-
-/** An event as a handler sees it: the envelope, with `data.object` as the handler's schema describes it. */
-export type HandledEvent<Type extends string = string, Shape = unknown> = {
-  id: string;
-  type: "*" extends Type ? string : Type;
-  /** Unix time in seconds. */
-  created: number;
-  api_version: string;
-  org_id: string;
-  data: { object: Shape };
-};
+import type { HandlerDatabase, Migration, Trace } from "../store/port.ts";
+import { lenientSchemaFor, schemaWith, type HandledEvent, type KeyPath, type Lenient } from "./event.ts";
 
 export type HandlerContext<Services = unknown> = {
-  /** Counted from 1. An attempt that ended with `RetryAfter` is not counted. */
+  /** From 1. An attempt that ended with `RetryAfter` is not counted. */
   attempt: number;
-  /**
-   * Aborted at the deadline of the attempt, when another worker has the job, and shortly before the receiver shuts down;
-   * hand it to whatever you wait for. A handler that goes on for 5 s beyond its deadline has its process replaced.
-   */
+  /** Aborted at the attempt's deadline and shortly before the receiver stops. Pass it to everything that you wait for. */
   signal: AbortSignal;
-  /** Writes to the receiver's log, with the event's id, the handler's name and the attempt on every line. */
-  log: HandlerLog;
-  /** The event's id: hand it to the service that you call, so that a second attempt has no second effect. */
+  /** Writes to the receiver's log, with the event's id, the handler and the attempt on every line. */
+  log: Pick<Log, "debug" | "info" | "warn" | "error">;
+  /** The event's id: pass it to the service that you call, so that a second attempt has no second effect. */
   idempotencyKey: string;
-  /** A key for one of several calls: the same for each attempt of this handler at this event, another for each `name`. */
+  /** A key for one of several calls: the same for every attempt, another for each `name`. */
   idempotencyKeyFor: (name: string) => string;
-  /** Runs a part of the handler once: see `Step`. */
-  step: Step;
-  /** What `createServices()` made. */
+  /**
+   * Runs `run` once and records what it returned, as JSON, for later attempts. A crash before it is recorded runs it again,
+   * so pass on an idempotency key. Each call in a handler has its own name; none is inside `atomically`.
+   */
+  step: <Result>(name: string, run: () => Promise<Result> | Result) => Promise<Json<Result>>;
+  /** What `createServices()` returned. */
   services: Services;
-  /** What the request that brought the event said of itself, to continue a trace; null when it came otherwise. */
+  /** Continues the trace of the request that brought the event; null if there is none. */
   trace: Trace | null;
   /**
-   * Writes to the receiver's database in one transaction that also marks the job done: these effects happen exactly
-   * once. Call it last, at most once, and call no other service inside: it holds up other handlers, 5 s at the most.
+   * Writes to the receiver's database in one transaction that also makes the job done: exactly once. Call it last, at most
+   * once, and call other services before it. On SQLite it may wait for nothing but its queries.
    */
-  atomically: Atomically;
-  /** The service's REST API, when API_BASE_URL and API_KEY are set. */
+  atomically: <Result>(work: (db: HandlerDatabase) => Promise<Result>) => Promise<Result>;
+  /** The service's REST API, if API_BASE_URL and API_KEY are set. */
   api: RestClient | undefined;
 };
 
-const atLeastOne = z.int("must be a whole number from 1 on.").min(1, "must be a whole number from 1 on.");
-const seconds = z
-  .number("must be a number of seconds above 0.")
-  .positive("must be a number of seconds above 0.");
+/** What JSON leaves of a value: a Date is its text. */
+export type Json<Value> = Value extends { toJSON: () => infer Text }
+  ? Text
+  : Value extends object
+    ? { [Field in keyof Value]: Json<Value[Field]> }
+    : Value;
 
-/** Policies of a handler; each left out is the environment's value. */
+const count = z.int().min(1);
+const seconds = z.number().positive();
+const path = z.string().regex(/^(?:data(?:\.[\w-]+)+|[\w-]+)$/, 'must be a path such as "data.object.phone"');
+
+/** Policies of a handler. Each defaults to the environment's value. */
 const policiesSchema = z.object({
-  /** After so many failed attempts the job is dead. Default: MAX_ATTEMPTS. */
-  maxAttempts: atLeastOne.max(100, "must be 100 at the most.").optional(),
+  /** The job is dead after so many failed attempts. Default: MAX_ATTEMPTS. */
+  maxAttempts: count.max(100).optional(),
   /** Deadline of one attempt. Default: HANDLER_TIMEOUT_SECONDS. */
-  timeoutSeconds: seconds.max(86_400, "must be a day (86400) at the most.").optional(),
-  /** Jobs of this handler that run at one time in one worker. Default, and the most: WORKER_CONCURRENCY. */
-  concurrency: atLeastOne.optional(),
-  /** At most `limit` attempts begin within any `perSeconds`, of all workers together. Default: no limit. */
-  rateLimit: z.strictObject({ limit: atLeastOne, perSeconds: seconds }).optional(),
+  timeoutSeconds: seconds.max(86_400).optional(),
+  /** Jobs of this handler that run at one time in one worker. Default and maximum: WORKER_CONCURRENCY. */
+  concurrency: count.optional(),
+  /** At most `limit` attempts begin within any `perSeconds`, in one worker. Default: no limit. */
+  rateLimit: z.strictObject({ limit: count, perSeconds: seconds }).optional(),
 });
 
-/** What happens with events of some types. Made by `defineHandler`. */
-export type Handler<Services = unknown> = Omit<Definition<string, unknown, Services>, "type" | "object"> & {
-  types: readonly string[] | "*";
-  /** File, line and column of its definition. */
-  definedAt: string;
-  /** Checks an envelope against the handler's schema: its event, or what is wrong with it. */
-  parse(envelope: unknown): { ok: true; event: HandledEvent } | { ok: false; problem: string };
-};
+const definitionSchema = policiesSchema.extend({
+  name: z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, "must be 1 to 64 letters, digits and . _ -"),
+  type: z.union(
+    [z.string().min(1), z.array(z.string().regex(/^(?!\*$)./)).min(1)],
+    'must be a type such as "call.completed", a list of types, or "*"',
+  ),
+  key: z.union([path, z.array(path)]).default([]),
+});
 
 type Definition<Type extends string, Shape, Services> = z.infer<typeof policiesSchema> & {
-  /** Unique, and kept for good: the handler's jobs and migrations are remembered under it. */
+  /** Unique, and kept for good: the handler's jobs and migrations are stored under it. */
   name: string;
-  /** One type, several, or `*` for all, also those that the service will have one day. */
+  /** One type, several, or `*` for all, future ones too. */
   type: Type | readonly Type[] | "*";
   /**
-   * What the handler needs of `data.object`. An event without it is dead at once, with the reason: so ask for what you
-   * use and nothing else. Left out, every documented field may be missing, and is, where the service sent another kind.
+   * What the handler needs of `data.object`. An event that does not match is dead at once, so ask only for what you use.
+   * Without it, every documented field may be missing.
    */
   object?: z.ZodType<Shape>;
-  /**
-   * What makes and changes the handler's tables: each runs once, in this order, before the first event. Only ever
-   * append to the list. Where the dialects differ, one text for each: `{ sqlite, postgres }`.
-   */
+  /** Create and change the handler's tables. Each runs once, in order, before the first event. Only append to the list. */
   migrations?: readonly Migration[] | undefined;
   /** Seconds until the next attempt after attempt `attempt` failed. Default: 5, 15, 45 … up to 6 h, less up to a fifth. */
   backoff?: ((attempt: number) => number) | undefined;
-  /** Events with the same key are handled one at a time, in the order in which they were stored; a dead one blocks none. */
-  key?(event: HandledEvent<Type, Shape>): string;
-  /**
-   * Returning means done; throwing means another attempt, unless it is `PermanentFailure` or `RetryAfter`. What it returns
-   * is awaited, and not looked at.
-   */
+  /** Events with the same value there are handled one at a time, in the order of their arrival; a dead one blocks none. */
+  key?: KeyPath<Type, Shape> | readonly KeyPath<Type, Shape>[] | undefined;
+  /** Return: done. Throw: another attempt, unless it is `PermanentFailure` or `RetryAfter`. */
   handle(event: HandledEvent<Type, Shape>, context: HandlerContext<Services>): unknown;
 };
 
-/** `data.object` for a handler that has no schema: the service's fields, each of which may be missing or null. */
-type Lenient<Type extends string> = Type extends EventType
-  ? { [Field in keyof EventObject<Type>]?: EventObject<Type>[Field] | null }
-  : { [field: string]: unknown };
+/** What happens with events of some types. Made by `defineHandler`. */
+export type Handler<Services = unknown> = Omit<
+  Definition<string, unknown, Services>,
+  "type" | "object" | "key"
+> & {
+  types: readonly string[] | "*";
+  key: readonly string[];
+  /** The handler's event in an envelope. Throws `PermanentFailure` if it does not match the handler's schema. */
+  parse(envelope: unknown): HandledEvent;
+};
 
 export type DefineHandler<Services> = {
   <const Type extends string, Shape>(
@@ -111,97 +103,73 @@ export type DefineHandler<Services> = {
   <const Type extends string>(definition: Definition<Type, Lenient<Type>, Services>): Handler<Services>;
 };
 
-/** Defines what happens with events of some types. Throws where the definition cannot be meant. */
+/** Defines what happens with events of some types. Throws a `TypeError` that names each wrong policy. */
 export const defineHandler: DefineHandler<unknown> = define;
 
-/**
- * `defineHandler` for handlers that use what `createServices` makes: `context.services` has its type.
- *
- *     export const defineHandler = handlersWith<typeof createServices>();
- */
-export function handlersWith<Create extends CreateServices>(): DefineHandler<
+/** `defineHandler` with the type of `context.services`: `const defineHandler = handlersWith<typeof createServices>()`. */
+export const handlersWith = <Create extends CreateServices>(): DefineHandler<
   Awaited<ReturnType<Create>>["services"]
-> {
-  return define;
-}
+> => define;
 
-/** Exported by a module of handlers: runs once in their process before the first job. */
+/** Exported by a module of handlers: runs once in the handlers' process before the first job. */
 export type CreateServices<Services = unknown> = () => Promise<{
-  /** Handed to every handler as `context.services`. */
+  /** Passed to every handler as `context.services`. */
   services: Services;
-  /** Called when no handler runs any more, and waited for within SHUTDOWN_TIMEOUT_SECONDS. */
+  /** Called when no handler runs any more; its promise is awaited. */
   close?: () => Promise<void> | void;
 }>;
 
-/** Known to every copy of this module: a loader may give handlers one of their own, as tsx does in a CommonJS app. */
+function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {
+  const checked = definitionSchema.safeParse(definition);
+  if (!checked.success)
+    throw new TypeError(`The handler "${definition.name}": ${z.prettifyError(checked.error)}`);
+  const { type, key, ...policies } = checked.data;
+  const { object, migrations, backoff } = definition;
+  const schema = object && schemaWith(object);
+  return {
+    ...policies,
+    types: type === "*" ? "*" : [...new Set([type].flat())],
+    key: [key].flat(),
+    migrations,
+    backoff,
+    handle: (event, context) => definition.handle(event, context),
+    parse: (envelope) => {
+      const { success, data, error } = (schema ?? lenientSchemaFor(envelope)).safeParse(envelope);
+      if (success) return data;
+      const issues = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+      throw new PermanentFailure(`The event lacks what its handler needs: ${issues.join("; ")}`);
+    },
+  };
+}
+
+/** The same in every copy of this module: a loader may give handlers a copy of their own. */
 const AGAIN: unique symbol = Symbol.for("voice-agent-webhook-kit: when to try again");
 
-/** What a handler says by what it throws: when to call it again, or never; undefined where it says nothing of that. */
+/** When a thrown value asks to be tried again; undefined if it does not say. */
 export function againAfter(thrown: unknown): number | Date | "never" | undefined {
   const again = thrown instanceof Error && AGAIN in thrown ? thrown[AGAIN] : undefined;
   return typeof again === "number" || again instanceof Date || again === "never" ? again : undefined;
 }
 
-/** This event will never be handled, whatever is tried: its job is dead now, and stays visible until it is requeued. */
+/** This event can never be handled: its job is dead now, and stays visible until it is requeued. */
 export class PermanentFailure extends Error {
   override readonly name = "PermanentFailure";
   readonly [AGAIN] = "never";
 }
 
-/** Not now: come back after so many seconds, or at that time. No failure: it uses up no attempt; MAX_AGE_HOURS bounds it. */
+/** Try again after so many seconds, or at that time. It is no failure and uses up no attempt; MAX_AGE_HOURS bounds it. */
 export class RetryAfter extends Error {
   override readonly name = "RetryAfter";
-  readonly when: number | Date;
   readonly [AGAIN]: number | Date;
 
   constructor(when: number | Date, reason?: string) {
-    if (!(typeof when === "number" ? when >= 0 : Number.isFinite(when.getTime())))
+    const isTime = typeof when === "number" ? when >= 0 : Number.isFinite(when.getTime());
+    if (!isTime)
       throw new RangeError(`RetryAfter takes seconds from 0 on or a valid Date, not ${String(when)}.`);
-    const time = typeof when === "number" ? `in ${String(when)} s` : `at ${when.toISOString()}`;
-    super(reason ?? `Asked to come back ${time}.`);
-    this.when = this[AGAIN] = when;
+    super(
+      reason ??
+        `Asked to come back ${typeof when === "number" ? `in ${when} s` : `at ${when.toISOString()}`}.`,
+    );
+    this[AGAIN] = when;
   }
 }
-
-function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {
-  const definedAt = callerOf(define);
-  const { name, object, backoff, migrations, type } = definition;
-  const checked = definitionSchema.safeParse(definition);
-  if (!checked.success) {
-    const problems = checked.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
-    throw new TypeError(`The handler "${name}" (${definedAt}): ${problems.join("; ")}`);
-  }
-  const { type: _type, ...policies } = checked.data;
-  const own = object && schemaWith(object);
-  return {
-    ...policies,
-    types: type === "*" ? "*" : [...new Set([type].flat())],
-    migrations,
-    backoff,
-    definedAt,
-    ...(definition.key && { key: definition.key.bind(definition) }),
-    handle: (event, context) => definition.handle(event, context),
-    parse: (envelope) => {
-      const { success, data: event, error } = (own ?? lenientSchemaFor(envelope)).safeParse(envelope);
-      if (success) return { ok: true, event };
-      const issues = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-      return { ok: false, problem: `The event lacks what its handler needs: ${issues.join("; ")}` };
-    },
-  };
-}
-
-const typesSchema = z.array(z.string().regex(/^(?!\*$)./)).min(1);
-
-const definitionSchema = z.object({
-  name: z
-    .string()
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-      "must be 1 to 64 letters, digits and . _ - such as send-to-kitchen.",
-    ),
-  type: z.custom<unknown>(
-    (type) => type === "*" || typesSchema.safeParse([type].flat()).success,
-    'must be a type such as "call.completed", a list of types, or "*".',
-  ),
-  ...policiesSchema.shape,
-});

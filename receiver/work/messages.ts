@@ -1,53 +1,54 @@
 import { z } from "zod";
-import type { Handled } from "../engine.ts";
+import { isEventType } from "../../shared/events.ts";
+import type { Log } from "../operations/log.ts";
 
-/** What the handlers' process is started with, as its only argument. */
-export const assignmentSchema = z.object({
-  /** The module of the handlers, as a URL, unless it is receiver/handlers. */
-  handlersModule: z.url().optional(),
-  workerId: z.string(),
+/** One attempt that has ended. `lost`: the job was no longer this attempt's, and nothing was written. */
+const endedSchema = z.object({
+  handler: z.string(),
+  id: z.string(),
+  type: z.string(),
+  attempt: z.number(),
+  outcome: z.enum(["done", "failed", "later", "dead", "lost"]),
+  durationMs: z.number(),
+  error: z.string().optional(),
 });
+export type Ended = z.infer<typeof endedSchema>;
 
-/** What is counted of attempts that have ended. */
-const attemptsSchema = z.array(
-  z.object({
-    handler: z.string(),
-    type: z.string(),
-    outcome: z.enum(["done", "failed", "later", "dead", "lost"] satisfies Handled["outcome"][]),
-    durationMs: z.number(),
-  }),
-);
-
-/** What the handlers' process tells its supervisor. */
+/** From the handlers' process to its supervisor. */
 export const childMessageSchema = z.discriminatedUnion("kind", [
-  /** The handlers are loaded and their services made; it waits for `begin`. `files` are those that they came from. */
+  /** The handlers in `files` are loaded, and their services created. */
   z.object({ kind: z.literal("ready"), files: z.array(z.string()) }),
-  /** The handlers cannot be used, for this reason; the process ends. */
+  /** The handlers cannot be used; the process ends. */
   z.object({ kind: z.literal("broken"), problem: z.string(), files: z.array(z.string()) }),
-  /** It handles jobs. */
-  z.object({ kind: z.literal("started") }),
-  /** Sent every second at least; a handler that blocks the process keeps it from being sent. */
+  /** Once a second. `isWorking`: it handles jobs, and does not wait for another worker's end. */
   z.object({
     kind: z.literal("alive"),
-    /** Since it was last sent. */
-    ended: attemptsSchema,
-    /** What its handlers hold in memory, buffers included. */
+    isWorking: z.boolean(),
     memoryBytes: z.number(),
+    ended: z.array(endedSchema),
   }),
 ]);
+export type ChildMessage = z.infer<typeof childMessageSchema>;
 
-/** What the supervisor tells the handlers' process. */
-export const supervisorMessageSchema = z.discriminatedUnion("kind", [
-  /** Load the handlers. */
-  z.object({ kind: z.literal("load") }),
-  /** Handle jobs. `predecessors` are workers that are gone, so that what they held is free. */
-  z.object({ kind: z.literal("begin"), predecessors: z.array(z.string()) }),
-  /** New events are stored. */
+/** From the supervisor to the handlers' process; `wake`: new events are stored. */
+export const orderSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("wake") }),
   z.object({ kind: z.literal("drain"), graceMs: z.number() }),
 ]);
+export type Order = z.infer<typeof orderSchema>;
 
-export type EndedAttempt = z.infer<typeof attemptsSchema>[number];
-export type Assignment = z.infer<typeof assignmentSchema>;
-export type ChildMessage = z.infer<typeof childMessageSchema>;
-export type SupervisorMessage = z.infer<typeof supervisorMessageSchema>;
+const LINES = {
+  done: ["info", "handled"],
+  later: ["info", "put off by its handler"],
+  failed: ["warn", "handling failed; it will be tried again"],
+  lost: ["warn", "the job is no longer this worker's; nothing was written"],
+  dead: ["error", "dead: fix the cause and requeue it"],
+} as const;
+
+/** Logs how an attempt has ended. */
+export function logEnded(log: Log, { id, type, durationMs, ...ended }: Ended): void {
+  const [level, line] = LINES[ended.outcome];
+  // A type that is not documented may be as long as a body.
+  const known = isEventType(type) ? type : "other";
+  log[level]({ event_id: id, type: known, duration_ms: Math.round(durationMs), ...ended }, line);
+}

@@ -1,159 +1,212 @@
-import "../../shared/node-version.ts";
-import { writeFile } from "node:fs/promises";
-import { systemClock } from "../clock.ts";
-import { loadConfig } from "../config.ts";
-import { openEngine } from "../engines/open.ts";
-import { createLog, describePlace } from "../operations/log.ts";
-import { knownType } from "../operations/privacy.ts";
-import { secretsOf } from "../operations/secrets.ts";
-import type { FailedJob } from "../engine.ts";
-import { describeLoadError } from "./code-place.ts";
-import { startHandlers } from "./handlers-module.ts";
-import {
-  assignmentSchema,
-  supervisorMessageSchema,
-  type Assignment,
-  type ChildMessage,
-  type EndedAttempt,
-} from "./messages.ts";
-import { startWatchdog } from "./watchdog.ts";
-import { startWorking, type Working } from "./loop.ts";
+import { setImmediate } from "node:timers/promises";
+import { within } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Ending, Job, JobHandler, Store } from "../store/port.ts";
+import { createAttempts, type Attempted, type AttemptOptions } from "./attempt.ts";
+import type { Handler } from "./handler.ts";
+import type { Ended } from "./messages.ts";
+import { refuseEqualNames } from "./module.ts";
+import { policyOf, type Policy } from "./policy.ts";
+import { createRateLimit } from "./rate-limit.ts";
 
-const ALIVE_INTERVAL_MS = 1_000;
-/** Ended attempts in one message. A longer message would keep the supervisor from answering requests. */
-const MOST_ENDED = 250;
-const EXIT_BUG = 1;
-const EXIT_STUCK = 70;
-const EXIT_BROKEN = 78;
+/** How often a handler's queue looks for due jobs if nothing wakes it, and how long it waits after an error. */
+const LOOK_MS = 1_000;
+const TROUBLE_MS = 250;
 
-/** What services may take to close, beyond what is left of the grace. */
-const CLOSING_MS = 500;
-/** What the exit may take beyond its grace. */
-const EXIT_LIMIT_MS = 2_000;
+/** Looks after which timers and requests have their turn, even if the store returns at once. */
+const LOOKS_A_TURN = 50;
 
-await runWorker(assignmentSchema.parse(JSON.parse(process.argv[2] ?? "{}")));
+/** Ends of jobs that may wait to be written before nothing more is claimed. */
+const MOST_UNWRITTEN = 512;
+
+/** The part of a drain that handlers get after their signal was aborted. */
+const ABORTED_MS = 500;
+
+export type WorkerOptions = AttemptOptions & {
+  store: Pick<Store, "jobs">;
+  handlers: readonly Handler[];
+  config: Pick<Config, "handlerTimeoutMs" | "maximumAgeMs" | "maximumAttempts" | "workerConcurrency">;
+  random: () => number;
+  /** Ends the wait for another worker's end. */
+  signal?: AbortSignal | undefined;
+  onEnded: (ended: Ended) => void;
+  /** A handler goes on after its deadline. Its job has failed and the others were given back: now the process has to end. */
+  onStuck: (job: { handler: string; id: string }) => void;
+};
+
+export type Worker = {
+  /** Looks for due jobs at once. */
+  wake: () => void;
+  /** Claims nothing more, waits up to `graceMs` for what runs, and gives the rest back uncounted. */
+  drain: (graceMs: number) => Promise<void>;
+  running: () => { handler: string; id: string }[];
+};
+
+/** The jobs of one handler: as many run as it has slots, the longest due first. */
+type Queue = {
+  handler: Handler;
+  policy: Policy;
+  limit: ReturnType<typeof createRateLimit>;
+  busy: number;
+  alarm: AbortController;
+};
+
+/** Becomes the worker of the store, and has `handlers` handle its jobs. */
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const { handlers, clock, log, random, config, onDead, onEnded } = options;
+  const { jobs } = options.store;
+  const { attempt, reportDead } = createAttempts(jobs, options);
+  const stopping = new AbortController();
+  /** Jobs whose handlers run, and besides them those whose ends are being written. */
+  const running = new Map<Job, AbortController>();
+  const unended = new Set<Promise<void>>();
+  let isGivingBack = false;
+  let lastTrouble: string | undefined;
+
+  refuseEqualNames(handlers);
+  const queues = handlers.map((handler): Queue => ({
+    handler,
+    policy: policyOf(handler, config, random),
+    limit: createRateLimit(handler.rateLimit, clock),
+    busy: 0,
+    alarm: new AbortController(),
+  }));
+  const jobHandlers = queues.map(({ handler, policy }) => jobHandler(handler, policy, onDead !== undefined));
+  await jobs.begin(jobHandlers, options.signal ?? stopping.signal);
+  const stopListening = jobs.onArrival?.(wake);
+  const loops = Promise.all(queues.map(runQueue));
+
+  return { wake, drain, running: () => [...running.keys()].map(({ handler, id }) => ({ handler, id })) };
+
+  function wake(): void {
+    // Without a reason, `abort` would make an error each time.
+    for (const { alarm } of queues) alarm.abort("woken");
+  }
+
+  async function runQueue(queue: Queue): Promise<void> {
+    for (let looks = 1; !stopping.signal.aborted; looks += 1) {
+      queue.alarm = new AbortController();
+      const restMs = await look(queue).catch(onTrouble);
+      if (restMs > 0 && !stopping.signal.aborted) await clock.sleep(restMs, queue.alarm.signal);
+      if (looks % LOOKS_A_TURN === 0) await setImmediate();
+    }
+  }
+
+  /** Claims and starts as many jobs as there is room for. Returns how long to rest. */
+  async function look(queue: Queue): Promise<number> {
+    const { handler, policy, limit, busy } = queue;
+    const isFull = unended.size >= running.size + MOST_UNWRITTEN;
+    const room = isFull ? 0 : Math.min(policy.concurrency - busy, limit.room());
+    if (room <= 0) return Math.min(LOOK_MS, limit.waitMs());
+    const claimed = await jobs.claim(handler.name, room);
+    for (const job of claimed) {
+      limit.begin();
+      const done = work(job, queue);
+      unended.add(done);
+      void done.then(() => unended.delete(done));
+    }
+    return claimed.length < room ? LOOK_MS : 0;
+  }
+
+  /** One attempt at a claimed job, until its end is written. Never rejects. */
+  async function work(job: Job, queue: Queue): Promise<void> {
+    // Claimed while the worker began to stop.
+    if (stopping.signal.aborted) return void (await write(job, { kind: "returned" }));
+    const { handler, policy } = queue;
+    const startedAtMs = clock.monotonicMs();
+    const abort = new AbortController();
+    running.set(job, abort);
+    queue.busy += 1;
+
+    const end = async ({ ending: own, isCommitted }: Attempted): Promise<void> => {
+      const ending: Ending = isGivingBack && own.kind !== "done" ? { kind: "returned" } : own;
+      if (ending.kind === "dead" && !isCommitted) await reportDead(job, policy, ending.error);
+      // False if it was given back meanwhile.
+      if (!running.delete(job)) return;
+      // In the turn in which its end is written: the store combines that with the next claim.
+      queue.busy -= 1;
+      queue.alarm.abort("woken");
+      const isWritten = isCommitted || (await write(job, ending));
+      // The next job of its key may be due now.
+      if (handler.key.length > 0) queue.alarm.abort("woken");
+      const outcome = isCommitted ? "done" : isWritten === false ? "lost" : ending.kind;
+      if (isWritten === undefined || outcome === "returned") return;
+      const { id, type, attempt } = job;
+      const durationMs = clock.monotonicMs() - startedAtMs;
+      const error = "error" in ending ? { error: ending.error } : {};
+      onEnded({ handler: handler.name, id, type, attempt, outcome, durationMs, ...error });
+    };
+
+    const onStuck = async (ending: Ending): Promise<void> => {
+      stop();
+      await end({ ending, isCommitted: false });
+      await giveBack();
+      options.onStuck({ handler: job.handler, id: job.id });
+    };
+    await end(await attempt(job, handler, policy, abort, (ending) => void onStuck(ending)));
+  }
+
+  /** Tries until it is written: no other attempt can follow before. Undefined if the only try during a drain fails. */
+  async function write(job: Job, ending: Ending): Promise<boolean | undefined> {
+    for (;;) {
+      try {
+        const isWritten = await jobs.end(job, ending);
+        lastTrouble = undefined;
+        return isWritten;
+      } catch (error) {
+        const pauseMs = onTrouble(error);
+        if (stopping.signal.aborted) return undefined;
+        await clock.sleep(pauseMs, stopping.signal);
+      }
+    }
+  }
+
+  /** A full disk, a locked file: the same error is logged once. Returns how long to wait. */
+  function onTrouble(error: unknown): number {
+    if (String(error) !== lastTrouble)
+      log.error({ err: error }, "the worker cannot use the database; it tries again");
+    lastTrouble = String(error);
+    return TROUBLE_MS;
+  }
+
+  function stop(): void {
+    stopping.abort();
+    stopListening?.();
+    wake();
+  }
+
+  async function drain(graceMs: number): Promise<void> {
+    const endAtMs = clock.monotonicMs() + graceMs;
+    stop();
+    const ended = loops.then(async () => Promise.all(unended));
+    await within(graceMs - ABORTED_MS, ended, clock);
+    isGivingBack = true;
+    const reason = new Error("The receiver stops: this attempt does not count.");
+    for (const abort of running.values()) abort.abort(reason);
+    await within(endAtMs - clock.monotonicMs(), ended, clock);
+    await giveBack();
+  }
+
+  async function giveBack(): Promise<void> {
+    const left = [...running.keys()];
+    running.clear();
+    await Promise.all(left.map(async (job) => write(job, { kind: "returned" })));
+  }
+}
 
 /**
- * The process in which handlers run: it may be blocked, fill its memory or crash, and all that happens is that its
- * supervisor starts another. Loads its handlers, begins and ends each when the supervisor says so; also ends when the
- * supervisor is gone.
+ * What the store has to know of a handler. With `onDead` the store does not bury a job whose process died during its last
+ * attempt: it is claimed once more, at once, and the worker reports its death.
  */
-async function runWorker({ handlersModule, workerId }: Assignment): Promise<void> {
-  const loaded = loadConfig(process.env, { needsSecret: false });
-  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-  const { config } = loaded;
-  const log = createLog({ level: config.logLevel, name: "worker", secrets: secretsOf(config) });
-  const files = new Set<string>();
-  let ended: EndedAttempt[] = [];
-  const loadOrder = Promise.withResolvers<void>();
-  const beginOrder = Promise.withResolvers<string[]>();
-  let working: Working | undefined;
-  let closeServices = async (): Promise<void> => undefined;
-  let exiting = false;
-
-  startWatchdog(config.shutdownTimeoutMs + EXIT_LIMIT_MS);
-  offerToOutOfMemoryKiller();
-  process.on("uncaughtException", endByError);
-  // Signals of a terminal reach the whole group of processes; here the supervisor says when to stop.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
-  process.on("disconnect", () => void exit(0, config.shutdownTimeoutMs));
-  process.on("message", onMessage);
-  // The supervisor may be gone already, before `disconnect` had a listener.
-  if (process.send !== undefined && !process.connected) return exit(0, 0);
-
-  try {
-    // Before the handlers, so that tsx has nothing to do with it: it looks at each module that comes after them.
-    const engine = await openEngine({ ...config, clock: systemClock });
-    await loadOrder.promise;
-    const { handlers, services, close } = await startHandlers(handlersModule, (file) => files.add(file));
-    closeServices = close;
-    tell({ kind: "ready", files: [...files] });
-    const predecessors = await beginOrder.promise;
-    working = await startWorking({
-      config,
-      engine,
-      log,
-      handlers,
-      services,
-      workerId,
-      predecessors,
-      onHandled: ({ handler, type, outcome, durationMs }) => {
-        // Only a type that we know: another may be as long as a body.
-        ended.push({ handler, type: knownType(type), outcome, durationMs });
-        if (ended.length >= MOST_ENDED) tellAlive();
-      },
-      onStuck: (job) => {
-        log.error(
-          { handler: job.handler, event_id: job.id },
-          "a handler goes on past its deadline; its process is replaced",
-        );
-        void exit(EXIT_STUCK, 0, [job]);
-      },
-    });
-  } catch (error) {
-    return endBroken(error);
-  }
-  tell({ kind: "started" });
-  setInterval(tellAlive, ALIVE_INTERVAL_MS);
-
-  /** Messages for a handler's dependency come here too: those that are not ours are ignored. */
-  function onMessage(message: unknown): void {
-    const { data: order } = supervisorMessageSchema.safeParse(message);
-    if (order?.kind === "load") loadOrder.resolve();
-    if (order?.kind === "begin") beginOrder.resolve(order.predecessors);
-    if (order?.kind === "wake") working?.loop.wake();
-    if (order?.kind === "drain") void exit(0, order.graceMs);
-  }
-
-  function endByError(error: Error): void {
-    if (!working) return void endBroken(error);
-    const failed = working.loop.blame(error);
-    const [job] = failed ?? [];
-    // Its message may quote personal data of any event, so it is not logged.
-    log.fatal(
-      { ...(job && { handler: job.handler, event_id: job.id }), ...describePlace(error) },
-      "an error that a handler did not wait for ends its process",
-    );
-    if (failed) void exit(EXIT_BUG, 0, failed);
-    else process.exit(EXIT_BUG);
-  }
-
-  async function endBroken(error: unknown): Promise<void> {
-    tell({ kind: "broken", problem: describeLoadError(error, files), files: [...files] });
-    await exit(EXIT_BROKEN, 0);
-  }
-
-  async function exit(code: number, graceMs: number, failed?: readonly FailedJob[]): Promise<void> {
-    if (exiting) return;
-    exiting = true;
-    const closed = systemClock.sleep(graceMs + CLOSING_MS);
-    setTimeout(() => process.exit(code), graceMs + EXIT_LIMIT_MS);
-    await working
-      ?.stop(graceMs, failed)
-      .catch((error: unknown) => log.error({ err: error }, "could not return jobs"));
-    const closing = closeServices().catch((error: unknown) =>
-      log.error({ err: error }, "the services could not be closed"),
-    );
-    await Promise.race([closing, closed]);
-    tellAlive();
-    await new Promise((written) => log.flush(written));
-    process.exit(code);
-  }
-
-  function tellAlive(): void {
-    const { heapUsed, external } = process.memoryUsage();
-    tell({ kind: "alive", ended, memoryBytes: heapUsed + external });
-    ended = [];
-  }
-}
-
-/** When memory runs out, Linux is to end this process and not the one that acknowledges. */
-function offerToOutOfMemoryKiller(): void {
-  // Other systems have no such file, and some containers don't let us write it: then things stay as they are.
-  writeFile("/proc/self/oom_score_adj", "800").catch(() => undefined);
-}
-
-function tell(message: ChildMessage): void {
-  // Without a supervisor nobody reads it; the `disconnect` event ends this process.
-  if (process.connected) process.send?.(message);
+function jobHandler(handler: Handler, policy: Policy, reportsDeaths: boolean): JobHandler {
+  const { name, types, key, migrations = [] } = handler;
+  const { maximumAttempts: most, backoffMs } = policy;
+  return {
+    name,
+    types,
+    key,
+    migrations,
+    maximumAttempts: reportsDeaths ? most + 1 : most,
+    backoffMs: (attempt) => (attempt >= most ? 0 : backoffMs(attempt)),
+  };
 }

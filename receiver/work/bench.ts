@@ -1,0 +1,179 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock, type Clock } from "../clock.ts";
+import { loadConfig } from "../config.ts";
+import { parseEnvelope } from "../intake/envelope.ts";
+import { createLog } from "../operations/log.ts";
+import { createCleaner, secretsOf } from "../operations/privacy.ts";
+import type { RestClient } from "../operations/rest-client.ts";
+import { openStore } from "../store/open.ts";
+import type { HandlerDatabase, InboxJob, NewEvent } from "../store/port.ts";
+import type { Handler } from "./handler.ts";
+import type { Ended } from "./messages.ts";
+import { startWorker } from "./worker.ts";
+
+/** How an attempt ended, or why an event had none: `held` waits behind an earlier event of its key. */
+export type BenchResult = {
+  outcome: Ended["outcome"] | "held" | "ignored" | "duplicate";
+  /** From 1; 0 if there was none. */
+  attempt: number;
+  error?: string;
+  /** Until the next attempt, if there will be one. */
+  nextAttemptInSeconds?: number;
+};
+
+export type HandlerBench = {
+  /** Stores an event as if the service had sent it; resolves once its first attempt has ended, or none begins now. */
+  run: (event: object) => Promise<BenchResult>;
+  /** Moves the clock; resolves once the attempts that have become due have ended. */
+  advance: (seconds: number) => Promise<BenchResult[]>;
+  /** The handler's job of this event. */
+  job: (eventId: string) => Promise<InboxJob | undefined>;
+  /** Rows of the handler's tables, or of anything else that it can read. */
+  rows: HandlerDatabase["query"];
+  /** What the handler has logged, as it comes out. */
+  logs: Record<string, unknown>[];
+  close: () => Promise<void>;
+};
+
+/**
+ * Runs one handler as the receiver does, with the same store, policies, rules and log: on a database of its own (a new
+ * SQLite file, or `databaseUrl`), and a clock that begins at `now` and stands still until it is moved.
+ */
+export async function createHandlerBench<Services>(
+  handler: Handler<Services>,
+  options: {
+    services?: Services;
+    api?: RestClient;
+    databaseUrl?: string;
+    /** Settings of the receiver by their names, such as MAX_ATTEMPTS. */
+    environment?: Readonly<Record<string, string | undefined>>;
+    /** A date, or its text, such as "2026-03-01T12:00:00Z". Default: now. */
+    now?: string | Date;
+  } = {},
+): Promise<HandlerBench> {
+  const folder = await mkdtemp(join(tmpdir(), "handler-bench-"));
+  const url = options.databaseUrl ?? `sqlite:${join(folder, "receiver.db")}`;
+  const loaded = loadConfig({ ...options.environment, DATABASE_URL: url }, { needsSecret: false });
+  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+  const { config } = loaded;
+  const secrets = secretsOf(config);
+  const clock = benchClock(new Date(options.now ?? systemClock.nowMs()).getTime());
+  const logs: HandlerBench["logs"] = [];
+  const destination = {
+    write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>),
+  };
+  const store = await openStore({ ...config, clock, isWorker: true, onFatal: console.error });
+  const ended: Ended[] = [];
+  let next = Promise.withResolvers<void>();
+  const onEnded = (one: Ended): void => {
+    ended.push(one);
+    next.resolve();
+    next = Promise.withResolvers();
+  };
+  const worker = await startWorker({
+    ...{ store, handlers: [handler], config, clock, random: () => 0 },
+    ...{ services: options.services, api: options.api, clean: createCleaner(secrets) },
+    log: createLog({ level: "debug", destination, secrets }),
+    onEnded,
+    // The receiver would end its process.
+    onStuck: () => undefined,
+  });
+
+  const job: HandlerBench["job"] = async (id) =>
+    (await store.ledger.find(id))?.jobs.find(({ handler: name }) => name === handler.name);
+
+  /** Until none of these jobs runs or is due. */
+  const settle = async (list: () => Promise<(InboxJob | undefined)[]>): Promise<void> => {
+    for (;;) {
+      const { promise } = next;
+      const open = (await list()).filter((one) => one !== undefined && isOpen(one));
+      if (open.length === 0) return;
+      worker.wake();
+      await promise;
+    }
+  };
+  const isOpen = ({ state, held, nextAttemptAtMs }: InboxJob): boolean =>
+    state === "running" || (state === "waiting" && !held && (nextAttemptAtMs ?? 0) <= clock.nowMs());
+
+  const resultOf = async ({ id, outcome, attempt, error }: Ended): Promise<BenchResult> => {
+    const nextAtMs = (await job(id))?.nextAttemptAtMs;
+    return {
+      outcome,
+      attempt,
+      ...(error === undefined ? {} : { error }),
+      ...(nextAtMs == null
+        ? {}
+        : { nextAttemptInSeconds: Math.ceil((nextAtMs - (await store.nowMs())) / 1_000) }),
+    };
+  };
+
+  return {
+    logs,
+    job,
+    rows: store.jobs.query,
+    run: async (event) => {
+      const stored = newEvent(event);
+      const accepted = await store.intake.accept([stored]);
+      if (!accepted.ok) throw new Error(accepted.detail);
+      if (accepted.acceptances[0]?.duplicate !== false) return { outcome: "duplicate", attempt: 0 };
+      await settle(async () => [await job(stored.id)]);
+      const first = ended.find(({ id }) => id === stored.id);
+      if (first) return resultOf(first);
+      return { outcome: (await job(stored.id)) ? "held" : "ignored", attempt: 0 };
+    },
+    advance: async (seconds) => {
+      const before = ended.length;
+      clock.move(seconds * 1_000);
+      await settle(async () => {
+        const waiting = await store.ledger.list({ handler: handler.name }, { limit: 500, afterSeq: 0 });
+        return waiting.flatMap(({ jobs }) => jobs);
+      });
+      return Promise.all(ended.slice(before).map(resultOf));
+    },
+    close: async () => {
+      await worker.drain(0);
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function newEvent(event: object): NewEvent {
+  const body = Buffer.from(JSON.stringify(event));
+  const parsed = parseEnvelope(body);
+  if (!parsed.ok) throw new Error(`This is no event: ${parsed.message}`);
+  const { id, type, objectId } = parsed;
+  return { id: id.toLowerCase(), type, objectId, source: "webhook", body, envelope: event, trace: null };
+}
+
+/** Its date stands still until it is moved. Timers ring when it is moved past them, or when their real time has passed. */
+function benchClock(startMs: number): Clock & { move: (ms: number) => void } {
+  let movedMs = 0;
+  const timers = new Set<{ atMs: number; ring: () => void }>();
+  const monotonicMs = (): number => systemClock.monotonicMs() + movedMs;
+  return {
+    nowMs: () => startMs + movedMs,
+    monotonicMs,
+    sleep: systemClock.sleep,
+    after: (ms, run) => {
+      const timer = {
+        atMs: monotonicMs() + ms,
+        ring: () => {
+          if (timers.delete(timer)) run();
+        },
+      };
+      timers.add(timer);
+      const cancel = systemClock.after(ms, timer.ring);
+      return () => {
+        timers.delete(timer);
+        cancel();
+      };
+    },
+    move: (ms) => {
+      movedMs += ms;
+      for (const timer of timers) if (timer.atMs <= monotonicMs()) timer.ring();
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { writeFile } from "node:fs/promises";
+import { setInterval, setTimeout } from "node:timers";
+import { Worker as Thread } from "node:worker_threads";
+import { systemClock as clock, within } from "../clock.ts";
+import { loadConfig } from "../config.ts";
+import { createLog } from "../operations/log.ts";
+import { createCleaner, secretsOf } from "../operations/privacy.ts";
+import { createRestClient } from "../operations/rest-client.ts";
+import { openStore } from "../store/open.ts";
+import { describeLoadError, placesOf } from "./load-error.ts";
+import { logEnded, orderSchema, type ChildMessage, type Ended } from "./messages.ts";
+import { loadHandlers } from "./module.ts";
+import { startWorker, type Worker } from "./worker.ts";
+
+const BEAT_MS = 1_000;
+/** Attempts in one message: a longer one would delay the supervisor's answers to requests. */
+const MOST_ENDED = 250;
+/** How long handlers may go on after the supervisor is gone: another receiver may wait for this process to end. */
+const ORPHANED_MS = 1_000;
+/** What services may take to close, and what the exit may take beyond its grace. */
+const CLOSING_MS = 500;
+const EXIT_LIMIT_MS = 2_000;
+const EXIT = { bug: 1, stuck: 70, broken: 78 };
+
+/**
+ * The process in which handlers run. It may be blocked, fill its memory or crash: then its supervisor starts another, and
+ * the attempts that it was making count. Its argument is the URL of the handlers' module, if it is not receiver/handlers.
+ */
+const loaded = loadConfig(process.env, { needsSecret: false });
+if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+const { config } = loaded;
+const secrets = secretsOf(config);
+const clean = createCleaner(secrets);
+const log = createLog({ level: config.logLevel, name: "worker", secrets });
+const stopping = new AbortController();
+const files: string[] = [];
+let worker: Worker | undefined;
+let ended: Ended[] = [];
+let closeServices = async (): Promise<void> => undefined;
+
+endWithParent();
+// If memory runs out, Linux is to end this process and not the one that acknowledges. Elsewhere nothing changes.
+writeFile("/proc/self/oom_score_adj", "800").catch(() => undefined);
+// A terminal signals the whole group of processes; here the supervisor says when to stop.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+process.on("uncaughtException", endByError);
+process.on("disconnect", () => void exit(0, ORPHANED_MS));
+process.on("message", (message) => {
+  // A handler's dependency may receive messages, too: unknown ones are ignored.
+  const { data: order } = orderSchema.safeParse(message);
+  if (order?.kind === "wake") worker?.wake();
+  if (order?.kind === "drain") void exit(0, order.graceMs);
+});
+await work().catch(endByError);
+
+async function work(): Promise<void> {
+  const store = await openStore({ ...config, clock, isWorker: true, onFatal: endByError });
+  const { handlers, services, onDead, close } = await loadHandlers(process.argv[2], (file) =>
+    files.push(file),
+  );
+  closeServices = close;
+  send({ kind: "ready", files });
+  setInterval(beat, BEAT_MS);
+  const api = config.api && createRestClient({ ...config.api, clock, random: Math.random });
+  worker = await startWorker({
+    ...{ store, handlers, services, onDead, config, clock, random: Math.random, log, clean, api },
+    signal: stopping.signal,
+    onEnded: (attempt) => {
+      logEnded(log, attempt);
+      ended.push(attempt);
+      if (ended.length >= MOST_ENDED) beat();
+    },
+    onStuck: ({ handler, id }) => {
+      log.error({ handler, event_id: id }, "a handler goes on after its deadline; its process ends");
+      void exit(EXIT.stuck, 0);
+    },
+  });
+  beat();
+}
+
+function endByError(error: unknown): void {
+  if (stopping.signal.aborted) return;
+  if (worker === undefined) {
+    send({ kind: "broken", problem: clean(describeLoadError(error)), files });
+    return void exit(EXIT.broken, 0);
+  }
+  // Its message may quote personal data of any event. The attempts that run are counted by the next worker.
+  const name = error instanceof Error ? error.name : typeof error;
+  log.fatal({ error: name, at: placesOf(error)[0] }, "an error that no handler caught ends the process");
+  log.flush(() => process.exit(EXIT.bug));
+}
+
+async function exit(code: number, graceMs: number): Promise<void> {
+  if (stopping.signal.aborted) return;
+  stopping.abort();
+  setTimeout(() => process.exit(code), graceMs + EXIT_LIMIT_MS);
+  await worker?.drain(graceMs);
+  const closing = closeServices().catch((error: unknown) =>
+    log.error({ err: error }, "closing services failed"),
+  );
+  await within(CLOSING_MS, closing, clock);
+  beat();
+  // The store is not closed: its lock must not be free before no handler can run any more, which is when the process ends.
+  log.flush(() => process.exit(code));
+}
+
+function beat(): void {
+  const { heapUsed, external } = process.memoryUsage();
+  send({ kind: "alive", isWorking: worker !== undefined, memoryBytes: heapUsed + external, ended });
+  ended = [];
+}
+
+function send(message: ChildMessage): void {
+  if (process.connected) process.send?.(message);
+}
+
+/** Ends this process after its parent also while a handler blocks it: it holds the lock that the next worker waits for. */
+function endWithParent(): void {
+  const watch = `
+    const { parent, graceMs } = require("node:worker_threads").workerData;
+    setInterval(() => process.ppid === parent || setTimeout(() => process.kill(process.pid, "SIGKILL"), graceMs), 500);`;
+  const workerData = { parent: process.ppid, graceMs: ORPHANED_MS + EXIT_LIMIT_MS };
+  new Thread(watch, { eval: true, workerData }).unref();
+}
