@@ -1,201 +1,235 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { isIPv4 } from "node:net";
+import { parseEnv } from "node:util";
 import { z } from "zod";
-import { choice, databaseUrl, hosts, integer, secrets, token } from "./config-values.ts";
+import { decodeText } from "../shared/text-file.ts";
 
-/** Every setting of the receiver, read once at the start. Each has the name of its variable in docs/operations.md. */
+/** Every setting of the receiver, read once at the start. docs/operations.md has a line for each variable. */
 export type Config = z.output<typeof configSchema>;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
-const DEFAULTS = { RETENTION_DAYS: 30, ID_RETENTION_DAYS: 400, ADMIN_HOST: "127.0.0.1" };
+const LONGEST_FILE_BYTES = 65_536;
+const SECRETS = ["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"];
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
 /**
- * Reads the configuration from environment variables. All mistakes are reported at once, one line each, with the
- * variable, the rule and the fix. An empty variable counts as absent; `SIGNING_SECRET`, `API_KEY` and `ADMIN_TOKEN` may
- * also stand in a file, which `SIGNING_SECRET_FILE`, `API_KEY_FILE` or `ADMIN_TOKEN_FILE` names. `needsSecret`: whether
- * a missing signing secret is a mistake.
+ * Reads the configuration from environment variables. Returns all mistakes at once, one line each, with the variable, the
+ * rule and the fix. An empty variable counts as absent. `SIGNING_SECRET`, `API_KEY` and `ADMIN_TOKEN` may also be in a file
+ * that `…_FILE` names. `needsSecret` says whether a missing signing secret is a mistake.
  */
 export function loadConfig(
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   { needsSecret = environment["RECEIVER_ROLE"] !== "worker" } = {},
 ): ConfigResult {
   const problems: string[] = [];
   const given = withSecretsFromFiles(environment, problems);
   const parsed = configSchema.safeParse(given);
-  if (!parsed.success) {
-    problems.push(...parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`));
-  }
-  problems.push(...problemsTogether(given, problems, needsSecret));
+  for (const { path, message } of parsed.error?.issues ?? []) problems.push(`${path.join(".")}: ${message}`);
+  const has = (name: string): boolean =>
+    given[name] !== undefined || problems.some((problem) => problem.startsWith(`${name}_FILE`));
+  if (needsSecret && !has("SIGNING_SECRET")) problems.push(`SIGNING_SECRET: ${NO_SECRET}`);
+  if (has("API_KEY") !== has("API_BASE_URL"))
+    problems.push("API_BASE_URL: the REST API needs API_BASE_URL and API_KEY. Set both or neither.");
+  const adminHost = given["ADMIN_HOST"] ?? "127.0.0.1";
+  if (!isLoopback(adminHost) && !has("ADMIN_TOKEN") && given["ADMIN_ALLOWED_HOSTS"] === undefined)
+    problems.push(`ADMIN_HOST: ${adminHost} ${OPEN_ADMIN}`);
+  if (parsed.data && parsed.data.retentionDays > parsed.data.idRetentionDays)
+    problems.push("ID_RETENTION_DAYS: must be at least RETENTION_DAYS: an event's id outlives its body.");
   if (problems.length > 0 || !parsed.success) return { ok: false, problems: problems.toSorted() };
   return { ok: true, config: parsed.data };
 }
 
-/** Mistakes that only show when variables are looked at side by side. */
-function problemsTogether(
-  given: Readonly<Record<string, string>>,
-  sofar: readonly string[],
-  needsSecret: boolean,
-): string[] {
-  const isMissing = (name: string): boolean =>
-    given[name] === undefined && !sofar.some((problem) => problem.startsWith(`${name}_FILE`));
-  const isHalf = (name: string, other: string): boolean => isMissing(name) && given[other] !== undefined;
-  const { ADMIN_HOST: adminHost = DEFAULTS.ADMIN_HOST } = given;
-  const bodyDays = Number(given["RETENTION_DAYS"] ?? DEFAULTS.RETENTION_DAYS);
-  const idDays = Number(given["ID_RETENTION_DAYS"] ?? DEFAULTS.ID_RETENTION_DAYS);
-  const isOpen = !isLoopback(adminHost) && given["ADMIN_ALLOWED_HOSTS"] === undefined;
-  const rules: [isBroken: boolean, problem: string][] = [
-    [
-      needsSecret && isMissing("SIGNING_SECRET"),
-      "SIGNING_SECRET: is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or put that in a file and name it in SIGNING_SECRET_FILE.",
-    ],
-    [
-      isHalf("API_KEY", "API_BASE_URL"),
-      "API_KEY: is missing, though API_BASE_URL is set: the REST API needs both. Set both or neither.",
-    ],
-    [
-      isHalf("API_BASE_URL", "API_KEY"),
-      "API_BASE_URL: is missing, though API_KEY is set: the REST API needs both. Set both or neither.",
-    ],
-    [
-      isOpen && isMissing("ADMIN_TOKEN"),
-      `ADMIN_HOST: ${adminHost} lets others than this machine look into the inbox. Set ADMIN_TOKEN to what they have to show, or ADMIN_ALLOWED_HOSTS to the names by which they may ask, or leave ADMIN_HOST out.`,
-    ],
-    [
-      bodyDays > idDays,
-      `ID_RETENTION_DAYS: must be at least RETENTION_DAYS (${String(bodyDays)}): an event's id outlives its body.`,
-    ],
-  ];
-  return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []));
+const NO_SECRET =
+  "is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or name a file that holds it in SIGNING_SECRET_FILE.";
+const OPEN_ADMIN =
+  "lets other machines read the inbox. Set ADMIN_TOKEN to what they have to show, or ADMIN_ALLOWED_HOSTS to the names by which they may ask, or leave ADMIN_HOST out.";
+
+/** The environment, and beneath it what the file `.env` of this folder says, if there is one. Throws why it cannot be read. */
+export function readEnvironment(environment: Environment, file = ".env"): Environment {
+  return existsSync(file) && statSync(file).size > 0
+    ? { ...parseEnv(readSmallFile(file)), ...environment }
+    : environment;
 }
 
-function withSecretsFromFiles(
-  environment: Readonly<Record<string, string | undefined>>,
-  problems: string[],
-): Record<string, string> {
+function withSecretsFromFiles(environment: Environment, problems: string[]): Record<string, string> {
   const given: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment)) {
+  for (const [name, value] of Object.entries(environment))
     if (value !== undefined && value !== "") given[name] = value;
-  }
-  for (const name of ["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"]) {
+  for (const name of SECRETS) {
     const file = given[`${name}_FILE`];
     if (file === undefined) continue;
     if (given[name] !== undefined) {
-      problems.push(
-        `${name}_FILE: is set beside ${name}, so it is unclear which counts. Remove one of them.`,
-      );
+      problems.push(`${name}_FILE: is set beside ${name}. Remove one of them.`);
       continue;
     }
     try {
       // Editors and `echo` end a file with a line break, which is no part of the secret.
-      given[name] = readFileSync(file, "utf8").replace(/\r?\n$/, "");
+      given[name] = readSmallFile(file).replace(/\r?\n$/, "");
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
-      problems.push(`${name}_FILE: cannot read ${file} (${code}). Name a file that this user may read.`);
+      problems.push(`${name}_FILE: ${error instanceof Error ? error.message : String(error)}`);
     }
+    if (given[name] === "") problems.push(`${name}_FILE: ${file} holds no secret. Put it in.`);
   }
   return given;
 }
 
-const environmentSchema = z.object({
-  PORT: integer({ default: 3_000, minimum: 0, maximum: 65_535 }),
-  HOST: z.string().default("127.0.0.1"),
-  WEBHOOK_PATH: z
+/** The text of a regular file. A pipe, a device and a file of /proc may have no end: they are refused. */
+function readSmallFile(file: string): string {
+  const stats = statSync(file);
+  if (!stats.isFile() || stats.size === 0 || stats.size > LONGEST_FILE_BYTES)
+    throw new Error(`${file} is no file of 1 to ${String(LONGEST_FILE_BYTES)} bytes. Name the right file.`);
+  return decodeText(readFileSync(file), file);
+}
+
+/** A whole number within bounds. */
+function integer(fallback: number, minimum: number, maximum: number) {
+  const rule = `must be a whole number from ${String(minimum)} to ${String(maximum)}`;
+  return z
     .string()
-    .regex(
-      /^\/[A-Za-z0-9\-._~/]*$/,
-      "must begin with / and hold only letters, digits and - . _ ~ /, such as /webhooks.",
-    )
-    .refine(
-      (path) => !["/healthz", "/readyz"].includes(path),
-      "is taken by the health checks. Choose another path.",
-    )
-    .default("/webhooks"),
-  SIGNING_SECRET: secrets.optional(),
-  DATABASE_URL: databaseUrl,
-  DATABASE_SCHEMA: z
-    .string()
-    .regex(
-      /^[a-z_][a-z0-9_]{0,39}$/,
-      "must begin with a lower-case letter or _ and hold only those and digits, 40 at the most, such as receiver_staging.",
-    )
-    .default("receiver"),
-  POSTGRES_BACKEND: choice(["postgres", "cockroachdb", "yugabytedb", "citus"], "postgres"),
-  RECEIVER_ROLE: choice(["all", "ingest", "worker"], "all"),
-  ADMIN_PORT: integer({ default: 3_001, minimum: 0, maximum: 65_535 }),
-  ADMIN_HOST: z.string().default(DEFAULTS.ADMIN_HOST),
-  ADMIN_TOKEN: token.optional(),
-  ADMIN_ALLOWED_HOSTS: hosts.optional(),
-  ADMIN_SHOW_BODIES: choice(["true", "false"], "false"),
-  API_BASE_URL: z
-    .url({
-      protocol: /^https?$/,
-      error: "must be the address of the service, such as https://api.example.com.",
+    .transform((text, context) => {
+      const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+      if (value >= minimum && value <= maximum) return value;
+      context.addIssue(`${rule}, not "${text}". Leave it out for ${String(fallback)}.`);
+      return z.NEVER;
     })
-    .refine(
-      (url) => !/[@?#]/.test(url),
-      "must hold no user, password, query or fragment: the key goes into API_KEY, and everything else is not sent. Remove them.",
-    )
-    .optional(),
-  API_KEY: z.string().regex(/^\S+$/, "contains white space, usually from copying. Remove it.").optional(),
-  WORKER_CONCURRENCY: integer({ default: 8, minimum: 1, maximum: 1_000 }),
-  HANDLER_TIMEOUT_SECONDS: integer({ default: 60, minimum: 1, maximum: 86_400 }),
-  HANDLER_MEMORY_MEGABYTES: integer({ default: 512, minimum: 64, maximum: 65_536 }),
-  MAX_ATTEMPTS: integer({ default: 10, minimum: 1, maximum: 100 }),
-  MAX_AGE_HOURS: integer({ default: 72, minimum: 1, maximum: 8_760 }),
-  MAX_BODY_BYTES: integer({ default: 1_048_576, minimum: 1_024, maximum: 16_777_216 }),
-  RETENTION_DAYS: integer({ default: DEFAULTS.RETENTION_DAYS, minimum: 1, maximum: 3_650 }),
-  // The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice.
-  ID_RETENTION_DAYS: integer({ default: DEFAULTS.ID_RETENTION_DAYS, minimum: 2, maximum: 3_650 }),
-  MIN_FREE_DISK_BYTES: integer({ default: 67_108_864, minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-  SHUTDOWN_TIMEOUT_SECONDS: integer({ default: 15, minimum: 1, maximum: 3_600 }),
-  LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], "info"),
+    .default(fallback);
+}
+
+function choice<const Choices extends readonly string[]>(choices: Choices, fallback: Choices[number]) {
+  const error = ({ input }: { input?: unknown }): string =>
+    `must be one of ${choices.join(", ")}, not "${String(input)}".`;
+  return z.enum(choices, { error }).default(fallback);
+}
+
+function text(pattern: RegExp, rule: string) {
+  return z.string().regex(pattern, rule);
+}
+
+const host = text(/^\S+$/, "contains white space. Remove it.").default("127.0.0.1");
+const HOST_NAMES = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(,([a-z0-9._-]+|\[[0-9a-f:.]+\]))*$/i;
+const TOKEN_RULE = "must have at least 16 characters and no white space. Make one with: openssl rand -hex 24";
+
+const signingSecrets = z.string().transform((text, context) => {
+  const secrets = text.split(",");
+  for (const [index, secret] of secrets.entries()) {
+    const which = `secret ${String(index + 1)} of ${String(secrets.length)}`;
+    if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
+    else if (/\s|^(["']).*\1$/.test(secret))
+      context.addIssue(`${which} contains white space, or stands in quotes. Remove them.`);
+  }
+  return secrets;
 });
 
-const configSchema = environmentSchema.transform((values) => ({
-  port: values.PORT,
-  host: values.HOST,
-  webhookPath: values.WEBHOOK_PATH,
-  /** Active secrets; the first is the current one, others are there while rotating. Empty in the role `worker`. */
-  signingSecrets: values.SIGNING_SECRET ?? [],
-  ...values.DATABASE_URL,
-  /** In PostgreSQL, of the inbox; pg-boss's tables and the handlers' have schemas named after it. */
-  databaseSchema: values.DATABASE_SCHEMA,
-  postgresBackend: values.POSTGRES_BACKEND,
-  role: values.RECEIVER_ROLE,
-  adminPort: values.ADMIN_PORT,
-  adminHost: values.ADMIN_HOST,
-  /** The token that requests to the admin port must carry; undefined: no token is needed. */
-  adminToken: values.ADMIN_TOKEN,
-  /** The names that the admin port answers to, without a port; undefined where a token is enough. */
-  adminAllowedHosts: allowedHosts(values.ADMIN_HOST, values.ADMIN_ALLOWED_HOSTS),
-  /** Whether the operator's page shows envelopes whole. */
-  adminShowsBodies: values.ADMIN_SHOW_BODIES === "true",
-  api:
-    values.API_BASE_URL !== undefined && values.API_KEY !== undefined
-      ? { baseUrl: values.API_BASE_URL, key: values.API_KEY }
-      : undefined,
-  workerConcurrency: values.WORKER_CONCURRENCY,
-  handlerTimeoutMs: values.HANDLER_TIMEOUT_SECONDS * 1_000,
-  /** What the handlers' process may hold in memory. */
-  handlerMemoryMegabytes: values.HANDLER_MEMORY_MEGABYTES,
-  maximumAttempts: values.MAX_ATTEMPTS,
-  /** How long a handler may put a job off with `RetryAfter`. */
-  maximumAgeMs: values.MAX_AGE_HOURS * 3_600_000,
-  maxBodyBytes: values.MAX_BODY_BYTES,
-  retentionDays: values.RETENTION_DAYS,
-  idRetentionDays: values.ID_RETENTION_DAYS,
-  minimumFreeBytes: values.MIN_FREE_DISK_BYTES,
-  shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_SECONDS * 1_000,
-  logLevel: values.LOG_LEVEL,
-}));
+const DATABASE_FORMS =
+  "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver.";
 
-/** On loopback names are checked beside a token, too: a web page could reach the port by a name of its own (DNS rebinding). */
+/** A file for SQLite, or the address of a PostgreSQL database; the other is undefined. */
+const databaseUrl = z
+  .string()
+  .default("sqlite:data/receiver.db")
+  .transform((given, context): { databaseFile: string | undefined; databaseUrl: string | undefined } => {
+    const url = given.trim();
+    if (/^postgres(ql)?:/.test(url)) {
+      if (URL.canParse(url)) return { databaseUrl: url, databaseFile: undefined };
+      context.addIssue("is no address such as postgres://host:5432/db. In passwords, / is %2F and @ is %40.");
+      return z.NEVER;
+    }
+    const [, slashes = "", file = ""] = /^sqlite:(\/\/(?!\/))?(?:\/\/(?=\/))?(.*)$/.exec(url) ?? [];
+    const plain = file
+      .trim()
+      .replace(/^file:/, "")
+      .replace(/\?.*$/, "");
+    if (slashes !== "" || plain !== file.trim())
+      context.addIssue(`takes a file and nothing else. Write sqlite:${plain}`);
+    else if (plain === "" || plain === ":memory:" || plain.includes("\0")) context.addIssue(DATABASE_FORMS);
+    return { databaseFile: plain, databaseUrl: undefined };
+  });
+
+const configSchema = z
+  .object({
+    PORT: integer(3_000, 0, 65_535),
+    HOST: host,
+    WEBHOOK_PATH: text(
+      /^\/[A-Za-z0-9\-._~/]*$/,
+      "must be a path such as /webhooks, of letters, digits and -._~/",
+    )
+      .refine((path) => !["/healthz", "/readyz"].includes(path), "is a health check's. Choose another.")
+      .default("/webhooks"),
+    SIGNING_SECRET: signingSecrets.default([]),
+    DATABASE_URL: databaseUrl,
+    DATABASE_SCHEMA: text(/^[a-z_][a-z0-9_]{0,39}$/, "must be up to 40 of a-z, 0-9 and _.").default(
+      "receiver",
+    ),
+    POSTGRES_BACKEND: choice(["postgres", "cockroachdb", "yugabytedb", "citus"], "postgres"),
+    RECEIVER_ROLE: choice(["all", "ingest", "worker"], "all"),
+    ADMIN_PORT: integer(3_001, 0, 65_535),
+    ADMIN_HOST: host,
+    ADMIN_TOKEN: text(/^[!-~]{16,}$/, TOKEN_RULE).optional(),
+    ADMIN_ALLOWED_HOSTS: text(HOST_NAMES, "must be names without a port, such as receiver.internal,10.0.0.7.")
+      .transform((names) => names.toLowerCase().split(","))
+      .optional(),
+    ADMIN_SHOW_BODIES: choice(["true", "false"], "false"),
+    API_BASE_URL: z
+      .url({ protocol: /^https?$/, error: "must be an address such as https://api.example.com." })
+      .refine((url) => !/[@?#]/.test(url), "takes no user, query or fragment. The key goes into API_KEY.")
+      .optional(),
+    API_KEY: text(/^\S+$/, "contains white space, usually from copying. Remove it.").optional(),
+    WORKER_CONCURRENCY: integer(8, 1, 1_000),
+    HANDLER_TIMEOUT_SECONDS: integer(60, 1, 86_400),
+    HANDLER_MEMORY_MEGABYTES: integer(512, 64, 65_536),
+    MAX_ATTEMPTS: integer(10, 1, 100),
+    MAX_AGE_HOURS: integer(72, 1, 8_760),
+    MAX_BODY_BYTES: integer(1_048_576, 1_024, 16_777_216),
+    KEEP_ALIVE_SECONDS: integer(5, 1, 3_600),
+    RETENTION_DAYS: integer(30, 1, 3_650),
+    // The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice.
+    ID_RETENTION_DAYS: integer(400, 2, 3_650),
+    MIN_FREE_DISK_BYTES: integer(67_108_864, 0, Number.MAX_SAFE_INTEGER),
+    SHUTDOWN_TIMEOUT_SECONDS: integer(15, 1, 3_600),
+    LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], "info"),
+  })
+  .transform((values) => ({
+    port: values.PORT,
+    host: values.HOST,
+    webhookPath: values.WEBHOOK_PATH,
+    /** Active secrets, the current one first. Empty in the role `worker`. */
+    signingSecrets: values.SIGNING_SECRET,
+    ...values.DATABASE_URL,
+    databaseSchema: values.DATABASE_SCHEMA,
+    postgresBackend: values.POSTGRES_BACKEND,
+    role: values.RECEIVER_ROLE,
+    adminPort: values.ADMIN_PORT,
+    adminHost: values.ADMIN_HOST,
+    adminToken: values.ADMIN_TOKEN,
+    /** The names that the admin port answers to, without a port; undefined: any, since a token is needed. */
+    adminAllowedHosts: allowedHosts(values.ADMIN_HOST, values.ADMIN_ALLOWED_HOSTS),
+    adminShowsBodies: values.ADMIN_SHOW_BODIES === "true",
+    api:
+      values.API_BASE_URL !== undefined && values.API_KEY !== undefined
+        ? { baseUrl: values.API_BASE_URL, key: values.API_KEY }
+        : undefined,
+    workerConcurrency: values.WORKER_CONCURRENCY,
+    handlerTimeoutMs: values.HANDLER_TIMEOUT_SECONDS * 1_000,
+    handlerMemoryMegabytes: values.HANDLER_MEMORY_MEGABYTES,
+    maximumAttempts: values.MAX_ATTEMPTS,
+    maximumAgeMs: values.MAX_AGE_HOURS * 3_600_000,
+    maxBodyBytes: values.MAX_BODY_BYTES,
+    keepAliveMs: values.KEEP_ALIVE_SECONDS * 1_000,
+    retentionDays: values.RETENTION_DAYS,
+    idRetentionDays: values.ID_RETENTION_DAYS,
+    minimumFreeBytes: values.MIN_FREE_DISK_BYTES,
+    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_SECONDS * 1_000,
+    logLevel: values.LOG_LEVEL,
+  }));
+
+/** Beside a token, names of loopback are checked too: a web page could reach the port by a name of its own (DNS rebinding). */
 function allowedHosts(adminHost: string, named: string[] | undefined): string[] | undefined {
   return named === undefined && !isLoopback(adminHost) ? undefined : [...LOOPBACK_NAMES, ...(named ?? [])];
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
+function isLoopback(name: string): boolean {
+  return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));
 }

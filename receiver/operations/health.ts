@@ -1,80 +1,79 @@
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import { within, type Clock } from "../clock.ts";
-import type { Intake } from "../engine.ts";
+import type { Intake } from "../store/port.ts";
 
 /** How long an answer about the database or the disk stays good. */
 const FRESH_MS = 1_000;
-
 /** A database that doesn't answer the probe in this time is not ready. */
 const PROBE_LIMIT_MS = 3_000;
+/** SQLite needs some room to be able to delete. */
+const LEAST_FREE_BYTES = 1_048_576;
+/** The reserve of free disk lasts for so many seconds like the last one. */
+const RESERVE_SECONDS = 10;
 
-/** The reserve of free disk lasts for this time, at the rate of the last such time. */
-const RESERVE_SECONDS = 60;
-
-/** Bytes on disk for each byte of a body: write-ahead log, inbox, and what its handler may write. */
-const COST_OF_A_BYTE = 3;
-
-/** Whether this process would do its part now, and of each thing that it looked at `ok` or what is wrong. */
+/** Whether this process would do its part now; each check is `ok` or says what is wrong. */
 export type Readiness = { ready: boolean; checks: Record<string, string> };
 
 export type Health = {
   readiness: () => Promise<Readiness>;
   draining: () => boolean;
   startDraining: () => void;
-  /** Whether the free space is below the low-water mark. A full SQLite cannot even delete, so this comes first. */
+  /** Whether the free space is below the low-water mark: a full SQLite cannot even delete, so events are refused before. */
   diskLow: () => boolean;
   stop: () => void;
 };
 
+/** How the handlers' process is; `problem` says why they could not be started. */
+export type WorkerStatus = {
+  state: "starting" | "working" | "broken" | "restarting";
+  problem?: string | undefined;
+};
+
 /**
- * Ready means that the database took a write, the disk has room, and nobody has asked us to stop; it becomes true again
- * without a restart. Where events are taken, handlers don't count: while one of them blocks, events go on being stored.
+ * Ready means that the database took a write within the last second, the disk has room, and the receiver is not told to
+ * stop. The handlers' process counts in the role `worker` alone: where events are taken, that goes on whatever handlers do.
  */
 export function createHealth(options: {
   probe: Intake["probe"];
   clock: Clock;
-  freeBytes: () => Promise<number>;
   minimumFreeBytes: number;
-  /** Bytes of bodies that were stored since the start. */
-  storedBytes: () => number;
-  /** Given in the role `worker` alone, which isn't ready without its worker process. */
-  workerAlive?: (() => boolean) | undefined;
+  freeBytes: () => Promise<number>;
+  role: "all" | "ingest" | "worker";
+  workerStatus?: (() => WorkerStatus) | undefined;
 }): Health {
-  const { clock, storedBytes } = options;
+  const { clock, minimumFreeBytes, role, workerStatus } = options;
   let draining = false;
   let diskLow = false;
+  let reserve = 0;
+  let freeBefore = 0;
   let probed: { atMs: number; result: Promise<string> } | undefined;
-  let stopped = false;
-  let cancel = (): void => undefined;
-  /** The total of each of the last seconds. */
-  const totals = [storedBytes()];
+  let cancel: (() => void) | undefined = () => undefined;
   void watchDisk();
 
   return {
-    readiness,
+    readiness: async () => {
+      if (!probed || clock.monotonicMs() - probed.atMs >= FRESH_MS)
+        probed = { atMs: clock.monotonicMs(), result: probe() };
+      const checks: Record<string, string> = {
+        database: await probed.result,
+        disk: diskLow ? "below the low-water mark" : "ok",
+        draining: draining ? "shutting down" : "ok",
+      };
+      const ready = Object.values(checks).every((check) => check === "ok");
+      if (!workerStatus) return { ready, checks };
+      const { state } = workerStatus();
+      checks["handlers"] = state === "working" ? "ok" : state === "broken" ? "could not be started" : state;
+      return { ready: ready && (role !== "worker" || state === "working"), checks };
+    },
     draining: () => draining,
     startDraining: () => void (draining = true),
     diskLow: () => diskLow,
     stop: () => {
-      stopped = true;
-      cancel();
+      cancel?.();
+      cancel = undefined;
     },
   };
-
-  async function readiness(): Promise<Readiness> {
-    const checks: Record<string, string> = {
-      database: await database(),
-      disk: diskLow ? "below the low-water mark" : "ok",
-      draining: draining ? "shutting down" : "ok",
-    };
-    if (options.workerAlive) checks["worker"] = options.workerAlive() ? "ok" : "no sign of life";
-    return { ready: Object.values(checks).every((check) => check === "ok"), checks };
-  }
-
-  async function database(): Promise<string> {
-    if (!probed || clock.monotonicMs() - probed.atMs >= FRESH_MS)
-      probed = { atMs: clock.monotonicMs(), result: probe() };
-    return probed.result;
-  }
 
   async function probe(): Promise<string> {
     const result = await within(PROBE_LIMIT_MS, options.probe(), clock);
@@ -83,16 +82,18 @@ export function createHealth(options: {
   }
 
   async function watchDisk(): Promise<void> {
-    // A file system that can't tell is no reason to refuse events.
-    const freeBytes = await options.freeBytes().catch(() => Number.POSITIVE_INFINITY);
-    diskLow = freeBytes < Math.max(options.minimumFreeBytes, bytesOfLastMinute() * COST_OF_A_BYTE);
-    if (!stopped) cancel = clock.after(FRESH_MS, () => void watchDisk());
+    // A file system that cannot say is no reason to refuse events.
+    const free = await options.freeBytes().catch(() => Number.POSITIVE_INFINITY);
+    reserve = Math.max((freeBefore - free) * RESERVE_SECONDS, reserve * 0.9);
+    freeBefore = free;
+    diskLow = free < Math.max(minimumFreeBytes, LEAST_FREE_BYTES, reserve);
+    if (cancel) cancel = clock.after(FRESH_MS, () => void watchDisk());
   }
+}
 
-  function bytesOfLastMinute(): number {
-    const total = storedBytes();
-    totals.push(total);
-    const before = totals.length > RESERVE_SECONDS ? totals.shift() : totals[0];
-    return total - (before ?? 0);
-  }
+/** Free bytes of the disk that holds a database. A database on a server reports a full disk itself. */
+export async function freeBytesFor(databaseFile: string | undefined): Promise<number> {
+  if (databaseFile === undefined) return Number.POSITIVE_INFINITY;
+  const { bavail, bsize } = await statfs(dirname(databaseFile));
+  return bavail * bsize;
 }

@@ -1,48 +1,81 @@
 import pino from "pino";
-import { systemClock } from "../clock.ts";
 import { printableJson } from "../../shared/printable.ts";
-import { createRedactor } from "./secrets.ts";
+import { systemClock } from "../clock.ts";
+import { createCleaner, REDACTED } from "./privacy.ts";
 
 export type Log = pino.Logger;
 
-/** Lines are collected, and written when they have this length together or after this time. */
+/** Lines are written together, when they have this length or after this time; beyond a megabyte that waits they are dropped. */
 const PAGE_BYTES = 16_000;
 const FLUSH_MS = 20;
-
-/** Bytes that wait for a reader of standard output; beyond them, lines are dropped. */
 const MAXIMUM_WAITING_BYTES = 1_048_576;
 
+/** Ends of the names of fields whose values are personal or secret; values of the second kind are persons. */
+const PERSONAL_FIELD =
+  /(?:^|_)(?:phones?|phone_numbers?|mobile|fax|e_?mails?|address|street|(?:customer|caller|contact|guest|first|last|full|given|family)_name|surname|date_of_birth|transcript|message_text|notes?|recording_url|transfer_to|password|secrets?|token|authorization|cookie|api_?key|signature|customer|caller|contact|guest|patient)$/;
+const DEEPEST = 8;
+
 /**
- * The receiver's log: one JSON object a line on standard output. Whoever writes to it gives fields of our own: ids,
- * reasons, durations. What handlers log goes through `createHandlerLog`.
+ * The receiver's log: one JSON object a line. Its own lines hold ids, reasons and durations. Handlers write to children of
+ * it: values of fields with a personal or secret name are redacted, at any depth; other text is their author's.
  */
 export function createLog(options: {
   level: string;
   name?: string;
-  /** Left out wherever they stand. */
+  /** Masked in the messages of errors. */
   secrets?: readonly string[];
   destination?: pino.DestinationStream;
 }): Log {
-  const redact = createRedactor(options.secrets ?? []);
+  const clean = createCleaner(options.secrets ?? []);
   return pino(
     {
       level: options.level,
       base: options.name === undefined ? null : { part: options.name },
       timestamp: () => `,"time":"${new Date(systemClock.nowMs()).toISOString()}"`,
-      formatters: { level: (level) => ({ level }) },
-      serializers: { err: describeError },
-      // Paths, types and errors come from others, and logs are read on terminals and by build servers.
-      hooks: { streamWrite: (line) => printableJson(redact(line)) },
+      formatters: { level: (level) => ({ level }), log: (fields) => withoutPersons(fields, 0) },
+      serializers: { err: (error: unknown) => describeError(error, clean) },
+      // Logs are read on terminals and by build servers.
+      hooks: { streamWrite: printableJson },
     },
     options.destination ?? standardOutput(),
   );
 }
 
-/**
- * Asynchronous: a reader of our output that stops reading must not stop the acknowledgements. What it doesn't read is
- * dropped beyond a megabyte instead of piling up. What is left at the end of the process is written then; whoever calls
- * `process.exit` waits for `flush` first, or the page that is being written would come too late, or be lost.
- */
+function withoutPersons(fields: object, depth: number): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shown(name, value, depth)]));
+}
+
+function shown(name: string, value: unknown, depth: number): unknown {
+  if (value === null || typeof value === "boolean" || value === undefined) return value;
+  if (isPersonal(name)) return REDACTED;
+  if (typeof value !== "object" || value instanceof Error || "toJSON" in value) return value;
+  if (depth >= DEEPEST) return "[too deep]";
+  if (Array.isArray(value)) return value.map((item) => shown("", item, depth + 1));
+  return withoutPersons(value, depth + 1);
+}
+
+const judged = new Map<string, boolean>();
+
+function isPersonal(name: string): boolean {
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  const inSnakeCase = name
+    .slice(0, 100)
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])|[\s.-]/g, "_")
+    .toLowerCase();
+  const verdict = PERSONAL_FIELD.test(inSnakeCase);
+  if (judged.size < 1_000) judged.set(name, verdict);
+  return verdict;
+}
+
+/** An error without what libraries hang on it, such as whole requests. */
+function describeError(error: unknown, clean: (text: string) => string): object {
+  if (!(error instanceof Error)) return { type: typeof error, message: clean(String(error)) };
+  const places = error.stack?.match(/^ {4}at .{1,300}$/gm)?.slice(0, 20) ?? [];
+  return { type: error.name, message: clean(error.message), stack: places.join("\n") };
+}
+
+/** Asynchronous, so that a reader of our output that stops reading cannot stop the acknowledgements. */
 function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   const output: Page & NodeJS.EventEmitter = pino.destination({
     sync: false,
@@ -54,12 +87,11 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   output.on("error", () => Object.assign(output, { flushSync: () => undefined }));
   let isDue = false;
   let hasMore = false;
-  // Started by the first line of a page: a timer that never stops would flush fifty times a second for nothing. The next
-  // one waits until this page is written: where the reader has stopped, flushes would pile up.
   const flushSoon = (): void => {
     isDue = true;
     systemClock.after(FLUSH_MS, () => {
       hasMore = false;
+      // The next flush waits for this one: behind a reader that has stopped they would pile up.
       output.flush(() => {
         isDue = false;
         if (hasMore) flushSoon();
@@ -68,7 +100,7 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
   };
   return {
     write: (line) => {
-      // With a text, each line would have the whole page before it measured and copied again.
+      // With a text, each line would have the page before it copied again.
       output.write(Buffer.from(line));
       hasMore = true;
       if (!isDue) flushSoon();
@@ -78,16 +110,3 @@ function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
 }
 
 type Page = { write(line: string | Buffer): boolean; flush(done: (error?: Error) => void): void };
-
-/** The name of an error and its place in the code, without its message, which may hold personal data. */
-export function describePlace(error: unknown): { error: string; at: string[] } {
-  if (!(error instanceof Error)) return { error: typeof error, at: [] };
-  const frames = error.stack?.matchAll(/^ {4}at .*:\d+:\d+\)?$/gm) ?? [];
-  return { error: error.name, at: [...frames].map(([frame]) => frame.trim()) };
-}
-
-/** An error without the properties that libraries hang on it, which may hold whole requests. */
-export function describeError(error: unknown): { type: string; message: string; stack?: string | undefined } {
-  if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
-  return { type: error.name, message: error.message, stack: error.stack };
-}

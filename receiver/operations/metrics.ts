@@ -1,133 +1,149 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "@prometheus-io/client";
-import type { Counts, Handled } from "../engine.ts";
+import type { Registry } from "@prometheus-io/client";
+import type { Clock } from "../clock.ts";
 import type { Receipt } from "../intake/inbox.ts";
+import type { Counts } from "../store/port.ts";
 import { knownType } from "./privacy.ts";
+
+/** An attempt at a job that has ended. */
+export type Ended = { handler: string; type: string; outcome: string; durationMs: number };
 
 export type Metrics = {
   received: (receipt: Receipt, seconds: number) => void;
   /** A request that was refused before it became a delivery. */
   refused: (reason: string) => void;
-  /** Attempts that have ended, in whichever process. */
-  handled: (attempts: readonly Pick<Handled, "handler" | "type" | "outcome" | "durationMs">[]) => void;
+  handled: (attempts: readonly Ended[]) => void;
   workerDied: () => void;
+  /** Attempts that ended in this receiver in the last minute, by handler. */
+  lastMinute: () => Map<string, number>;
   text: () => Promise<{ contentType: string; body: string }>;
 };
 
+/** The receiver's own refusals. A drain is not among them: another process takes the delivery. */
+const OUR_REFUSALS = new Set(["unavailable", "disk_low", "overloaded", "bug"]);
+const SLICE_MS = 5_000;
+const SLICES = 12;
+
 /**
  * The receiver's metrics for Prometheus: base units, no ids or URLs as labels, unknown event types counted as `other`. The
- * counts of the inbox are read at each scrape; while the engine cannot answer, these metrics have no values. `workerAlive`
- * is undefined where this process has no worker, and `receiver_worker_up` then has no value either.
+ * inbox is counted at each scrape; while the database cannot answer, these gauges have no values. `workerAlive` is undefined
+ * if this process has no worker, and `receiver_worker_up` then has no value either.
  */
 export function createMetrics(options: {
   counts: () => Promise<Counts | undefined>;
+  clock: Clock;
   workerAlive?: (() => boolean) | undefined;
 }): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  type Labels<Label> = readonly Label[];
-  const counter = <Label extends string>(name: string, help: string, labelNames: Labels<Label> = []) =>
-    new Counter({ name, help, labelNames, registers });
-  const gauge = <Label extends string>(name: string, help: string, labelNames: Labels<Label> = []) =>
-    new Gauge({ name, help, labelNames, registers });
-
-  const acknowledgement = new Histogram({
-    name: "receiver_acknowledgement_seconds",
-    help: "Time from a delivery's last byte to its answer, by result.",
-    labelNames: ["result"] as const,
-    buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
-  });
-  const events = counter("receiver_events_total", "Verified events by type and result (stored, duplicate).", [
-    "type",
-    "result",
-  ]);
-  const rejections = counter(
-    "receiver_rejections_total",
-    "Requests that were not stored, by precise reason and by class: unavailable where this receiver is the reason.",
-    ["reason", "class"],
-  );
-  const secrets = counter(
-    "receiver_secret_matches_total",
-    "Verified deliveries by the position of the secret that matched; a rotation is complete when the old one stays still.",
-    ["position"],
-  );
-  const restarts = counter(
-    "receiver_worker_restarts_total",
-    "How often the worker process died, or was ended because it was blocked or took too much memory.",
-  );
-  const depth = gauge("receiver_inbox_events", "Events in the inbox by state.", ["state"]);
-  const ofHandler = gauge("receiver_handler_jobs", "Jobs that are not done by handler and state.", [
-    "handler",
-    "state",
-  ]);
-  const oldest = gauge(
-    "receiver_oldest_unfinished_event_age_seconds",
-    "Age of the oldest event that is neither done, ignored nor dead; 0 when there is none.",
-  );
-  const up = gauge(
-    "receiver_worker_up",
-    "1 while the worker process gives signs of life, 0 while a handler blocks it or it is being started again.",
-  );
-  const handling = new Histogram({
-    name: "receiver_handling_seconds",
-    help: "Duration of an attempt at a job, by handler, type and outcome.",
-    labelNames: ["handler", "type", "outcome"] as const,
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
-    registers,
-  });
-
-  const reject = (reason: string, isOurs: boolean): void =>
-    rejections.inc({ reason, class: isOurs ? "unavailable" : "refused" });
+  // Loaded with the first event or scrape, so that no start waits for it.
+  let loaded: Promise<Instruments> | undefined;
+  const load = (): Promise<Instruments> => (loaded ??= createInstruments());
+  const slices: { index: number; ended: Map<string, number> }[] = [];
+  const currentIndex = (): number => Math.floor(options.clock.monotonicMs() / SLICE_MS);
+  const reject = (reason: string, kind = reason): void => {
+    const of = OUR_REFUSALS.has(kind) ? "unavailable" : "refused";
+    void load().then(({ rejections }) => rejections.inc({ reason, class: of }));
+  };
 
   return {
     received: (receipt, seconds) => {
-      acknowledgement.observe({ result: receipt.kind }, seconds);
-      if (receipt.kind === "stored" || receipt.kind === "duplicate") {
+      void load().then(({ acknowledgement, events, secrets }) => {
+        acknowledgement.observe({ result: receipt.kind }, seconds);
+        if (!("secretIndex" in receipt)) return;
         events.inc({ type: knownType(receipt.type), result: receipt.kind });
         secrets.inc({ position: String(receipt.secretIndex + 1) });
-      } else {
-        reject("reason" in receipt ? receipt.reason : receipt.kind, receipt.kind === "unavailable");
-      }
+      });
+      if (!("secretIndex" in receipt))
+        reject("reason" in receipt ? receipt.reason : receipt.kind, receipt.kind);
     },
-    refused: (reason) => reject(reason, OUR_REFUSALS.has(reason)),
+    refused: (reason) => reject(reason),
     handled: (attempts) => {
-      for (const { handler, type, outcome, durationMs } of attempts)
-        handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
+      const index = currentIndex();
+      if (slices.at(-1)?.index !== index) slices.push({ index, ended: new Map() });
+      if (slices.length > SLICES) slices.shift();
+      const ended = slices.at(-1)?.ended;
+      for (const { handler } of attempts) ended?.set(handler, (ended.get(handler) ?? 0) + 1);
+      void load().then(({ handling }) => {
+        for (const { handler, type, outcome, durationMs } of attempts)
+          handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
+      });
     },
-    workerDied: () => restarts.inc(),
+    workerDied: () => void load().then(({ restarts }) => restarts.inc()),
+    lastMinute: () => {
+      const recent = slices.filter(({ index }) => index > currentIndex() - SLICES);
+      const totals = new Map<string, number>();
+      for (const [handler, ended] of recent.flatMap((slice) => [...slice.ended]))
+        totals.set(handler, (totals.get(handler) ?? 0) + ended);
+      return totals;
+    },
     text: async () => {
-      setGauges(await options.counts().catch(() => undefined));
-      const body = `${await (ofProcess ??= measureProcess()).metrics()}${await registry.metrics()}`;
-      return { contentType: registry.contentType, body };
+      const counts = await options.counts().catch(() => undefined);
+      return (await load()).text(counts, options.clock.nowMs(), options.workerAlive?.());
     },
   };
-
-  function setGauges(counted: Counts | undefined): void {
-    depth.reset();
-    ofHandler.reset();
-    oldest.remove();
-    up.remove();
-    if (options.workerAlive) up.set(options.workerAlive() ? 1 : 0);
-    if (!counted) return;
-    for (const [state, count] of Object.entries(counted.byState)) depth.set({ state }, count);
-    for (const { handler, ...states } of counted.byHandler)
-      for (const [state, count] of Object.entries(states)) ofHandler.set({ handler, state }, count);
-    oldest.set((counted.oldestUnfinishedAgeMs ?? 0) / 1_000);
-  }
 }
 
+/** The metrics of the Node.js process. Their timers never end, so all receivers share one set. */
 let ofProcess: Registry | undefined;
 
-/** The metrics of the Node.js process. Their timers never end, so that all receivers share one set, made at the first scrape. */
-function measureProcess(): Registry {
-  const register = new Registry();
-  // Measured ten times a second, the utilization cost a third of the CPU of a receiver at rest. It cannot be left out, so its
-  // timer gets the longest time that there is, and its value, which is never measured, is not shown.
-  collectDefaultMetrics({ register, eventLoopUtilizationTimeout: 2 ** 31 - 1 });
-  for (const kind of ["summary", "histogram"])
-    register.removeSingleMetric(`nodejs_eventloop_utilization_${kind}`);
-  return register;
+type Instruments = Awaited<ReturnType<typeof createInstruments>>;
+
+async function createInstruments() {
+  const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } =
+    await import("@prometheus-io/client");
+  const registry = new Registry();
+  const registers = [registry];
+  if (!ofProcess) {
+    ofProcess = new Registry();
+    // Sampled ten times a second, the utilization costs a third of the CPU of a receiver at rest: it is not measured.
+    collectDefaultMetrics({ register: ofProcess, eventLoopUtilizationTimeout: 2 ** 31 - 1 });
+    for (const kind of ["summary", "histogram"])
+      ofProcess.removeSingleMetric(`nodejs_eventloop_utilization_${kind}`);
+  }
+  const process = ofProcess;
+
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name: `receiver_${name}`, help, labelNames, registers });
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name: `receiver_${name}`, help, labelNames, registers });
+  const histogram = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Histogram({ name: `receiver_${name}`, help, labelNames, buckets: BUCKETS, registers });
+
+  const jobs = gauge("handler_jobs", "Jobs that are not done, by state.", "handler", "state");
+  const failing = gauge("handler_jobs_failing", "Waiting jobs with a failed attempt.", "handler");
+  const inbox = gauge("inbox_events", "Events that are known, pruned ones too.");
+  const unwanted = gauge("unwanted_events", "Events that no handler wanted.");
+  const oldest = gauge("oldest_unfinished_event_age_seconds", "Age of the oldest unfinished event, or 0.");
+  const up = gauge(
+    "worker_up",
+    "1 while the handlers' process works, 0 while it is blocked, broken or starts.",
+  );
+  return {
+    acknowledgement: histogram("acknowledgement_seconds", "From the last byte to the answer.", "result"),
+    events: counter("events_total", "Verified events that are stored or duplicates.", "type", "result"),
+    rejections: counter("rejections_total", "Requests that were not stored.", "reason", "class"),
+    secrets: counter("secret_matches_total", "Deliveries by the secret that verified them.", "position"),
+    restarts: counter("worker_restarts_total", "How often the handlers' process died or was ended."),
+    handling: histogram("handling_seconds", "Duration of an attempt.", "handler", "type", "outcome"),
+    text: async (counts: Counts | undefined, nowMs: number, alive: boolean | undefined) => {
+      for (const one of [jobs, failing]) one.reset();
+      for (const one of [inbox, unwanted, oldest, up]) one.remove();
+      if (alive !== undefined) up.set(alive ? 1 : 0);
+      if (counts) {
+        inbox.set(counts.events);
+        unwanted.set(counts.unwanted);
+        for (const { handler, ...counted } of counts.handlers) {
+          failing.set({ handler }, counted.failing);
+          for (const state of ["waiting", "running", "dead", "ignored"] as const)
+            jobs.set({ handler, state }, counted[state]);
+        }
+        const since = counts.handlers.map(({ oldestUnfinishedAtMs }) => oldestUnfinishedAtMs ?? nowMs);
+        oldest.set((nowMs - Math.min(nowMs, ...since)) / 1_000);
+      }
+      return {
+        contentType: registry.contentType,
+        body: (await process.metrics()) + (await registry.metrics()),
+      };
+    },
+  };
 }
 
-/** Refusals that are not the sender's fault. A drain is not among them: another process takes the delivery. */
-const OUR_REFUSALS = new Set(["disk_low", "overloaded", "bug"]);
+const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

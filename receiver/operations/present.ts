@@ -1,8 +1,8 @@
-import type { Counts, InboxEvent } from "../engine.ts";
-import { isRecord, shownType } from "./privacy.ts";
+import type { InboxEvent } from "../store/port.ts";
+import { shownType } from "./privacy.ts";
 
-/** An event as the admin port and the `inbox` commands show it. */
-export function presentEvent(event: InboxEvent): Record<string, unknown> {
+/** An event as programs read it, without the history of errors if `isBrief`. */
+export function presentEvent(event: InboxEvent, { isBrief }: { isBrief: boolean }): Record<string, unknown> {
   const { id, type, state, deferredUntilMs, jobs, ...known } = event;
   return inSnakeCase({
     id,
@@ -10,32 +10,23 @@ export function presentEvent(event: InboxEvent): Record<string, unknown> {
     state,
     ...known,
     ...(deferredUntilMs === null ? {} : { deferredUntilMs }),
-    jobs: jobs.map(({ handler, ...job }) => ({ handler, ...job })),
+    jobs: jobs.map(({ errors, ...job }) => (isBrief ? job : { ...job, errors })),
   });
 }
 
-/** As programs read it: names in snake_case, points in time as ISO 8601. */
-export function inSnakeCase(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** Names in snake_case, points in time as ISO 8601, at any depth. */
+export function inSnakeCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => {
-      const [, moment] = /^(.*(?:At|Until))Ms$/.exec(name) ?? [];
-      const shown = moment === undefined ? within(value) : iso(value);
+    Object.entries(fields).map(([name, value]: [string, unknown]) => {
+      const [, moment] = /^(.*[aA]t|.*Until)Ms$/.exec(name) ?? [];
+      const shown =
+        moment === undefined || value === null ? within(value) : new Date(Number(value)).toISOString();
       return [(moment ?? name).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), shown];
     }),
   );
 }
 
-/** What stands before the number of events in a state, where they are too many to count. */
-export function roughly({ isEstimate }: Counts, state: string): string {
-  if (isEstimate !== true) return "";
-  return state === "done" ? "about " : "at least ";
-}
-
 function within(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(within);
-  return isRecord(value) ? inSnakeCase(value) : value;
-}
-
-function iso(atMs: unknown): string | null {
-  return typeof atMs === "number" ? new Date(atMs).toISOString() : null;
+  return typeof value === "object" && value !== null ? inSnakeCase(value) : value;
 }

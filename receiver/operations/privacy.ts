@@ -1,124 +1,107 @@
 import { isEventType } from "../../shared/events.ts";
+import type { Config } from "../config.ts";
 
-/** What is known of the fields of an object: which values may be shown, or what is known of the fields within. */
-export type Fields = { readonly [name: string]: Fields | ((value: unknown) => boolean) };
+export const REDACTED = "[redacted]";
 
-const OBJECT = {
-  // Sixteen digits are more than any phone number has.
-  id: like(/^(?:call|vm|order|booking)_[0-9a-f]{16,40}$/i),
-  call_id: like(/^call_[0-9a-f]{16,40}$/i),
-  agent_id: like(/^ag_[0-9a-f]{16,40}$/i),
-  object: like(/^(?:call|voicemail|order|booking)$/),
-  outcome: like(/^(?:completed|transferred|voicemail)$/),
-  reason: like(/^after_hours$/),
-  detected_language: like(/^[a-z]{2}(?:-[A-Z]{2})?$/),
-  created_at: like(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/),
-  duration_sec: between(0, 86_400),
-  transferred: isBoolean,
-  transfer_succeeded: isBoolean,
-  reviewed: isBoolean,
-  callback_made: isBoolean,
-};
+/** Variables that handlers do not get: secrets that sign events or let an operator in, and what is only allowed beside them. */
+export const NOT_FOR_HANDLERS: ReadonlySet<string> = new Set(
+  "SIGNING_SECRET SIGNING_SECRET_FILE ADMIN_TOKEN ADMIN_TOKEN_FILE ADMIN_HOST".split(" "),
+);
+
+const LONGEST_MESSAGE = 300;
+const LONGEST_READ = 10_000;
+/** Shorter secrets are in many texts by chance. */
+const SHORTEST_SECRET = 8;
+/** User info in URLs, e-mail addresses, and phone numbers as people and programs write them. Bounded, so that each is linear. */
+const PERSONAL =
+  /(?<=:\/\/)[^\s/?#"'<>\\@]{1,200}@|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}|\+\d[\d ().-]{5,20}\d|\(?\b\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b|\b\d{10,15}\b/g;
 
 /**
- * What may be shown of an event, as an allow list by field and pattern. Everything else that an event contains may be about
- * a person, whatever the service will send in future. A field counts only at its own place: a customer's `created` may be
- * anything.
+ * Returns a function that makes a thrown message fit to be kept and logged: secrets, phone numbers and e-mail addresses are
+ * masked, and 300 characters are left of it.
  */
-export const ENVELOPE = {
-  id: like(/^evt_[0-9a-f]{32}$/i),
-  type: (value: unknown) => typeof value === "string" && isEventType(value),
-  created: between(1_000_000_000, 4_102_444_800),
-  api_version: like(/^v[0-9]{1,3}$/),
-  org_id: like(/^org_[0-9a-f]{16,40}$/i),
-  data: { object: OBJECT },
-} satisfies Fields;
-
-/** Whether the field `name` may be shown with this value, and what is known of the fields within it. */
-export function judge(
-  fields: Fields | undefined,
-  name: string,
-  value: unknown,
-): { isHarmless: boolean; within: Fields | undefined } {
-  const known = fields && Object.hasOwn(fields, name) ? fields[name] : undefined;
-  if (typeof known === "function") return { isHarmless: known(value), within: undefined };
-  return { isHarmless: false, within: known };
+export function createCleaner(secrets: readonly string[]): (text: string) => string {
+  const forms = secrets
+    .filter(({ length }) => length >= SHORTEST_SECRET)
+    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
+    .toSorted((left, right) => right.length - left.length);
+  return (text) => {
+    let clean = text.slice(0, LONGEST_READ);
+    for (const form of forms) clean = clean.replaceAll(form, REDACTED);
+    return clean.replaceAll(PERSONAL, REDACTED).slice(0, LONGEST_MESSAGE);
+  };
 }
 
-function like(pattern: RegExp): (value: unknown) => boolean {
-  return (value) => typeof value === "string" && pattern.test(value);
+/** The values of the configuration that no message may hold. */
+export function secretsOf({
+  signingSecrets,
+  adminToken = "",
+  api,
+  databaseUrl,
+}: Pick<Config, "signingSecrets" | "adminToken" | "api" | "databaseUrl">): string[] {
+  const { password } = new URL(databaseUrl ?? "postgres://");
+  return [...signingSecrets, adminToken, api?.key ?? "", password, decodeURIComponent(password)];
 }
 
-function between(least: number, most: number): (value: unknown) => boolean {
-  return (value) => Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
-}
-
-function isBoolean(value: unknown): boolean {
-  return typeof value === "boolean";
-}
-
-/** Names of fields that the service documents. A name is harmless, while the value of such a field may not be. */
-export const DOCUMENTED: ReadonlySet<string> = new Set([
-  ...Object.keys(ENVELOPE),
-  ...Object.keys(OBJECT),
-  ..."call voicemail order booking phone transcript recording_url transfer_to".split(" "),
-  ..."customer_name message_text notes".split(" "),
-]);
-
-export const REDACTED_TEXT = "[redacted]";
-export const REDACTED_PHONE = "+10000000000";
-const ID_PREFIX = /^(?:evt|call|vm|ag|org)_/;
-
-/** The type of an event where it is logged or counted; `other` where the service has none such: a sender can make up any. */
+/** The type of an event as a label; `other` if the service documents none such, since a sender can make up any. */
 export function knownType(type: string): string {
   return isEventType(type) ? type : "other";
 }
 
-/** The type of an event for operators, new types too; `other` where it does not have the form of a type. */
+/** The type of an event for operators, new types too; `other` if it has not the form of a type. */
 export function shownType(type: string): string {
   return /^[a-z_]{1,30}(?:\.[a-z_]{1,30}){1,3}$/.test(type) ? type : "other";
 }
 
+/** Names that only code gives; others may be data. */
+const NAME_IN_CODE = /^"[a-z][a-zA-Z_]{0,39}"$/;
+/** Fields whose values may be shown, and the form that such a value has. */
+const HARMLESS_NAME =
+  /^"(?:(?:\w{1,20}_)?id|type|object|outcome|reason|status|created_at|api_version|detected_language)"$/;
+const HARMLESS_TEXT =
+  /^"(?:[a-z]{2,8}_[\da-f]{16,40}|v\d{1,3}|[a-z_]{1,30}(?:\.[a-z_]{1,30}){0,3}|[a-z]{2}-[A-Z]{2}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"$/;
+const TIME_NAMES = new Set(['"created"', '"duration_sec"']);
+const PUNCTUATION = new Set("{}[],:");
+const PLAIN = /[^"{}[\],:]+/y;
+
 /**
- * A copy of an envelope with only what is harmless, still valid by its schema: phone numbers become `+10000000000`, other
- * texts `[redacted]`, numbers 0, names of unknown fields `field_1`, `field_2` …
+ * The pieces of a JSON text, one after the other, so that a large one can be written with pauses. With `hides`, what may be
+ * about a person is masked: phone numbers become `+10000000000`, other texts `[redacted]`, numbers that may be phone numbers
+ * 0. Everything else keeps its own text. The text must be valid JSON.
  */
-export function redactEnvelope(envelope: unknown): unknown {
-  return redact(envelope, ENVELOPE);
-}
-
-function redact(value: unknown, fields: Fields | undefined, name = ""): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => redact(item, undefined));
-  if (isRecord(value)) {
-    return Object.fromEntries(
-      Object.entries(value).map(([inner, held], index) => {
-        const { isHarmless, within } = judge(fields, inner, held);
-        const shown = DOCUMENTED.has(inner) ? inner : `field_${String(index + 1)}`;
-        return [shown, isHarmless ? held : redact(held, within, inner)];
-      }),
-    );
-  }
-  if (value === null) return null;
-  if (typeof value === "string") return redactText(value, name);
-  return typeof value === "boolean" ? false : 0;
-}
-
-function redactText(text: string, field: string): string {
-  // An id keeps its prefix, by which schemas know it.
-  if (field === "id" || field.endsWith("_id")) return (ID_PREFIX.exec(text)?.[0] ?? "") + REDACTED_TEXT;
-  return /^\+[0-9]+$/.test(text) ? REDACTED_PHONE : REDACTED_TEXT;
-}
-
-/** What a text says in JSON; undefined where it is none. */
-export function parsedOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+export function* piecesOf(json: string, { hides }: { hides: boolean }): Generator<string> {
+  let name = "";
+  let unnamed = 0;
+  for (let at = 0; at < json.length;) {
+    const piece = pieceAt(json, at);
+    at += piece.length;
+    if (!hides || PUNCTUATION.has(piece)) {
+      if (piece !== ":") name = "";
+      yield piece;
+    } else if (!piece.startsWith('"')) {
+      yield TIME_NAMES.has(name) || !/(?<!\d)\d{7,15}(?!\d)/.test(piece) ? piece : "0";
+    } else if (/\s*:/y.test(json.slice(at, at + 64))) {
+      name = piece;
+      yield NAME_IN_CODE.test(piece) ? piece : `"field_${String((unnamed += 1))}"`;
+    } else {
+      yield HARMLESS_NAME.test(name) && HARMLESS_TEXT.test(piece) ? piece : maskOf(piece);
+    }
   }
 }
 
-/** Whether a value of JSON is an object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function maskOf(text: string): string {
+  return /^"\+\d+"$/.test(text) ? '"+10000000000"' : `"${REDACTED}"`;
+}
+
+/** A punctuation mark, a text with its quotes, or what is between those. */
+function pieceAt(json: string, from: number): string {
+  const first = json.charAt(from);
+  if (PUNCTUATION.has(first)) return first;
+  if (first === '"') {
+    let at = from + 1;
+    while (at < json.length && json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+    return json.slice(from, at + 1);
+  }
+  PLAIN.lastIndex = from;
+  return PLAIN.exec(json)?.[0] ?? first;
 }

@@ -3,18 +3,14 @@ import { z } from "zod";
 import type { Envelope, EventType } from "../../shared/events.ts";
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
-import type { Engine, NewEvent } from "../engine.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
+import type { NewEvent, Store } from "../store/port.ts";
 import { RestError, type RestClient } from "./rest-client.ts";
-import { unfitToStore, unhealable, type Unfit, type Unhealable } from "./unhealable.ts";
 
 /** Objects that are looked up and enqueued together, and the pause after each such batch. */
 const BATCH = 100;
 const PAUSE_MS = 200;
-
-/** What the two lists of the REST API bring, and how far each was walked by a run that did not finish. */
 const LISTS = ["calls", "voicemails"] as const;
-type ListName = (typeof LISTS)[number];
 
 export type Healed = { id: string; type: EventType; objectId: string; createdAt: string };
 
@@ -23,35 +19,41 @@ export type ReconcileReport = {
   dryRun: boolean;
   /** How far back it looked: as asked, unless pruning has gone further. */
   since: string;
-  /** Set where pruning made it look back less far than was asked. */
+  /** Set if pruning made it look back less far than was asked. */
   prunedBefore: string | null;
   /** Why it did not finish; running it again continues there. */
   problem: string | null;
   objectsRead: number;
-  /** Events that nobody had brought: enqueued now, or would be without `dryRun`. */
+  /** Events that had not come: enqueued now, or would be without `dryRun`. */
   healed: Healed[];
   alreadyThere: number;
   /** What no reading of the API can bring back, and what to do about it. */
-  cannotBeHealed: Unhealable[];
+  cannotBeHealed: { type: EventType; reason: string; whatToDo: string }[];
 };
 
+type Resource = { id: string; object: "call" | "voicemail"; created_at: string; transferred?: boolean };
+
+/** Everything from the newest object to the last one, both included, has been looked at. */
+const bookmarkSchema = z.object({ newestId: z.string(), lastId: z.string() });
+
 /**
- * Reads the calls and voicemails since `sinceMs` from the REST API and enqueues the events that never arrived. A walk
- * that breaks off leaves a bookmark, and the next one goes on there, after it has read what is new. Bounded in rate.
+ * Reads the calls and voicemails since `sinceMs` from the REST API and enqueues the events that never came. A walk that
+ * breaks off leaves a bookmark; the next one reads what is new and goes on there.
  */
 export async function reconcile(options: {
-  engine: Pick<Engine, "intake" | "ledger">;
+  store: Pick<Store, "intake" | "ledger">;
   api: RestClient;
   clock: Clock;
   sinceMs: number;
   dryRun: boolean;
   /** A larger event is not stored: no webhook could have brought it. */
   maxBodyBytes: number;
-  /** Told after each batch: what would be answered if it ended there. */
+  /** Called after each batch with the report so far. */
   onProgress: (soFar: ReconcileReport) => void;
 }): Promise<ReconcileReport> {
-  const { engine, api, clock, dryRun } = options;
-  const unfit: Unfit[] = [];
+  const { api, clock, dryRun } = options;
+  const { intake, ledger } = options.store;
+  let sinceMs = options.sinceMs;
   const report: ReconcileReport = {
     finished: false,
     dryRun,
@@ -63,34 +65,32 @@ export async function reconcile(options: {
     alreadyThere: 0,
     cannotBeHealed: [],
   };
-  let sinceMs = await findSince();
+  await limitToUnpruned();
   try {
-    const organization = await api.me();
-    for (const list of LISTS) await walk(list, organization.id);
+    const { id: organizationId } = await api.me();
+    for (const list of LISTS) await walk(list, organizationId);
     report.finished = true;
   } catch (error) {
     if (!(error instanceof RestError) && !(error instanceof StoreError)) throw error;
     report.problem = error instanceof RestError ? error.explanation : error.message;
   }
-  report.cannotBeHealed = [...unhealable(report), ...unfitToStore(unfit)];
+  report.cannotBeHealed.push(...unhealable(report));
   return report;
 
   /** The object of a pruned event is forgotten: the event would look as if it had never come. */
-  async function findSince(): Promise<number> {
-    const prunedBeforeMs = await engine.ledger.prunedBeforeMs();
-    // By our clock, which was behind the service's by the tolerance of signatures at most when the event came.
-    const knownSinceMs =
-      prunedBeforeMs === 0 ? 0 : prunedBeforeMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1_000;
+  async function limitToUnpruned(): Promise<void> {
+    const prunedBeforeMs = await ledger.prunedBeforeMs();
+    // An event may have come while our clock was behind the service's by the tolerance of signatures.
+    const knownSinceMs = prunedBeforeMs && prunedBeforeMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1_000;
     if (knownSinceMs > options.sinceMs) report.prunedBefore = new Date(prunedBeforeMs).toISOString();
-    const latestMs = Math.max(options.sinceMs, knownSinceMs);
-    report.since = new Date(latestMs).toISOString();
-    return latestMs;
+    sinceMs = Math.max(options.sinceMs, knownSinceMs);
+    report.since = new Date(sinceMs).toISOString();
   }
 
-  async function walk(list: ListName, organizationId: string): Promise<void> {
+  async function walk(list: (typeof LISTS)[number], organizationId: string): Promise<void> {
     const bookmark = `reconcile ${list}`;
-    const left = await engine.ledger.bookmark(bookmark);
-    const resumed = left === undefined ? undefined : bookmarkSchema.parse(JSON.parse(left));
+    const left = await ledger.bookmark(bookmark);
+    let resumed = left === undefined ? undefined : bookmarkSchema.parse(JSON.parse(left));
     let newestId: string | undefined;
     let batch: Resource[] = [];
     const settle = async (): Promise<void> => {
@@ -100,117 +100,106 @@ export async function reconcile(options: {
       report.objectsRead += batch.length;
       options.onProgress(report);
       batch = [];
-      const place: Bookmark = { newestId: newestId ?? last.id, lastId: last.id };
-      if (!dryRun) await engine.ledger.setBookmark(bookmark, JSON.stringify(place));
+      const place = { newestId: newestId ?? last.id, lastId: last.id };
+      if (!dryRun) await ledger.setBookmark(bookmark, JSON.stringify(place));
       await clock.sleep(PAUSE_MS);
     };
-
-    for await (const item of itemsOf(list, resumed)) {
-      if (Date.parse(item.created_at) < sinceMs) break;
+    let items: AsyncIterator<Resource> = api[list]();
+    for (;;) {
+      const { value: item, done } = await items.next();
+      if (done === true || Date.parse(item.created_at) < sinceMs) break;
       newestId ??= item.id;
       batch.push(item);
       if (batch.length === BATCH) await settle();
+      // Here an unfinished walk began: its part has been looked at.
+      if (item.id === resumed?.newestId) items = api[list]({ startingAfter: resumed.lastId });
+      resumed = item.id === resumed?.newestId ? undefined : resumed;
     }
     await settle();
-    if (!dryRun) await engine.ledger.setBookmark(bookmark, undefined);
-  }
-
-  /** Newest first. Where an unfinished walk began, its part is passed over: that has been looked at. */
-  async function* itemsOf(list: ListName, resumed: Bookmark | undefined): AsyncGenerator<Resource> {
-    for await (const item of api[list]()) {
-      if (item.id !== resumed?.newestId) {
-        yield item;
-        continue;
-      }
-      try {
-        yield* api[list]({ startingAfter: resumed.lastId });
-        return;
-      } catch (error) {
-        // The object that the bookmark names is gone: then everything is looked at once more, which harms nothing.
-        if (!(error instanceof RestError && error.code === "invalid_cursor")) throw error;
-        yield item;
-      }
-    }
+    if (!dryRun) await ledger.setBookmark(bookmark, undefined);
   }
 
   async function heal(batch: readonly Resource[], organizationId: string): Promise<void> {
     const candidates = batch.flatMap((object) =>
-      eventsOf(object).flatMap((type) => newEvent(object, type, organizationId)),
+      eventsOf(object).flatMap((type) => candidate(object, type, organizationId)),
     );
-    const unknown: Candidate[] = [];
+    const missing = [];
     for (const [type, ofType] of Map.groupBy(candidates, ({ healed }) => healed.type)) {
-      const objectIds = ofType.map(({ healed }) => healed.objectId);
-      const known = await engine.ledger.known(type, objectIds);
-      unknown.push(...ofType.filter(({ healed }) => !known.has(healed.objectId)));
+      const known = await ledger.known(
+        type,
+        ofType.map(({ healed }) => healed.objectId),
+      );
+      missing.push(...ofType.filter(({ healed }) => !known.has(healed.objectId)));
     }
-    report.alreadyThere += candidates.length - unknown.length;
-    // Asked again, because what was pruned before we asked for it is unknown too.
-    sinceMs = await findSince();
-    const missing = unknown.filter(({ healed }) => Date.parse(healed.createdAt) >= sinceMs);
-    if (dryRun) {
-      report.healed.push(...missing.map(({ healed }) => healed));
-      return;
-    }
-    const result = await engine.intake.accept(missing.map(({ event }) => event));
+    report.alreadyThere += candidates.length - missing.length;
+    // Asked again, because what was pruned before `known` was asked is unknown too.
+    await limitToUnpruned();
+    const due = missing.filter(({ healed }) => Date.parse(healed.createdAt) >= sinceMs);
+    if (dryRun || due.length === 0) return void report.healed.push(...due.map(({ healed }) => healed));
+    const result = await intake.accept(due.map(({ event }) => event));
     if (!result.ok) throw new StoreError(`The inbox takes no events (${result.reason}): ${result.detail}`);
-    for (const [index, { healed }] of missing.entries()) {
-      // It may have arrived since we asked.
+    for (const [index, { healed }] of due.entries()) {
+      // It may have come since we asked.
       if (result.acceptances[index]?.duplicate === true) report.alreadyThere += 1;
       else report.healed.push(healed);
     }
   }
 
-  function newEvent(object: Resource, type: EventType, organizationId: string): Candidate[] {
+  function candidate(
+    object: Resource,
+    type: EventType,
+    organizationId: string,
+  ): { event: NewEvent; healed: Healed }[] {
+    const id = eventId(type, object.id);
+    const created = Math.floor(Date.parse(object.created_at) / 1_000);
     const envelope: Envelope = {
-      id: eventId(type, object.id),
+      id,
       type,
-      created: Math.floor(Date.parse(object.created_at) / 1_000),
+      created,
       api_version: "v1",
       data: { object },
       org_id: organizationId,
     };
-    const body = bodyOf(envelope);
-    const parsed = body && body.byteLength <= options.maxBodyBytes ? parseEnvelope(body) : undefined;
-    if (!body || parsed?.ok !== true || Number.isNaN(envelope.created)) {
-      unfit.push({ type, objectId: object.id });
+    const body = Buffer.from(JSON.stringify(envelope));
+    if (body.byteLength > options.maxBodyBytes || !parseEnvelope(body).ok) {
+      report.cannotBeHealed.push({
+        type,
+        reason: `${object.id} would make an event that no webhook could bring.`,
+        whatToDo: "Look at it in the service's dashboard; if it is as it should be, raise MAX_BODY_BYTES.",
+      });
       return [];
     }
-    const { id } = envelope;
+    const healed = { id, type, objectId: object.id, createdAt: object.created_at };
     return [
-      {
-        event: { id, type, objectId: parsed.objectId, source: "reconcile", body, trace: null },
-        healed: { id, type, objectId: object.id, createdAt: object.created_at },
-      },
+      { event: { id, type, objectId: object.id, source: "reconcile", body, envelope, trace: null }, healed },
     ];
   }
 }
 
-type Resource = { id: string; object: "call" | "voicemail"; created_at: string; transferred?: boolean };
-type Candidate = { event: NewEvent; healed: Healed };
-
-/** Everything from the newest object to the last one, both included, has been looked at. */
-const bookmarkSchema = z.object({ newestId: z.string(), lastId: z.string() });
-type Bookmark = z.infer<typeof bookmarkSchema>;
-
 class StoreError extends Error {}
 
 /** Which events the service emits for an object. A transfer has no resource of its own: the call says so. */
-function eventsOf(object: Resource): EventType[] {
-  if (object.object === "voicemail") return ["voicemail.created"];
-  return object.transferred === true ? ["call.completed", "call.transferred"] : ["call.completed"];
-}
-
-/** Undefined where an object is nested so deeply that it cannot be written down. */
-function bodyOf(envelope: Envelope): Buffer | undefined {
-  try {
-    return Buffer.from(JSON.stringify(envelope));
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
+function eventsOf({ object, transferred }: Resource): EventType[] {
+  if (object === "voicemail") return ["voicemail.created"];
+  return transferred === true ? ["call.completed", "call.transferred"] : ["call.completed"];
 }
 
 /** The same object and type always get the same id, so that a second run enqueues nothing twice. */
 function eventId(type: EventType, objectId: string): string {
   return `evt_${createHash("sha256").update(`reconcile ${type} ${objectId}`).digest("hex").slice(0, 32)}`;
+}
+
+/** Types whose lost events can be neither seen nor rebuilt, and when to look for them. */
+function unhealable({ since, healed }: ReconcileReport): ReconcileReport["cannotBeHealed"] {
+  const times = healed.map(({ createdAt }) => createdAt).toSorted();
+  const [first] = times;
+  const when =
+    first === undefined
+      ? `since ${since}, if events were lost then`
+      : `around the gap from ${first} to ${times.at(-1) ?? first}`;
+  return (["order.created", "booking.created"] as const).map((type) => ({
+    type,
+    reason: `The REST API has no path to read ${type === "order.created" ? "orders" : "bookings"}: a lost event can neither be seen nor rebuilt.`,
+    whatToDo: `In the service's dashboard, look for dead deliveries of ${type} ${when}, or for all of that time if a backup was put back, and have them sent again: those that came before are recognized.`,
+  }));
 }

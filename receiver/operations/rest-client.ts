@@ -1,215 +1,141 @@
-import type { Agent } from "undici";
-import type { z } from "zod";
-import type { Clock } from "../clock.ts";
+import type { Dispatcher } from "undici";
+import { z } from "zod";
 import { errorSchema } from "../../shared/errors.ts";
-import { LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
-import { parsedOrNothing } from "./privacy.ts";
-import { createRedactor } from "./secrets.ts";
-import {
-  agentSchema,
-  callSchema,
-  listSchema,
-  organizationSchema,
-  voicemailSchema,
-  type Agent as AgentResource,
-  type Call,
-  type Organization,
-  type Voicemail,
-} from "../../shared/resources.ts";
+import * as resources from "../../shared/resources.ts";
+import type { Agent, Call, Organization, Voicemail } from "../../shared/resources.ts";
+import { createCleaner } from "./privacy.ts";
 
-/** One request, from connecting to the last byte. */
-const REQUEST_TIMEOUT_MS = 10_000;
-const MAXIMUM_TRIES = 4;
-const FIRST_PAUSE_MS = 500;
-/** A page of a hundred calls with long transcripts is some megabytes; more than this is no page. */
-const MAXIMUM_RESPONSE_BYTES = 32 * 1_048_576;
-/** Limits of one list: a million items of four kilobytes, more than anybody reads in one go. */
-const MAXIMUM_PAGES = 10_000;
-const MAXIMUM_LIST_BYTES = 4_096 * 1_048_576;
-/** The service's own ids have some twenty characters. */
-const LONGEST_ID = 256;
-/** Characters that are kept of what the service says about an error. */
-const LONGEST_MESSAGE = 300;
+const STAGE_MS = 10_000;
+const REQUEST_MS = 60_000;
+const RETRIES = 3;
+/** A page of fifty calls of three hours each is smaller. */
+const MAXIMUM_BODY_BYTES = 8 * 1_048_576;
+const PAGE_ITEMS = 50;
+const MAXIMUM_PAGES = 20_000;
 
-/** The service's REST API, read-only (SPEC §4). Every method throws `RestError` when there is no good answer. */
+type ListOptions = { startingAfter?: string | undefined };
+
+/** The service's REST API, read-only (SPEC §4). Every method throws `RestError` if there is no good answer. */
 export type RestClient = {
   me: () => Promise<Organization>;
-  agents: () => Promise<AgentResource[]>;
-  /** Newest first, page by page as they are asked for. A list that does not end, or runs in a circle, is `malformed`. */
-  calls: (options?: { outcome?: string; startingAfter?: string; pageSize?: number }) => AsyncGenerator<Call>;
-  voicemails: (options?: {
-    reviewed?: boolean;
-    startingAfter?: string;
-    pageSize?: number;
-  }) => AsyncGenerator<Voicemail>;
-  /** Milliseconds that the service's clock, by its Date header, is ahead of ours; undefined when it sends none. */
+  agents: () => Promise<Agent[]>;
+  /** Newest first, page by page as they are asked for. */
+  calls: (options?: ListOptions & { outcome?: string }) => AsyncGenerator<Call>;
+  voicemails: (options?: ListOptions & { reviewed?: boolean }) => AsyncGenerator<Voicemail>;
+  /** Milliseconds that the service's clock, by its Date header, is ahead of ours; undefined if it sends none. */
   clockSkewMs: () => Promise<number | undefined>;
   close: () => Promise<void>;
 };
 
-type Query = Record<string, string | undefined>;
-type Answer = { status: number; headers: Record<string, string | string[] | undefined>; body: string };
-
 /**
- * A client for one API key. Time-outs bound every request; answers of 5xx and network errors are tried again, four
- * times in all, with growing pauses; answers of 4xx never are, since the same request gets the same answer.
+ * A client for one API key. Requests and bodies are bounded; 429, 5xx and network errors are tried again three times, with
+ * growing pauses. A proxy is used as HTTP_PROXY, HTTPS_PROXY and NO_PROXY say.
  */
-export function createRestClient(options: {
-  baseUrl: string;
-  key: string;
-  clock: Clock;
-  random: () => number;
-  /** Limits of one list; a million items, and 4 GiB, unless told otherwise. */
-  maximumPages?: number;
-  maximumListBytes?: number;
-}): RestClient {
-  const { clock, maximumPages = MAXIMUM_PAGES, maximumListBytes = MAXIMUM_LIST_BYTES } = options;
-  let dispatcher: Agent | undefined;
+export function createRestClient(options: { baseUrl: string; key: string; pauseMs?: number }): RestClient {
   // People copy the address of the service, or that of its API.
-  const base = options.baseUrl.replace(/(?:\/api\/v1)?\/*$/, "");
-  const redact = createRedactor([options.key]);
+  const base = options.baseUrl.replace(/\/*$/, "").replace(/\/api\/v1$/, "");
+  const clean = createCleaner([options.key]);
+  // Loaded with the first request, so that no start waits for it.
+  let dispatcher: Promise<Dispatcher> | undefined;
 
   return {
-    me: async () => (await get("/api/v1/me", {}, organizationSchema)).resource,
-    agents: async () => (await get("/api/v1/agents", {}, listSchema(agentSchema))).resource.data,
-    calls: ({ outcome, startingAfter, pageSize } = {}) =>
-      walk("/api/v1/calls", callSchema, { outcome, starting_after: startingAfter, limit: limitOf(pageSize) }),
-    voicemails: ({ reviewed, startingAfter, pageSize } = {}) =>
-      walk("/api/v1/voicemails", voicemailSchema, {
-        reviewed: reviewed === undefined ? undefined : String(reviewed),
-        starting_after: startingAfter,
-        limit: limitOf(pageSize),
-      }),
-    clockSkewMs: async () => {
-      const { headers } = await send("/api/v1/me", {});
-      const theirs = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
-      return Number.isNaN(theirs) ? undefined : theirs - clock.nowMs();
+    me: async () => (await get("/api/v1/me", {}, resources.organizationSchema)).resource,
+    agents: async () => {
+      const { resource } = await get("/api/v1/agents", {}, resources.listSchema(resources.agentSchema));
+      return resource.data;
     },
-    close: async () => dispatcher?.close(),
+    calls: ({ outcome, startingAfter } = {}) =>
+      walk("/api/v1/calls", { outcome, starting_after: startingAfter }, resources.callSchema),
+    voicemails: ({ reviewed, startingAfter } = {}) =>
+      walk("/api/v1/voicemails", { reviewed, starting_after: startingAfter }, resources.voicemailSchema),
+    clockSkewMs: async () => {
+      const { date } = await get("/api/v1/me", {}, z.unknown());
+      return typeof date === "string" ? Date.parse(date) - Date.now() : undefined;
+    },
+    close: async () => (await dispatcher)?.close(),
   };
 
-  /** Items may arrive while the walk goes on; the cursor is an item, so none is skipped or seen twice (SPEC §4). */
-  async function* walk<Item extends { id: string }>(
-    path: string,
-    item: z.ZodType<Item>,
-    query: Query,
-  ): AsyncGenerator<Item> {
-    const cursors = new Set<string | undefined>();
-    let listBytes = 0;
-    let page = await get(path, query, listSchema(item));
-    for (let pages = 1; ; pages += 1) {
-      const { data, has_more: hasMore } = page.resource;
-      const cursor = data.at(-1)?.id;
-      listBytes += page.bytes;
-      // Without these limits a walk might not end, or fill the memory.
-      if (listBytes > maximumListBytes) throw malformed(path, `has no end after ${String(listBytes)} bytes`);
-      if (data.length > Number(query["limit"]))
-        throw malformed(path, "answered more items than were asked for");
-      if (data.some(({ id }) => id.length > LONGEST_ID)) throw malformed(path, "answered an id without end");
-      if (cursors.has(cursor)) throw malformed(path, "runs in a circle: a page came a second time");
-      cursors.add(cursor);
+  /** Items may arrive while it walks: the cursor is an item, so none is skipped or seen twice (SPEC §4). */
+  async function* walk<Item extends { id: string }>(path: string, query: object, schema: z.ZodType<Item>) {
+    const seen = new Set<string>();
+    let cursor: object = {};
+    for (let pages = 0; pages < MAXIMUM_PAGES; pages += 1) {
+      const asked = { ...query, limit: PAGE_ITEMS, ...cursor };
+      const { data, has_more: hasMore } = (await get(path, asked, resources.listSchema(schema))).resource;
+      const last = data.at(-1)?.id;
       yield* data;
-      if (hasMore !== true || cursor === undefined) return;
-      if (pages === maximumPages) throw malformed(path, `has no end after ${String(pages)} pages`);
-      page = await after(data);
+      if (hasMore !== true || last === undefined) return;
+      if (seen.has(last) || last.length > 256) throw malformed(path, "runs in a circle");
+      seen.add(last);
+      cursor = { starting_after: last };
     }
-
-    /** The page after these items. Should the last of them have vanished meanwhile, the one before it serves as well. */
-    async function after(items: readonly Item[]) {
-      for (const { id } of items.slice(1).toReversed()) {
-        try {
-          return await get(path, { ...query, starting_after: id }, listSchema(item));
-        } catch (error) {
-          if (!(error instanceof RestError && error.code === "invalid_cursor")) throw error;
-        }
-      }
-      return get(path, { ...query, starting_after: items[0]?.id }, listSchema(item));
-    }
+    throw malformed(path, "has no end");
   }
 
-  async function get<Resource>(path: string, query: Query, schema: z.ZodType<Resource>) {
-    const { status, body } = await send(path, query);
+  async function get<Resource>(path: string, query: object, schema: z.ZodType<Resource>) {
+    const { status, date, body } = await send(path, query);
     const json = parsedOrNothing(body);
     if (status !== 200) {
-      const error = errorSchema.safeParse(json);
-      const code = error.success ? worded(error.data.error) : "unexpected_answer";
-      const message = error.success ? worded(error.data.message) : "the answer has no error code";
-      throw new RestError({
+      const { error = "unexpected_answer", message = "the answer has no error code" } =
+        errorSchema.safeParse(json).data ?? {};
+      throw new RestError(
+        clean(`GET ${path} was answered ${String(status)} ${error}: ${message}`),
+        clean(error),
         status,
-        code,
-        message: `GET ${path} was answered ${String(status)} ${code}: ${message}`,
-      });
+      );
     }
-    const resource = schema.safeParse(json);
-    if (resource.success) return { resource: resource.data, bytes: Buffer.byteLength(body) };
-    const [issue] = resource.error.issues;
-    const place = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`;
-    throw malformed(path, `answered something that is not what the API promises: ${worded(place)}`);
+    // Before each item is looked at: there may be millions.
+    const isTooMuch = z.object({ data: z.array(z.unknown()).min(PAGE_ITEMS * 20) }).safeParse(json).success;
+    const { data: resource, error } = isTooMuch ? {} : schema.safeParse(json);
+    if (error || isTooMuch)
+      throw malformed(
+        path,
+        `is not what the API promises: ${error ? clean(z.prettifyError(error)) : "too many items"}`,
+      );
+    return { resource: resource as Resource, date };
   }
 
-  /** What the service says, without our key and at a length that can be read. */
-  function worded(said: string): string {
-    return redact(said).slice(0, LONGEST_MESSAGE);
-  }
-
-  async function send(path: string, query: Query): Promise<Answer> {
-    for (let attempt = 1; ; attempt += 1) {
-      const answer = await tryOnce(path, query).catch((error: unknown) => ({ problem: describe(error) }));
-      const isProblem = "problem" in answer;
-      if (!isProblem && (answer.status < 500 || attempt === MAXIMUM_TRIES)) return answer;
-      if (isProblem && attempt === MAXIMUM_TRIES) {
-        throw new RestError({
-          code: "network",
-          message: `GET ${base}${path} got no answer in ${String(MAXIMUM_TRIES)} tries: ${answer.problem}`,
-        });
-      }
-      await clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + options.random() / 2));
-    }
-  }
-
-  async function tryOnce(path: string, query: Query): Promise<Answer> {
+  async function send(path: string, query: object) {
     const url = new URL(base + path);
     for (const [name, value] of Object.entries(query))
-      if (value !== undefined) url.searchParams.set(name, value);
-    // One deadline for the whole request: undici's own begin again at each stage. While it connects, it ignores the signal
-    // and has `connectTimeout`.
-    const deadline = new AbortController();
-    const cancel = clock.after(REQUEST_TIMEOUT_MS, () => deadline.abort(new Error("the time is up")));
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const { request } = await import("undici");
     try {
-      // Loaded with the first request: it takes a tenth of the time to start.
-      const { Agent, request } = await import("undici");
-      dispatcher ??= new Agent({
-        connections: 4,
-        connectTimeout: REQUEST_TIMEOUT_MS,
-        maxResponseSize: MAXIMUM_RESPONSE_BYTES,
-      });
       const { statusCode, headers, body } = await request(url, {
-        dispatcher,
-        signal: deadline.signal,
+        dispatcher: await (dispatcher ??= createDispatcher(options.pauseMs ?? 500)),
+        signal: AbortSignal.timeout(REQUEST_MS),
         headers: { authorization: `Bearer ${options.key}`, accept: "application/json" },
       });
-      return { status: statusCode, headers, body: await body.text() };
-    } finally {
-      cancel();
+      return { status: statusCode, date: headers["date"], body: await body.text() };
+    } catch (error) {
+      throw new RestError(clean(`GET ${url.origin}${path} got no answer: ${describe(error)}`), "network");
     }
   }
+}
+
+async function createDispatcher(minTimeout: number): Promise<Dispatcher> {
+  const { EnvHttpProxyAgent, interceptors } = await import("undici");
+  const limits = { headersTimeout: STAGE_MS, bodyTimeout: STAGE_MS, connectTimeout: STAGE_MS };
+  const agent = new EnvHttpProxyAgent({ ...limits, connections: 4, maxResponseSize: MAXIMUM_BODY_BYTES });
+  const retry = { maxRetries: RETRIES, minTimeout, maxTimeout: 8_000, throwOnError: false };
+  return agent.compose(interceptors.retry(retry));
 }
 
 /** No good answer from the REST API, after the tries that made sense. */
 export class RestError extends Error {
   override readonly name = "RestError";
-  /** The HTTP status, or undefined when no answer came. */
-  readonly status: number | undefined;
-  /** The service's own code (SPEC §7 Errors), such as `unauthorized`, or one of `network`, `malformed`. */
+  /** The service's own code (SPEC §7 Errors), such as `unauthorized`, or `network` or `malformed`. */
   readonly code: string;
+  /** Undefined if there was no answer. */
+  readonly status: number | undefined;
 
-  constructor(options: { status?: number; code: string; message: string }) {
-    super(options.message);
-    this.status = options.status;
-    this.code = options.code;
+  constructor(message: string, code: string, status?: number) {
+    super(message);
+    this.code = code;
+    this.status = status;
   }
 
-  /** The message as a sentence, and another one on what to do about it. */
+  /** The message, and what to do about it. */
   get explanation(): string {
     const advice =
       this.status === 401 ? "Check API_KEY." : "Check API_BASE_URL, and whether the service is up.";
@@ -218,16 +144,18 @@ export class RestError extends Error {
 }
 
 function malformed(path: string, what: string): RestError {
-  return new RestError({ status: 200, code: "malformed", message: `GET ${path} ${what}` });
+  return new RestError(`The answer to GET ${path} ${what}`, "malformed", 200);
 }
 
-function limitOf(pageSize: number | undefined): string {
-  return String(Math.min(pageSize ?? LIST_LIMIT_MAXIMUM, LIST_LIMIT_MAXIMUM));
+function parsedOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return "code" in error && typeof error.code === "string"
-    ? `${error.code}: ${error.message}`
-    : error.message;
+  return "code" in error ? `${String(error.code)}: ${error.message}` : error.message;
 }

@@ -1,168 +1,224 @@
-import { Router, urlencoded, type Request, type Response } from "express";
+import { setImmediate } from "node:timers/promises";
+import type { IncomingMessage } from "node:http";
+import express, { type Express, type Request, type Response } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../../shared/events.ts";
-import type { Clock } from "../../clock.ts";
-import { EVENT_STATES, type Ledger } from "../../engine.ts";
-import type { Health } from "../health.ts";
+import { within, type Clock } from "../../clock.ts";
+import { EVENT_STATES, type Ledger } from "../../store/ledger-port.ts";
+import type { Health, WorkerStatus } from "../health.ts";
 import type { Log } from "../log.ts";
-import { redactEnvelope, shownType } from "../privacy.ts";
-import { groupDeadLetters, selectRequeueable, type Selection } from "./dead-letters.ts";
-import { confirmation, eventList, eventPage, requeued } from "./events.ts";
-import { html, type Html } from "./html.ts";
-import { layout } from "./layout.ts";
-import { overview, type Look } from "./overview.ts";
-import { CONTENT_SECURITY_POLICY } from "./style.ts";
+import type { Metrics } from "../metrics.ts";
+import { piecesOf, shownType } from "../privacy.ts";
+import { count, createBulk, type Action } from "./bulk.ts";
+import { CONTENT_SECURITY_POLICY, markup, type Markup } from "./markup.ts";
+import { layout, link } from "./parts.ts";
+import { bulkJobs, confirmation, eventList, eventPage, LONGEST_SHOWN_BYTES, overview } from "./views.ts";
 
-const LIST_LIMIT = 50;
-/** Two operators who look at nearly the same time both compare with the look before. */
-const SAME_LOOK_MS = 5_000;
-/** More than a form with every box of a page ticked. */
-const MAXIMUM_FORM_BYTES = 65_536;
-
-/**
- * The operator's page: what waits, what died and why, one event with its jobs, and requeue of one, some or all that
- * match. Plain HTML and forms, no script. Who may ask is decided by the admin app before it; the operator's name, where
- * it knows one, stands in `response.locals.operator`. To do without the page, delete this folder and its lines there.
- */
-export function createOperatorPage(options: {
+export type PageOptions = {
   ledger: Ledger;
   health: Health;
+  metrics: Metrics;
   log: Log;
   clock: Clock;
-  /** Whether envelopes are shown whole; otherwise without what may be about a person. */
+  workerStatus?: (() => WorkerStatus) | undefined;
+  /** Whether envelopes are shown whole, or without what may be about a person. */
   showBodies: boolean;
-}): Router {
-  const { ledger, health, log, clock, showBodies } = options;
-  const router = Router();
-  let before: Look | undefined;
-  let last: Look | undefined;
-
-  router.get("/", async (_request, response) => {
-    const [counts, dead, { checks }] = await Promise.all([
-      ledger.counts(),
-      groupDeadLetters(ledger),
-      health.readiness(),
-    ]);
-    const look = { atMs: clock.nowMs(), counts };
-    if (!last || look.atMs - last.atMs >= SAME_LOOK_MS) [before, last] = [last, look];
-    const compared = before ?? (last === look ? undefined : last);
-    send(response, "Overview", overview({ look, before: compared, dead, checks }));
-  });
-
-  router.get("/events", async (request, response) => {
-    const asked = listSchema.safeParse(request.query);
-    if (!asked.success) return refuse(response, describe(asked.error));
-    const { before_seq: beforeSeq, ...filter } = asked.data;
-    const [events, handlers] = await Promise.all([
-      ledger.list(filter, { limit: LIST_LIMIT, beforeSeq }),
-      ledger.handlers(),
-    ]);
-    const nextBeforeSeq = events.length === LIST_LIMIT ? events.at(-1)?.seq : undefined;
-    const names = handlers.map(({ name }) => name);
-    const nowMs = clock.nowMs();
-    return send(response, "Events", eventList({ events, filter, nextBeforeSeq, handlers: names, nowMs }));
-  });
-
-  router.get("/events/:id", async (request, response) => {
-    const id = eventIdSchema.safeParse(request.params.id);
-    const event = id.success ? await ledger.find(id.data) : undefined;
-    if (!event) return refuse(response, `No event ${request.params.id} was accepted here.`, 404);
-    const bytes = await ledger.body(event.seq);
-    const body = bytes && shown(bytes);
-    const title = event.type === null ? "A forgotten event" : shownType(event.type);
-    return send(response, title, eventPage({ event, body, isRedacted: !showBodies, nowMs: clock.nowMs() }));
-  });
-
-  router.post(
-    "/requeue",
-    urlencoded({ extended: false, limit: MAXIMUM_FORM_BYTES }),
-    async (request, response) => {
-      // A browser says where a form came from: another site's must not requeue anything with this operator's rights.
-      if (!isOwnForm(request)) return refuse(response, "This form did not come from this page.", 403);
-      const asked = requeueSchema.safeParse(request.body ?? {});
-      if (!asked.success) return refuse(response, describe(asked.error));
-      const { id: ids, confirmed, ...selection } = asked.data;
-      if (ids.length === 0 && selection.state === undefined)
-        return refuse(response, "Nothing was chosen: tick at least one event.");
-      if (confirmed !== "yes") {
-        const count = ids.length > 0 ? ids.length : await total(selection, ({ length }) => length);
-        const fields = [...ids.map((id) => ["id", id] as const), ...Object.entries(selection)];
-        return send(response, "Requeue", confirmation({ count, fields, back: "/" }));
-      }
-      const requeue = async (these: readonly string[]) => ledger.requeue(these, selection.handler);
-      const count = ids.length > 0 ? await requeue(ids) : await total(selection, requeue);
-      log.warn(
-        { operator: operatorOf(response), requeued: count, ...selection, ids: ids.length },
-        "an operator requeued events",
-      );
-      return send(response, "Requeued", requeued(count));
-    },
-  );
-
-  return router;
-
-  /** Goes through what is meant, a page at a time. */
-  async function total(
-    selection: Selection,
-    of: (ids: string[]) => Promise<number> | number,
-  ): Promise<number> {
-    let count = 0;
-    for await (const ids of selectRequeueable(ledger, selection)) count += await of(ids);
-    return count;
-  }
-
-  function shown(bytes: Uint8Array): string {
-    const envelope: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
-    return JSON.stringify(showBodies ? envelope : redactEnvelope(envelope), undefined, 2);
-  }
-}
-
-/** An empty field of a form means that it was not filled in. */
-const text = z
-  .string()
-  .max(500)
-  .transform((value) => (value === "" ? undefined : value))
-  .optional();
-const filterFields = {
-  state: z.preprocess((value) => (value === "" ? undefined : value), z.enum(EVENT_STATES).optional()),
-  type: text,
-  handler: text,
+  /** Asked before each answer when the page is mounted in an app of others; without it, whoever asks gets in. */
+  guard?: ((request: IncomingMessage) => boolean | Promise<boolean>) | undefined;
 };
-const listSchema = z.object({ ...filterFields, before_seq: z.coerce.number().int().min(1).optional() });
-const requeueSchema = z.object({
-  ...filterFields,
-  error: text,
-  confirmed: z.string().optional(),
-  id: z.preprocess((value) => (value === undefined ? [] : [value].flat()), z.array(eventIdSchema).max(1_000)),
-});
 
-function isOwnForm({ headers }: Request): boolean {
-  const { origin, host } = headers;
-  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
-}
+const LIST_LIMIT = 50;
+const CAUSES_WITH_TIME = 10;
+const REFRESH_SECONDS = 10;
+/** A short action is over when its result is shown; a longer one shows how far it is. */
+const SHORT_ACTION_MS = 2_000;
+const CHUNK = 65_536;
 
-function operatorOf(response: Response): string {
-  const name: unknown = response.locals["operator"];
-  return typeof name === "string" && name !== "" ? name : "unnamed";
-}
+/**
+ * The operator's page: what is stuck, why and since when; requeue and discard of what is chosen. Plain HTML and forms, no
+ * script. It is an Express app that can be mounted at any path of another, and is a listener of node:http by itself.
+ */
+export function createOperatorPage(options: PageOptions): Express {
+  const { ledger, health, metrics, log, clock, showBodies, guard } = options;
+  const bulk = createBulk(ledger, (error) => log.error({ err: error }, "an operator's action failed"));
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("query parser", "simple");
 
-function send(response: Response, title: string, main: Html): void {
-  response
-    .set({
+  app.use(async (request, response, next) => {
+    if (guard && !(await guard(request))) return say(request, response, "Not allowed", "Sign in first.", 403);
+    next();
+  });
+
+  app.get("/", async (request, response) => {
+    const [counts, { checks }] = await Promise.all([ledger.counts(), health.readiness()]);
+    const oldest = counts.causes.slice(0, CAUSES_WITH_TIME).map(async ({ handler, cause }) => {
+      const [event] = await ledger.list({ state: "dead", handler, cause }, { limit: 1, afterSeq: 0 });
+      return event?.jobs.find((job) => job.handler === handler)?.finishedAtMs ?? undefined;
+    });
+    const known = { counts, checks, sinceMs: await Promise.all(oldest), lastMinute: metrics.lastMinute() };
+    const place = { base: request.baseUrl, nowMs: clock.nowMs(), worker: options.workerStatus?.() };
+    return send(request, response, "Overview", overview({ ...known, ...place }), { refreshes: true });
+  });
+
+  app.get("/events", async (request, response) => {
+    if (typeof request.query["id"] === "string")
+      return response.redirect(
+        303,
+        `${request.baseUrl}/events/${encodeURIComponent(request.query["id"].trim())}`,
+      );
+    const asked = listSchema.safeParse(request.query);
+    if (!asked.success) return say(request, response, "Not done", z.prettifyError(asked.error), 400);
+    const { before_seq: beforeSeq, ...filter } = asked.data;
+    const events = await ledger.list(filter, { limit: LIST_LIMIT, beforeSeq });
+    const handlers = (await ledger.handlers()).map(({ name }) => name);
+    const next = events.length === LIST_LIMIT ? events.at(-1)?.seq : undefined;
+    const place = { base: request.baseUrl, nowMs: clock.nowMs() };
+    const list = eventList({ ...place, events, filter, handlers, beforeSeq: next });
+    return send(request, response, "Events", list);
+  });
+
+  app.get("/events/:id", async (request, response) => {
+    const event = await ledger.find(eventIdSchema.safeParse(request.params.id).data ?? "");
+    if (!event)
+      return say(request, response, "Not found", `No event ${request.params.id} was accepted here.`, 404);
+    const bytes = await ledger.body(event.seq);
+    const isLarge = (bytes?.byteLength ?? 0) > LONGEST_SHOWN_BYTES;
+    const body = isLarge ? bytes?.byteLength : bytes && pretty(pieces(bytes));
+    const title = event.type === null ? "A pruned event" : shownType(event.type);
+    const place = { base: request.baseUrl, nowMs: clock.nowMs() };
+    return send(request, response, title, eventPage({ ...place, event, body, isRedacted: !showBodies }));
+  });
+
+  app.get("/events/:id/body", async (request, response) => {
+    const event = await ledger.find(eventIdSchema.safeParse(request.params.id).data ?? "");
+    const bytes = event && (await ledger.body(event.seq));
+    if (!bytes) return say(request, response, "Not found", "Its body is not kept.", 404);
+    response.attachment(`${event.id}.json`);
+    let chunk = "";
+    for (const piece of pieces(bytes)) {
+      chunk += piece;
+      if (chunk.length < CHUNK) continue;
+      response.write(chunk);
+      chunk = "";
+      await setImmediate();
+    }
+    return response.end(chunk);
+  });
+
+  app.get("/confirm", async (request, response) => {
+    const asked = actionSchema.safeParse(request.query);
+    if (!asked.success) return say(request, response, "Not done", z.prettifyError(asked.error), 400);
+    const { action, reason: _reason, back: _back, ...selection } = asked.data;
+    const { id, ...filter } = selection;
+    if (id.length === 0 && Object.values(filter).every((value) => value === undefined))
+      return say(
+        request,
+        response,
+        "Not done",
+        "Nothing is chosen: tick an event, or choose a state or a handler.",
+        400,
+      );
+    const counted = await count(ledger, selection, action);
+    const [only] = id;
+    const back = id.length === 1 && only !== undefined ? `/events/${only}` : link("/events", filter);
+    const place = { base: request.baseUrl, back: request.baseUrl + back };
+    const title = action === "requeue" ? "Requeue?" : "Discard?";
+    return send(request, response, title, confirmation({ ...place, action, ...counted, fields: selection }));
+  });
+
+  app.use(express.urlencoded({ extended: false, limit: 2 * CHUNK }));
+  app.post("/confirm", async (request, response) => {
+    if (!isOwnForm(request))
+      return say(request, response, "Not done", "This form is not from this page.", 403);
+    const asked = actionSchema.safeParse(request.body);
+    if (!asked.success) return say(request, response, "Not done", z.prettifyError(asked.error), 400);
+    const { action: kind, reason = "", back = "", ...selection } = asked.data;
+    if (kind === "discard" && reason === "") return say(request, response, "Not done", "Give a reason.", 400);
+    const action: Action = kind === "discard" ? { kind, reason } : { kind };
+    const operator: unknown = response.locals["operator"];
+    const { job, ended } = bulk.begin(selection, action);
+    await within(SHORT_ACTION_MS, ended, clock);
+    const { id: ids, ...filter } = selection;
+    log.warn({ operator, ...action, ...filter, ids: ids.length, events: job.done }, "an operator's action");
+    // Only to a path of this page: a link of others must not lead away from here.
+    return response.redirect(
+      303,
+      back.startsWith(`${request.baseUrl}/events`) ? back : `${request.baseUrl}/`,
+    );
+  });
+  app.post("/cancel", (request, response) => {
+    if (isOwnForm(request))
+      bulk.cancel(Number(z.object({ job: z.string() }).safeParse(request.body).data?.job));
+    response.redirect(303, `${request.baseUrl}/`);
+  });
+  return app;
+
+  function pieces(bytes: Uint8Array): Generator<string> {
+    return piecesOf(new TextDecoder().decode(bytes), { hides: !showBodies });
+  }
+
+  function send(
+    request: Request,
+    response: Response,
+    title: string,
+    main: Markup,
+    { refreshes = false } = {},
+  ): void {
+    const { baseUrl: base } = request;
+    const isRunning = bulk.jobs().some(({ state }) => state === "running");
+    const refreshSeconds = isRunning ? 2 : refreshes ? REFRESH_SECONDS : undefined;
+    response.set({
       "Content-Security-Policy": CONTENT_SECURITY_POLICY,
       "Cache-Control": "no-store",
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "same-origin",
-    })
-    .type("html")
-    .send(layout({ title, main }));
+    });
+    const whole = markup`${bulkJobs(base, bulk.jobs())}${main}`;
+    response.type("html").send(layout({ base, title, main: whole, refreshSeconds }));
+  }
+
+  function say(request: Request, response: Response, title: string, message: string, status: number): void {
+    send(request, response.status(status), title, markup`<p>${message}</p>`);
+  }
 }
 
-function refuse(response: Response, message: string, status = 400): void {
-  response.status(status);
-  send(response, "Not done", html`<p>${message}</p>`);
+/** An empty field of a form means that it was not filled in. */
+const text = z.preprocess((value) => (value === "" ? undefined : value), z.string().max(500).optional());
+const filterFields = {
+  state: z.preprocess((value) => (value === "" ? undefined : value), z.enum(EVENT_STATES).optional()),
+  handler: text,
+  type: text,
+  cause: text,
+};
+const listSchema = z.object({ ...filterFields, before_seq: z.coerce.number().int().min(1).optional() });
+const actionSchema = z.object({
+  action: z.enum(["requeue", "discard"]),
+  id: z.preprocess((value) => [value ?? []].flat(), z.array(eventIdSchema).max(LIST_LIMIT)),
+  ...filterFields,
+  reason: text,
+  back: text,
+});
+
+/** A browser says where a form is from: another site's must not act with this operator's rights. */
+function isOwnForm({ headers }: Request): boolean {
+  const { origin, host, "sec-fetch-site": site } = headers;
+  if (site !== undefined) return site === "same-origin";
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
 }
 
-function describe(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+/** One value a line. Indentation stops at ten levels, so that the text does not grow with the depth. */
+function pretty(pieces: Iterable<string>): string {
+  let depth = 0;
+  let text = "";
+  const line = (): string => `\n${"  ".repeat(Math.min(depth, 10))}`;
+  for (const piece of pieces) {
+    if (piece === "}" || piece === "]") depth -= 1;
+    if (piece === "{" || piece === "[") {
+      depth += 1;
+      text += piece + line();
+    } else if (piece === "}" || piece === "]") text += line() + piece;
+    else text += piece === "," ? piece + line() : piece === ":" ? ": " : piece.trim();
+  }
+  return text.replaceAll(/([{[])\n\s*([}\]])/g, "$1$2");
 }
