@@ -29,13 +29,15 @@ describe.concurrent("the limits of the window", () => {
   });
 });
 
-const MS_A_LOOK = 8;
+const [SLOWER, SOON_MS] = [10, 60];
 
 /** Judges a receiver whose clock is not ours and which says so; `jumpMs` more in every other answer. */
 async function judged(options: { aheadMs: number; jumpMs?: number; plant?: Partial<Behaviour> }) {
-  let nowMs = Date.now();
-  // Time passes with each look at the clock, so that how busy the machine is makes no reading of it unsure.
-  const now = (): number => (nowMs += MS_A_LOOK);
+  // Time passes slowly, so that the delays of a busy machine make no reading of the clock unsure, and the receiver's next
+  // second, by which its clock is read, begins soon.
+  const startedMs = performance.now();
+  const beganMs = Math.ceil((Date.now() + options.aheadMs) / 1_000) * 1_000 - SOON_MS - options.aheadMs;
+  const now = (): number => beganMs + Math.floor((performance.now() - startedMs) / SLOWER);
   const itsClock = (): number => now() + options.aheadMs;
   let answers = 0;
   const receiver = await startMutant(
