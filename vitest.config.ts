@@ -22,7 +22,7 @@ export default defineConfig(({ mode }) => {
       // Ends what hangs (an event loop that never turns, the watchdog above); on a machine that does other work, an honest test takes several times as long as alone.
       testTimeout: 120_000,
       hookTimeout: 120_000,
-      expect: { poll: { timeout: 30_000, interval: 20 } },
+      expect: { poll: { timeout: 60_000, interval: 20 } },
       // Many tests wait for a process, a socket or a clock: more of them than cores fill those waits.
       maxWorkers: 4,
       maxConcurrency: 20,

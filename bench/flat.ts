@@ -44,7 +44,7 @@ if (mostMb > MOST_MB) process.exitCode = 1;
 
 function report(hours: number): void {
   const { total } = simulator.counts.deliveries();
-  const events = simulator.counts.events().total;
+  const events = simulator.counts.events();
   const memoryMb = (process.memoryUsage().rss / 1e6).toFixed(0);
   process.stdout.write(
     `  ${String(hours).padStart(3)} h  ${total.toLocaleString("en").padStart(8)} deliveries  ${events.toLocaleString("en").padStart(8)} events  ${memoryMb.padStart(5)} MB\n`,

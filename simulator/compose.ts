@@ -8,6 +8,7 @@ import { createCounts } from "./domain/counts.ts";
 import { createClock, type ClockMode } from "./domain/clock.ts";
 import { createDeliveries } from "./domain/deliveries.ts";
 import { createDeliverySummaries } from "./domain/delivery-summaries.ts";
+import { createDeliverySearch } from "./domain/delivery-search.ts";
 import { createDispatcher, DEFAULT_CONCURRENCY } from "./domain/dispatcher.ts";
 import { createEmitter } from "./domain/emitter.ts";
 import type { Fault } from "./domain/faults.ts";
@@ -33,6 +34,7 @@ import { createSender } from "./sender/sender.ts";
 import { createClockVerbs } from "./verbs/clock.ts";
 import { createDeliveryVerbs } from "./verbs/deliveries.ts";
 import { createEndpointVerbs } from "./verbs/endpoints.ts";
+import { createJobVerbs } from "./verbs/jobs.ts";
 import { createReceiverVerbs } from "./verbs/receivers.ts";
 import { createVerdictVerbs } from "./verbs/verdicts.ts";
 import { createVerificationVerbs } from "./verbs/verification.ts";
@@ -131,6 +133,7 @@ export function compose(
   };
   const { endpoints } = tables;
   const deliverySummaries = createDeliverySummaries({ ...common, ...tables });
+  const find = createDeliverySearch(common);
   const counts = createCounts(common);
   const judged = createVerdicts({ ...common, deliverySummaries });
   const verdicts = createVerdictVerbs({ ...common, ...tables, verdicts: judged });
@@ -164,7 +167,13 @@ export function compose(
     scenarios: options.scenarios ?? [],
   });
   const traffic = createTraffic({ world, emitter, wall });
-  const parts = { ...common, ...tables, deliverySummaries, world, emitter, dispatcher };
+  const parts = { ...common, ...tables, find, counts, deliverySummaries, world, emitter, dispatcher };
+  const deliveries = createDeliveryVerbs({
+    ...parts,
+    kept: bounds.deliveries,
+    history: createHistory(database, setImmediate),
+  });
+  const jobs = createJobVerbs({ ...parts, findAll: deliveries.findAll });
 
   dispatcher.start();
 
@@ -180,11 +189,8 @@ export function compose(
       summary: tables.eventSummaries.find,
       page: (search) => tables.eventSummaries.page(search),
     },
-    deliveries: createDeliveryVerbs({
-      ...parts,
-      kept: bounds.deliveries,
-      history: createHistory(database, setImmediate),
-    }),
+    deliveries,
+    jobs,
     clock: createClockVerbs({ ...parts, ahead: createAhead(common) }),
     stories,
     traffic,
@@ -209,6 +215,7 @@ export function compose(
     },
     async close(): Promise<void> {
       traffic.set(0);
+      await jobs.close();
       await verification.cancel();
       await dispatcher.stop();
       verdicts.close();

@@ -1,51 +1,50 @@
-import { Command, Option } from "commander";
-import { STATE_WORDS } from "../domain/outcome.ts";
-import { addSimulatorOptions, createControlClient, listPath, type SimulatorFlags } from "./control-client.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { Command } from "commander";
+import {
+  addSimulatorOptions,
+  type ControlClient,
+  createControlClient,
+  listPath,
+  type SimulatorFlags,
+} from "./control-client.ts";
 import { answerLines } from "./first-attempts.ts";
 import {
+  countSchema,
+  type CountShape,
   deliveryDetailSchema,
   deliverySchema,
+  jobSchema,
+  type JobShape,
   listOf,
-  recoverySchema,
   type DeliveryDetailShape,
   type DeliveryShape,
 } from "../domain/shapes.ts";
 import { usageError } from "./command-error.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
+import { interruptible } from "./interrupt.ts";
 import { createOutput, type Output, timeText } from "./output.ts";
+import { addSelectionOptions, selectedBy, SELECTION_OPTIONS } from "./selection.ts";
 import { ourCommand } from "../text/invocation.ts";
 
-type RecoverFlags = SimulatorFlags & {
-  state?: string;
-  type?: string;
-  endpoint?: string;
-  text?: string;
-  since?: string;
-  until?: string;
-  dryRun?: boolean;
-};
-type ListFlags = SimulatorFlags & { state?: string; endpoint?: string; event?: string; limit: number };
+const SHORTEST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 500;
 
-/** `deliveries list|show|resend`: what was delivered, what was not, and why. */
+/** `deliveries list|show|resend|jobs`: what was delivered, what was not, and why. */
 export default function deliveriesCommand(): Command {
   const command = new Command("deliveries").description("what was delivered, what was not, and why");
 
-  addSimulatorOptions(defaultCommand(command, "list"))
-    .description("the newest deliveries")
-    .addOption(new Option("--state <state>", "only these").choices(STATE_WORDS))
-    .option("--endpoint <id>", "only to this endpoint")
-    .option("--event <id>", "only of this event")
+  addSelectionOptions(addSimulatorOptions(defaultCommand(command, "list")))
+    .description("the newest deliveries, or those that match every option")
     .option("--limit <number>", "how many", wholeNumber(1, 1_000), 20)
-    .action(async (flags: ListFlags) => {
+    .action(async ({ limit, ...flags }: SimulatorFlags & { limit: number }, own: Command) => {
       const output = createOutput(flags);
-      const { state, endpoint, event, limit } = flags;
-      const path = listPath("/deliveries", { limit, state, endpoint_id: endpoint, event_id: event });
-      const list = await createControlClient(flags).get(path, listOf(deliverySchema));
+      const client = createControlClient(flags);
+      const selection = selectedBy(own);
+      const list = await client.get(listPath("/deliveries", { ...selection, limit }), listOf(deliverySchema));
       output.value(list);
-      const isAsked = [state, endpoint, event].some((word) => word !== undefined);
-      if (list.data.length === 0 && isAsked) {
-        output.note(`No delivery is so. All there are:  ${ourCommand("deliveries list", flags)}`);
+      if (list.data.length === 0 && Object.keys(selection).length > 0) {
+        output.note(`No delivery matches. All there are:  ${ourCommand("deliveries list", flags)}`);
         return;
       }
       if (list.data.length === 0) {
@@ -65,6 +64,10 @@ export default function deliveriesCommand(): Command {
           timeText(delivery.next_attempt_at),
         ]),
       );
+      if (list.data.length === limit) {
+        const { total } = await client.get(listPath("/counts", selection), countSchema);
+        if (total > limit) output.note(`\n${limit} of ${total}; more with --limit.`);
+      }
       const stuck = list.data.find(({ verdict }) => verdict.why !== null);
       if (stuck) output.note(`\nWhat went wrong:  ${ourCommand(["deliveries", "show", stuck.id], flags)}`);
     });
@@ -107,55 +110,102 @@ export default function deliveriesCommand(): Command {
         output.note(`\nOnce it is mended:  ${ourCommand(["deliveries", "resend", delivery.id], flags)}`);
     });
 
-  addSimulatorOptions(command.command("resend"))
+  addSelectionOptions(addSimulatorOptions(command.command("resend")))
     .description(
-      "deliver the same events to the same endpoints again, as new deliveries: those named, or all that match",
+      "deliver the same events to the same endpoints again, as new deliveries: those named, or the last ones that match every option",
     )
     .argument("[ids...]")
-    .addOption(new Option("--state <state>", "all that are so").choices(STATE_WORDS))
-    .option("--type <type>", "all of this event type")
-    .option("--endpoint <id>", "all to this endpoint")
-    .option("--text <words>", "all that have these words in them")
-    .option("--since <time>", "all created since then: 1h, or 2026-01-31T18:00:00Z")
-    .option("--until <time>", "all created before then")
     .option("--dry-run", "only say what would be sent")
-    .action(async (ids: string[], flags: RecoverFlags) => recover(ids, flags));
+    .action(async (ids: string[], flags: SimulatorFlags & { dryRun?: true }, own: Command) => {
+      const selection = selectedBy(own);
+      if (ids.length > 0 === Object.keys(selection).length > 0)
+        throw usageError(
+          `Name deliveries by their ids, or choose them by ${SELECTION_OPTIONS.join(", ")}${ids.length > 0 ? ", not both" : ""}. All that gave up and was not sent again since: deliveries resend --state lost`,
+        );
+      if (ids.length > 0 && flags.dryRun === true)
+        throw usageError("--dry-run is for what is chosen by options: ids say by themselves what is sent.");
+      if (ids.length > 0) await resendEach(ids, flags);
+      else await resendSelected(selection, flags);
+    });
+
+  addSimulatorOptions(command.command("jobs"))
+    .description("what was sent again by options, the last time first")
+    .action(async (flags: SimulatorFlags) => {
+      const output = createOutput(flags);
+      const list = await createControlClient(flags).get("/jobs", listOf(jobSchema));
+      output.value(list);
+      output.list(
+        ["JOB", "STATE", "SENT", "ACKNOWLEDGED", "FAILED", "BEGUN (schedule)", "SELECTION"],
+        list.data.map((job) => [
+          job.id,
+          job.state,
+          `${job.sent} of ${job.total ?? "?"}`,
+          String(job.acknowledged),
+          String(job.failed),
+          timeText(job.created_at),
+          Object.entries(job.selection)
+            .map(([name, value]) => `${name}=${String(value)}`)
+            .join(" "),
+        ]),
+      );
+    });
 
   return command;
 }
 
-/** Sends deliveries again by their ids, or by what they have in common. */
-async function recover(ids: string[], flags: RecoverFlags): Promise<void> {
+async function resendEach(ids: readonly string[], flags: SimulatorFlags): Promise<void> {
   const output = createOutput(flags);
   const client = createControlClient(flags);
-  const { state, type, endpoint, text, since, until, dryRun } = flags;
-  const search = { state, type, endpoint_id: endpoint, q: text, since, until };
-  const isSearch = Object.values(search).some((value) => value !== undefined);
-  if (ids.length > 0 === isSearch)
-    throw usageError(
-      `Name deliveries by their ids, or choose them by --state, --type, --endpoint, --text, --since or --until${isSearch ? ", not both" : ""}. All that gave up and was not sent again since: deliveries resend --state lost`,
-    );
-  if (ids.length > 0) {
-    if (dryRun === true)
-      throw usageError("--dry-run is for what is chosen by options: ids say by themselves what is sent.");
-    for (const id of ids) {
-      const sent = await client.post(`/deliveries/${encodeURIComponent(id)}/resend`, {}, deliverySchema);
-      output.value(sent);
-      output.line(`Sent again as ${sent.id}.`);
-      output.note(`How it went:  ${ourCommand(["deliveries", "show", sent.id], flags)}`);
-    }
-    return;
+  for (const id of ids) {
+    const sent = await client.post(`/deliveries/${encodeURIComponent(id)}/resend`, {}, deliverySchema);
+    output.value(sent);
+    output.line(`Sent again as ${sent.id}.`);
+    output.note(`How it went:  ${ourCommand(["deliveries", "show", sent.id], flags)}`);
   }
-  const found = await client.post("/deliveries/resend", { ...search, dry_run: dryRun }, recoverySchema);
+}
+
+/** Sends again what a selection matches, as a job of the simulator; Ctrl-C cancels it. */
+async function resendSelected(
+  selection: Record<string, string>,
+  flags: SimulatorFlags & { dryRun?: true },
+): Promise<void> {
+  const output = createOutput(flags);
+  const client = createControlClient(flags);
+  const isDry = flags.dryRun === true;
+  const found: CountShape | JobShape = isDry
+    ? await client.post("/deliveries/resend", { ...selection, dry_run: true }, countSchema)
+    : await jobEnded(await client.post("/deliveries/resend", selection, jobSchema), client, output);
   output.value(found);
-  for (const { endpoint_id: id, event_type: kind, count } of found.counts)
-    output.line(`${count} ${kind} to ${id}`);
-  const more = found.has_more ? " There is more: say it again." : "";
+  for (const { endpoint_id: id, event_type: type, count } of found.counts)
+    output.line(`${count} ${type} to ${id}`);
   if (found.total === 0) {
-    const clock = (since ?? until) ? " Times are those of the schedule clock." : "";
+    const isTimed = ["since", "until", "gave_up_since", "gave_up_until"].some((field) => field in selection);
+    const clock = isTimed ? " Times are those of the schedule clock." : "";
     output.note(`No delivery matches, or each that does was sent again since.${clock}`);
-  } else if (dryRun === true) output.note(`${found.total} would be sent again; nothing was sent.${more}`);
-  else output.note(`${found.total} sent again.${more}  How it goes:  ${ourCommand("deliveries", flags)}`);
+  } else if ("sent" in found) {
+    const rest = found.state === "done" ? "" : ` of ${found.total ?? "?"}; ${found.problem ?? found.state}`;
+    output.note(`${found.sent} sent again${rest}.  How it goes:  ${ourCommand("deliveries", flags)}`);
+  } else output.note(`${found.total} would be sent again; nothing was sent.`);
+}
+
+/** Waits until a job has sent everything; canceled by Ctrl-C. */
+function jobEnded(begun: JobShape, client: ControlClient, output: Output): Promise<JobShape> {
+  const path = `/jobs/${encodeURIComponent(begun.id)}`;
+  return interruptible(async (signal) => {
+    let job = begun;
+    for (
+      let pauseMs = SHORTEST_PAUSE_MS;
+      job.ended_at === null;
+      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)
+    ) {
+      output.progress(job.total === null ? "counting" : `${job.sent} of ${job.total} sent again`);
+      await pause(pauseMs, undefined, { signal }).catch(() => {});
+      // It may have ended meanwhile, which is no mistake.
+      if (signal.aborted) await client.post(`${path}/cancel`, {}, jobSchema).catch(() => {});
+      job = await client.get(path, jobSchema);
+    }
+    return job;
+  }).finally(() => output.clearProgress());
 }
 
 /** What the receiver said with its answers; the same again is not repeated. */

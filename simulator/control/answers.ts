@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type Request, type RequestHandler, t
 import type { z } from "zod";
 import { exactNumbers } from "../domain/exact-json.ts";
 import { jsonShapeProblem } from "../text/json-shape.ts";
-import { type ErrorCode, type Refused, STATUS_OF } from "../domain/refused.ts";
+import { type ErrorCode, refusedBy, type Refused, STATUS_OF } from "../domain/refused.ts";
 
 /** An error of the control API: `{ "error", "message" }`, where the message says what to do. */
 export function answerError(response: Response, error: ErrorCode, message: string): void {
@@ -56,12 +56,7 @@ export function readQuery<Schema extends z.ZodType>(schema: Schema, request: Req
 function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Refusal(parsed.error.issues.map(describe).join(" "));
-}
-
-function describe(issue: z.core.$ZodIssue): string {
-  const path = issue.path.map(String).join(".");
-  return `${path === "" ? "The request" : path}: ${issue.message}.`.replace(/\.\.$/, ".");
+  throw new Refusal(refusedBy(parsed.error).message);
 }
 
 /** Reads JSON bodies of at most `limitBytes`; one that is nested too deeply, or has too many values, is not parsed at all. */

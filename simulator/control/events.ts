@@ -73,9 +73,9 @@ export function eventRoutes(simulator: Simulator): Router {
 
   router.get("/events", (request, response) => {
     const query = readQuery(listSchema, request);
-    const { limit, type, org_id: orgId, q: text, starting_after: after } = query;
+    const { limit, type, org_id: orgId, q, starting_after: after } = query;
     if (after !== undefined && events.find(after) === undefined) orRefuse(notFound("event", after));
-    const page = events.page({ limit, after, type, orgId, text });
+    const page = events.page({ limit, after, type, orgId, text: q === "" ? undefined : q });
     answerPage(response, page.events.map(eventView), page.next);
   });
 

@@ -4,7 +4,7 @@ import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { verificationView } from "./verification.ts";
 import { answerError } from "./answers.ts";
-import { clockView, deliveryView, endpointView, eventView } from "./views.ts";
+import { clockView, deliveryView, endpointView, eventView, jobView } from "./views.ts";
 
 const HEARTBEAT_MS = 15_000;
 /** How long after a delivery changed the clock is told, with its counts and what is due next. */
@@ -22,7 +22,7 @@ const MOST_RESUMED_ENTRIES = 500;
 type Message = { name: string; data: unknown };
 
 /**
- * What happens, as it happens (server-sent events): `event`, `delivery`, `endpoint`, `endpoint_deleted`, `clock`,
+ * What happens, as it happens (server-sent events): `event`, `delivery`, `endpoint`, `endpoint_deleted`, `clock`, `job`,
  * `verification` and `reset`, each with an id. A client that comes back with Last-Event-ID gets what it missed, or `resync`
  * where that is too much or no longer known. One that reads too slowly gets `reset`, and its stream ends.
  */
@@ -96,8 +96,12 @@ export function streamRoutes(simulator: Simulator): Router {
   function tellClockSoon(): void {
     clockTimer ??= setTimeout(() => {
       clockTimer = undefined;
-      const text = JSON.stringify(clockView(simulator));
-      for (const tell of clients) tell("clock", text);
+      const clock = JSON.stringify(clockView(simulator));
+      const jobs = simulator.jobs.active().map((job) => JSON.stringify(jobView(job)));
+      for (const tell of clients) {
+        tell("clock", clock);
+        for (const job of jobs) tell("job", job);
+      }
     }, CLOCK_AFTER_MS).unref();
   }
 
@@ -129,6 +133,10 @@ export function streamRoutes(simulator: Simulator): Router {
       }
       case "clock.changed":
         return { name: "clock", data: clockView(simulator) };
+      case "job.changed": {
+        const found = simulator.jobs.get(entry.jobId);
+        return found.ok ? { name: "job", data: jobView(found.job) } : undefined;
+      }
       case "verification.changed":
       case "check.done": {
         const verification = simulator.verification.current();

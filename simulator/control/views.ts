@@ -10,7 +10,9 @@ import { formatFault, formatFaults } from "../domain/faults.ts";
 import type { HistoryAnswer } from "../domain/history.ts";
 import { knownSecrets } from "../domain/signing-secrets.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import type { DeliveryDetail, EndpointAnswers, Recovery } from "../verbs/deliveries.ts";
+import type { DeliveryCount } from "../domain/counts.ts";
+import type { Job } from "../verbs/jobs.ts";
+import type { DeliveryDetail, EndpointAnswers } from "../verbs/deliveries.ts";
 import type {
   AttemptShape,
   clockSchema,
@@ -19,7 +21,8 @@ import type {
   EmittedShape,
   EndpointShape,
   EventShape,
-  recoverySchema,
+  CountShape,
+  JobShape,
 } from "../domain/shapes.ts";
 import { signatureView } from "./signature-view.ts";
 
@@ -118,22 +121,17 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
   };
 }
 
-/** The deliveries that are sent again, or would be, counted by endpoint and event type; once they are sent, each of them. */
-export function recoveryView(
-  { found, hasMore }: Recovery,
-  sent: readonly DeliverySummary[],
-): z.infer<typeof recoverySchema> {
-  const groups = Map.groupBy(found, ({ endpointId, eventType }) => `${endpointId} ${eventType}`);
+/** How many deliveries a selection has, by endpoint and event type. */
+export function countView({ total, counts }: DeliveryCount): CountShape {
+  return { object: "count", total, counts };
+}
+
+export function jobView({ createdAtMs, endedAtMs, ...job }: Job): JobShape {
   return {
-    object: "list",
-    data: sent.map(deliveryView),
-    has_more: hasMore,
-    total: found.length,
-    counts: [...groups.values()].map((group) => ({
-      endpoint_id: group[0]?.endpointId ?? "",
-      event_type: group[0]?.eventType ?? "",
-      count: group.length,
-    })),
+    object: "job",
+    ...job,
+    created_at: iso(createdAtMs),
+    ended_at: endedAtMs === null ? null : iso(endedAtMs),
   };
 }
 
@@ -203,22 +201,6 @@ function verdictsView({ verdicts }: Simulator) {
       result: verdict,
       count,
     })),
-  };
-}
-
-/** How many deliveries there are in each state, of each type and for each endpoint, and how many events. */
-export function countsView({ counts }: Simulator) {
-  const deliveries = counts.deliveries();
-  const events = counts.events();
-  return {
-    object: "counts",
-    deliveries: {
-      total: deliveries.total,
-      by_state: deliveries.byState,
-      by_type: Object.fromEntries(deliveries.byType),
-      by_endpoint: Object.fromEntries(deliveries.byEndpoint),
-    },
-    events: { total: events.total, by_type: Object.fromEntries(events.byType) },
   };
 }
 

@@ -7,8 +7,8 @@ export const PAGE_BOUNDS: SearchBounds = { rows: 20_000, milliseconds: 25 };
 /** For a list in which every row matches: a page is as long as was asked for. */
 export const NO_BOUNDS: SearchBounds = { rows: Infinity, milliseconds: Infinity };
 
-/** A page of ids. Where there may be more, `next` is the id below which to go on. */
-export type IdPage = { ids: string[]; next: string | null };
+/** Some of a list. Where there may be more, `next` is the id below which to go on. */
+export type FoundPage<Row> = { found: Row[]; next: string | null };
 
 /**
  * Looks through `rows` for up to `limit` that match, and for one more, which tells whether there is another page. Stops
@@ -20,24 +20,24 @@ export function searchPage<Row extends { id: string }>(options: {
   limit: number;
   bounds: SearchBounds;
   monotonicMs: () => number;
-}): IdPage {
+}): FoundPage<Row> {
   const { matches, limit, bounds, monotonicMs } = options;
   const untilMs = monotonicMs() + bounds.milliseconds;
-  const ids: string[] = [];
+  const found: Row[] = [];
   let looked = 0;
   let last: string | null = null;
   for (const row of options.rows) {
     const isSpent = looked >= bounds.rows || monotonicMs() > untilMs;
     // One row at least, or the next page would begin where this one did.
-    if (isSpent && looked > 0) return { ids, next: last };
+    if (isSpent && looked > 0) return { found, next: last };
     looked += 1;
     if (matches(row)) {
-      if (ids.length === limit) return { ids, next: last };
-      ids.push(row.id);
+      if (found.length === limit) return { found, next: last };
+      found.push(row);
     }
     last = row.id;
   }
-  return { ids, next: null };
+  return { found, next: null };
 }
 
 /**

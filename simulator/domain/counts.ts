@@ -1,62 +1,81 @@
 import type { Database } from "better-sqlite3";
-import { LAST } from "./delivery-summaries.ts";
-import type { DeliveryState } from "./outcome.ts";
+import { type FoundDelivery, LAST } from "./delivery-search.ts";
+import { DELIVERY_STATES, type DeliveryState } from "./outcome.ts";
+import type { Selection } from "./selection.ts";
+import type { CountShape } from "./shapes.ts";
 
-export type StateCounts = Record<DeliveryState, number>;
+/** How many deliveries there are, by endpoint and event type. */
+export type DeliveryCount = Pick<CountShape, "total" | "counts">;
 
-type DeliveryRow = { endpoint_id: string; event_type: string; state: DeliveryState; count: number };
-type EventRow = { type: string; count: number };
+type GroupRow = CountShape["counts"][number];
 
-const DELIVERIES = `
-  SELECT endpoint_id, event_type, state, sum(count) AS count FROM delivery_counts WHERE count > 0 GROUP BY 1, 2, 3`;
+const BY_STATE = `SELECT state, sum(count) AS count FROM delivery_counts WHERE count > 0 GROUP BY 1`;
+const OF_SELECTION = `
+  SELECT endpoint_id, event_type, sum(count) AS count FROM delivery_counts
+  WHERE count > 0 AND endpoint_id = coalesce(@endpointId, endpoint_id) AND event_type = coalesce(@type, event_type)
+    AND state = coalesce(@state, state) AND verdict = coalesce(@verdict, verdict) AND cause = coalesce(@cause, cause)
+  GROUP BY 1, 2`;
 const LOST = `SELECT count(*) FROM deliveries d WHERE d.state = 'dead' AND ${LAST}`;
-const ENDPOINTS = `SELECT count(*) FROM endpoints WHERE deleted_at IS NULL`;
-const EVENTS = `SELECT * FROM event_counts WHERE count > 0`;
+/** What changes, beside the counts by state, whenever another number of deliveries is lost. */
+const LOST_DEPENDS_ON = `
+  SELECT (SELECT count(*) FROM endpoints WHERE deleted_at IS NULL) || ' ' || (SELECT max(seq) FROM deliveries)`;
+const EVENTS = `SELECT count(*) FROM events`;
 
-/** How many deliveries and events there are of each kind. Triggers keep all numbers but that of the lost ones. */
+export type Counts = ReturnType<typeof createCounts>;
+
+/** How many deliveries and events there are. Triggers keep the numbers of deliveries, but for that of the lost ones. */
 export function createCounts(options: { database: Database }) {
-  const deliveries = options.database.prepare<[], DeliveryRow>(DELIVERIES);
+  const byState = options.database.prepare<[], { state: DeliveryState; count: number }>(BY_STATE);
+  const ofSelection = options.database.prepare<[object], GroupRow>(OF_SELECTION);
   const lost = options.database.prepare<[], number>(LOST).pluck();
-  const endpoints = options.database.prepare<[], number>(ENDPOINTS).pluck();
+  const lostDependsOn = options.database.prepare<[], string>(LOST_DEPENDS_ON).pluck();
+  const events = options.database.prepare<[], number>(EVENTS).pluck();
   let known: { of: string; lost: number } | undefined;
-  const events = options.database.prepare<[], EventRow>(EVENTS);
 
   return {
     deliveries() {
-      const [byType, byEndpoint] = [new Map<string, StateCounts>(), new Map<string, StateCounts>()];
-      const counts = { total: 0, byState: none(), byType, byEndpoint };
-      for (const { endpoint_id: endpointId, event_type: type, state, count } of deliveries.all()) {
+      const counts = { total: 0, byState: { attempting: 0, delivered: 0, dead: 0 } };
+      for (const { state, count } of byState.all()) {
         counts.total += count;
         counts.byState[state] += count;
-        ofKey(counts.byType, type)[state] += count;
-        ofKey(counts.byEndpoint, endpointId)[state] += count;
       }
       return counts;
+    },
+    /** How many a selection has; undefined where one has to look for them. */
+    of(selection: Selection): DeliveryCount | undefined {
+      const {
+        endpointId = null,
+        type = null,
+        state = null,
+        verdict = null,
+        cause = null,
+        ...rest
+      } = selection;
+      const { paths = [], ...others } = rest;
+      const isCounted = state === null || DELIVERY_STATES.some((known) => known === state);
+      if (!isCounted || paths.length > 0 || Object.values(others).some((value) => value !== undefined))
+        return undefined;
+      const counts = ofSelection.all({ endpointId, type, state, verdict, cause });
+      return { total: counts.reduce((sum, { count }) => sum + count, 0), counts };
     },
     /** How many gave up and were not sent again since, to endpoints that are still there. */
     lost(): number {
-      // The count can only change together with these numbers.
-      const counted = `${endpoints.get() ?? 0} ${JSON.stringify(deliveries.all())}`;
+      const counted = `${lostDependsOn.get()} ${JSON.stringify(byState.all())}`;
       if (counted !== known?.of) known = { of: counted, lost: lost.get() ?? 0 };
       return known.lost;
     },
-    events() {
-      const counts = { total: 0, byType: new Map<string, number>() };
-      for (const { type, count } of events.all()) {
-        counts.total += count;
-        counts.byType.set(type, count);
-      }
-      return counts;
-    },
+    events: (): number => events.get() ?? 0,
   };
 }
 
-function ofKey(counts: Map<string, StateCounts>, key: string): StateCounts {
-  const known = counts.get(key) ?? none();
-  counts.set(key, known);
-  return known;
-}
-
-function none(): StateCounts {
-  return { attempting: 0, delivered: 0, dead: 0 };
+/** Counts what was found, by endpoint and event type. */
+export function countFound(found: readonly FoundDelivery[]): DeliveryCount {
+  const groups = Map.groupBy(found, ({ endpoint_id, event_type }) => `${endpoint_id} ${event_type}`);
+  const counts = [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const { endpoint_id, event_type } = first;
+    return [{ endpoint_id, event_type, count: group.length }];
+  });
+  return { total: found.length, counts };
 }

@@ -17,11 +17,12 @@ export type Delivery = Kept<Omit<DeliveryShape, "object" | "faults" | Derived>> 
   body: Buffer | null;
 };
 
-/** What an attempt needs to know of a delivery that is due: the bytes to send, and whether the receiver did right so far. */
+/** What an attempt needs to know of a delivery that is due: the bytes to send, and what the receiver did wrong so far. */
 export type DueDelivery = Pick<Delivery, "seq" | "id" | "endpointId" | "attemptsMade" | "faults"> & {
   dueAtMs: number;
   body: Buffer;
   verdict: VerdictResult;
+  cause: string | null;
 };
 
 export type NewDelivery = Pick<
@@ -48,7 +49,7 @@ const FIND = `
 // A parameter that stands by itself beside ORDER BY or LIMIT makes SQLite plan the statement anew at each run, which takes
 // ten times what the statement takes: hence (SELECT ?).
 const DUE = `
-  SELECT d.seq, d.id, d.attempts_made AS attemptsMade, d.faults, d.next_attempt_at AS dueAtMs, d.verdict,
+  SELECT d.seq, d.id, d.attempts_made AS attemptsMade, d.faults, d.next_attempt_at AS dueAtMs, d.verdict, d.cause,
     coalesce(d.body, e.body) AS body
   FROM deliveries d JOIN events e ON e.id = d.event_id
   WHERE d.endpoint_id = (SELECT ?) AND d.next_attempt_at <= ?

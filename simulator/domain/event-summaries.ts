@@ -1,5 +1,12 @@
 import type { Database } from "better-sqlite3";
-import { NO_BOUNDS, PAGE_BOUNDS, searchPage, textMatcher, type SearchBounds } from "./bounded-search.ts";
+import {
+  type FoundPage,
+  NO_BOUNDS,
+  PAGE_BOUNDS,
+  searchPage,
+  textMatcher,
+  type SearchBounds,
+} from "./bounded-search.ts";
 import type { EventSummary } from "./events.ts";
 
 export type EventSearch = {
@@ -47,7 +54,7 @@ export function createEventSummaries(options: {
       : database.prepare<unknown[], Row>(`${select} ${OF_TYPE}`).iterate(after ?? null, type);
   }
 
-  function findIds(search: EventSearch) {
+  function find(search: EventSearch): FoundPage<Candidate> {
     const { limit, orgId, text } = search;
     const fits = (row: Candidate) => orgId === undefined || row.org_id === orgId;
     if (text === undefined) {
@@ -66,8 +73,8 @@ export function createEventSummaries(options: {
   return {
     find: (id: string): EventSummary | undefined => ofIds([id])[0],
     page: (search: EventSearch): EventPage => {
-      const { ids, next } = findIds(search);
-      return { events: ofIds(ids), next };
+      const { found, next } = find(search);
+      return { events: ofIds(found.map(({ id }) => id)), next };
     },
   };
 }

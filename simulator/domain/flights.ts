@@ -1,6 +1,5 @@
 import type { Attempts, OpenAttempt } from "./attempts.ts";
 import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
-import { isSuccess } from "./judgement.ts";
 import type { ScheduleClock } from "./clock.ts";
 import type { Deliveries, DueDelivery } from "./deliveries.ts";
 import type { Endpoint } from "./endpoints.ts";
@@ -9,6 +8,7 @@ import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import type { EndedAttempt, Settle } from "./settlement.ts";
 import { signingSecrets } from "./signing-secrets.ts";
+import { causeOf } from "./verdict.ts";
 import type { WallTime } from "./wall-time.ts";
 import type { Answer, Outcome } from "./outcome.ts";
 
@@ -155,8 +155,7 @@ export function createFlights(
   };
 }
 
-/** Whether the verdict on a delivery stays as it was: where the receiver did wrong, one more failure makes nothing right. */
+/** Whether the verdict on a delivery stays as it was: the receiver did wrong, and does the same wrong again. */
 function isJudgedAlready({ delivery, outcome }: Landing): boolean {
-  const hasFailed = "error" in outcome ? outcome.error !== "interrupted" : !isSuccess(outcome.status);
-  return hasFailed && delivery.verdict === "not";
+  return delivery.verdict === "not" && delivery.cause !== null && delivery.cause === causeOf(outcome);
 }

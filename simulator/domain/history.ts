@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
-import { LAST } from "./delivery-summaries.ts";
+import { LAST } from "./delivery-search.ts";
 import type { DeliveryState } from "./outcome.ts";
 
 /** What was sent in one slot of a period, which is schedule time; how long answers took is wall time. */

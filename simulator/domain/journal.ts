@@ -11,6 +11,7 @@ export type JournalMessage =
   | { kind: "attempt.ended"; deliveryId: string; number: number; isJudged: boolean }
   | { kind: "endpoint.changed"; endpointId: string }
   | { kind: "clock.changed" }
+  | { kind: "job.changed"; jobId: string }
   | { kind: "verification.changed"; verificationId: number }
   | { kind: "check.done"; verificationId: number; checkId: string }
   | { kind: "reset" };

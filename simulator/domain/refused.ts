@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { ERROR_STATUS } from "../../shared/errors.ts";
 
 /** The HTTP status of every error that is answered: those of the service (SPEC §7), and those that only a simulator has. */
@@ -10,6 +11,7 @@ export const STATUS_OF = {
   endpoint_deleted: 409,
   id_taken: 409,
   not_selected: 409,
+  not_running: 409,
   nothing_due: 409,
   too_large: 413,
   unsupported_media_type: 415,
@@ -27,7 +29,17 @@ export function refused(message: string, reason?: ErrorCode): Refused {
   return { ok: false, reason, message };
 }
 
-/** What to tell somebody who names an endpoint, or an event, that is not here. */
-export function notFound(kind: "endpoint" | "event", id: string): Refused {
+/** A refusal that names each field that is wrong, and why. */
+export function refusedBy(error: z.ZodError): Refused {
+  return refused(error.issues.map(describe).join(" "));
+}
+
+function describe(issue: z.core.$ZodIssue): string {
+  const path = issue.path.map(String).join(".");
+  return `${path === "" ? "The request" : path}: ${issue.message}.`.replace(/\.\.$/, ".");
+}
+
+/** A refusal for an id of something that is not here. */
+export function notFound(kind: "endpoint" | "event" | "job", id: string): Refused {
   return refused(`There is no ${kind} ${JSON.stringify(id)}.`, "not_found");
 }

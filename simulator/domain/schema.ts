@@ -1,12 +1,12 @@
 import type { Database } from "better-sqlite3";
 
 const ONE_MORE = `
-    INSERT INTO delivery_counts VALUES (NEW.endpoint_id, NEW.event_type, NEW.state, NEW.meant, NEW.verdict, 1)
+    INSERT INTO delivery_counts VALUES (NEW.endpoint_id, NEW.event_type, NEW.state, NEW.meant, NEW.verdict, coalesce(NEW.cause, ''), 1)
     ON CONFLICT DO UPDATE SET count = count + 1;`;
 const ONE_LESS = `
     UPDATE delivery_counts SET count = count - 1
-    WHERE (endpoint_id, event_type, state, meant, verdict)
-      = (OLD.endpoint_id, OLD.event_type, OLD.state, OLD.meant, OLD.verdict);`;
+    WHERE (endpoint_id, event_type, state, meant, verdict, cause)
+      = (OLD.endpoint_id, OLD.event_type, OLD.state, OLD.meant, OLD.verdict, coalesce(OLD.cause, ''));`;
 
 /**
  * Tables of what the service sends. All times are milliseconds of schedule time unless the name says `wall`.
@@ -59,6 +59,8 @@ export const DELIVERY_TABLES = `
     state TEXT NOT NULL CHECK (state IN ('attempting', 'delivered', 'dead')),
     meant TEXT NOT NULL DEFAULT 'honest',
     verdict TEXT NOT NULL DEFAULT 'waiting',
+    -- What the receiver did wrong; null where it did not.
+    cause TEXT,
     created_at INTEGER NOT NULL,
     next_attempt_at INTEGER,
     attempts_made INTEGER NOT NULL DEFAULT 0,
@@ -72,6 +74,7 @@ export const DELIVERY_TABLES = `
   CREATE INDEX deliveries_by_state ON deliveries (state, seq);
   CREATE INDEX deliveries_by_type ON deliveries (event_type, seq);
   CREATE INDEX deliveries_by_verdict ON deliveries (verdict, seq);
+  CREATE INDEX deliveries_by_cause ON deliveries (cause, seq) WHERE cause IS NOT NULL;
 
   CREATE TABLE attempts (
     delivery_seq INTEGER NOT NULL REFERENCES deliveries(seq),
@@ -121,30 +124,21 @@ export const DELIVERY_TABLES = `
     state TEXT NOT NULL,
     meant TEXT NOT NULL,
     verdict TEXT NOT NULL,
+    -- Empty where there is none.
+    cause TEXT NOT NULL,
     count INTEGER NOT NULL,
-    PRIMARY KEY (endpoint_id, event_type, state, meant, verdict)
+    PRIMARY KEY (endpoint_id, event_type, state, meant, verdict, cause)
   ) STRICT, WITHOUT ROWID;
   CREATE TRIGGER delivery_created AFTER INSERT ON deliveries BEGIN
     ${ONE_MORE}
   END;
-  CREATE TRIGGER delivery_changed AFTER UPDATE OF state, meant, verdict ON deliveries
-  WHEN (OLD.state, OLD.meant, OLD.verdict) <> (NEW.state, NEW.meant, NEW.verdict) BEGIN
+  CREATE TRIGGER delivery_changed AFTER UPDATE OF state, meant, verdict, cause ON deliveries
+  WHEN (OLD.state, OLD.meant, OLD.verdict) <> (NEW.state, NEW.meant, NEW.verdict) OR OLD.cause IS NOT NEW.cause BEGIN
     ${ONE_LESS}
     ${ONE_MORE}
   END;
   CREATE TRIGGER delivery_removed AFTER DELETE ON deliveries BEGIN
     ${ONE_LESS}
-  END;
-
-  CREATE TABLE event_counts (
-    type TEXT PRIMARY KEY,
-    count INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER event_created AFTER INSERT ON events BEGIN
-    INSERT INTO event_counts VALUES (NEW.type, 1) ON CONFLICT DO UPDATE SET count = count + 1;
-  END;
-  CREATE TRIGGER event_removed AFTER DELETE ON events BEGIN
-    UPDATE event_counts SET count = count - 1 WHERE type = OLD.type;
   END`;
 
 const CLEAR = ["DELETE FROM attempts", "DELETE FROM deliveries", "DELETE FROM events", "DELETE FROM agenda"];

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { envelopeSchema } from "../../shared/events.ts";
 import { CLOCK_MODES } from "./clock.ts";
+import type { CamelCase } from "./names.ts";
 import { ATTEMPT_ERRORS, BLAMES, DELIVERY_STATES } from "./outcome.ts";
 
 /**
@@ -30,15 +31,19 @@ export const attemptSchema = z.object({
   blame: z.enum(BLAMES).nullable(),
 });
 
+/** A job counts what it is to send, sends it, and is done, unless it is canceled or fails before. */
+export const JOB_STATES = ["counting", "sending", "done", "canceled", "failed"] as const;
+
 /** Whether the receiver did right: it did, it did not, nobody can tell, or it is too early to tell. */
 export const VERDICT_RESULTS = ["ok", "not", "unknown", "waiting"] as const;
 
-/** A verdict in one sentence; `why` says why it matters and how to find it, where the receiver did not do right. */
+/** A verdict in one sentence; `cause` names what the receiver did wrong, in one word for all that did the same; `why` says why it matters and how to find it, where the receiver did not do right. */
 const verdictSchema = z.object({
   /** What a delivery was meant to be: as the service sends it, or something that a receiver has to cope with. */
   meant: z.enum(["honest", "forged", "answer_lost", "cut_off", "duplicate", "unfamiliar", "slow"]),
   result: z.enum(VERDICT_RESULTS),
   sentence: z.string(),
+  cause: z.string().nullable(),
   why: z.string().nullable(),
 });
 
@@ -114,13 +119,32 @@ export const deliveryDetailSchema = deliverySchema.extend({
   ),
 });
 
-/** The deliveries that were sent again, or would be, counted by endpoint and event type. */
-export const recoverySchema = z.object({
-  object: z.literal("list"),
-  data: z.array(deliverySchema),
-  has_more: z.boolean(),
+/** How many deliveries a selection has, by endpoint and event type. */
+export const countSchema = z.object({
+  object: z.literal("count"),
   total: z.number(),
   counts: z.array(z.object({ endpoint_id: z.string(), event_type: z.string(), count: z.number() })),
+});
+
+/**
+ * A bulk job: all deliveries of a selection are sent again. It counts first (`total` and `counts` are there once it has),
+ * then sends. `acknowledged` and `failed` say how the last attempts of what it sent ended so far.
+ */
+export const jobSchema = countSchema.extend({
+  object: z.literal("job"),
+  id: z.string(),
+  state: z.enum(JOB_STATES),
+  /** The selection as it was asked for. */
+  selection: z.record(z.string(), z.unknown()),
+  total: z.number().nullable(),
+  sent: z.number(),
+  acknowledged: z.number(),
+  failed: z.number(),
+  /** Why it failed, where it did. */
+  problem: z.string().nullable(),
+  created_at: z.string(),
+  /** When the last of it was sent, or it was canceled. */
+  ended_at: z.string().nullable(),
 });
 
 /** What was set off: the events, and their deliveries. */
@@ -206,6 +230,8 @@ export type AttemptShape = z.infer<typeof attemptSchema>;
 export type DeliveryShape = z.infer<typeof deliverySchema>;
 export type DeliveryDetailShape = z.infer<typeof deliveryDetailSchema>;
 export type EmittedShape = z.infer<typeof emittedSchema>;
+export type CountShape = z.infer<typeof countSchema>;
+export type JobShape = z.infer<typeof jobSchema>;
 export type EndpointShape = z.infer<typeof endpointSchema>;
 export type EventShape = z.infer<typeof eventSchema>;
 export type Verdict = z.infer<typeof verdictSchema>;
@@ -213,12 +239,11 @@ export type Meant = Verdict["meant"];
 export type VerdictResult = Verdict["result"];
 export type Handling = Kept<z.infer<typeof handlingSchema>>;
 
-type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<Camel<Tail>>}`
-  : Name;
 type In<Shape, Suffix extends string, Time> = {
   [
-    Name in keyof Shape & string as Name extends `${string}_at` ? `${Camel<Name>}${Suffix}` : Camel<Name>
+    Name in keyof Shape & string as Name extends `${string}_at`
+      ? `${CamelCase<Name>}${Suffix}`
+      : CamelCase<Name>
   ]: Name extends `${string}_at` ? Time | Extract<Shape[Name], null> : Shape[Name];
 };
 

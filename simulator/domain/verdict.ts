@@ -1,7 +1,7 @@
 import type { AttemptSummary } from "./attempts.ts";
 import WHY from "./why.json" with { type: "json" };
 import { FORGERY_WORDS, forgeryAnswer, isSuccess } from "./judgement.ts";
-import type { Blame, DeliveryState } from "./outcome.ts";
+import type { AttemptError, Blame, DeliveryState, Outcome } from "./outcome.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import type { Handling, Meant, Verdict, VerdictResult } from "./shapes.ts";
 
@@ -21,13 +21,25 @@ type Attempt = Pick<AttemptSummary, "endedAtMs" | "httpStatus" | "error"> & {
   blame: Blame | null;
 };
 type Ruling = Omit<Verdict, "meant">;
+type Cause = keyof typeof WORDS;
+const WORDS = {
+  ...WHY,
+  forgedAccepted: FORGERY_WORDS.accepted.why,
+  forgedFailed: FORGERY_WORDS.failed.why,
+} as const;
 
 /** Judges one delivery: what was meant, what came back, and, where it is observed, what was done. */
 export function judgeDelivery(facts: DeliveryFacts): Verdict {
   const meant = meantBy(facts);
   const ruling = RULES[meant](facts);
   if (facts.isRecovered && ruling.result === "not" && (facts.handling?.handled ?? 0) <= 1)
-    return { meant, result: "ok", sentence: "Gave up, recovered by a later delivery", why: null };
+    return {
+      meant,
+      result: "ok",
+      sentence: "Gave up, recovered by a later delivery",
+      cause: null,
+      why: null,
+    };
   return { meant, ...ruling };
 }
 
@@ -60,20 +72,20 @@ function judgeForged(facts: DeliveryFacts): Ruling {
   const failed = statuses.find((status) => forgeryAnswer(status) === "failed");
   if (forged.length === 0) return ruling("waiting", "Forged on purpose: on its way");
   if (statuses.some((status) => forgeryAnswer(status) === "accepted"))
-    return ruling("not", "Forged on purpose, and accepted", FORGERY_WORDS.accepted.why);
+    return ruling("not", "Forged on purpose, and accepted", "forgedAccepted");
   if (honest.length > 0)
     return judgeTaken("Forged on purpose, refused; then sent as it should be", {
       ...facts,
       attempts: honest,
     });
   if (handling !== undefined && handling.handled > 0)
-    return ruling("not", "Forged on purpose, refused, and handled all the same", WHY.forgedHandled);
+    return ruling("not", "Forged on purpose, refused, and handled all the same", "forgedHandled");
   const silent = forged.find(({ error }) => error !== null);
   if (silent !== undefined)
     return ruling("unknown", `Forged on purpose, and nobody can tell: no answer (${silent.error})`);
   return failed === undefined
     ? ruling("ok", `Forged on purpose, refused (${statuses.at(-1)})`)
-    : ruling("ok", `Forged on purpose, kept out by ${failed} instead of a 401`, FORGERY_WORDS.failed.why);
+    : ruling("ok", `Forged on purpose, kept out by ${failed} instead of a 401`, "forgedFailed");
 }
 
 /** What we made fail is sent again: only how often it was handled tells whether the receiver did right. */
@@ -88,7 +100,7 @@ function judgeRetried(meant: string, facts: DeliveryFacts): Ruling {
     return ruling("waiting", ours.length === 0 ? `${meant}: on its way` : `${meant}: to be tried again`);
   if (handling === undefined) return ruling("unknown", `${meant}, each time: nobody can tell what was done`);
   return handling.handled > 1
-    ? ruling("not", `${meant}, handled ${times(handling.handled)}`, WHY.handledTwice)
+    ? ruling("not", `${meant}, handled ${times(handling.handled)}`, "handledTwice")
     : ruling("ok", `${meant} each time, handled ${times(handling.handled)}`);
 }
 
@@ -109,7 +121,7 @@ function judgeTaken(meant: string, facts: DeliveryFacts): Ruling {
   const words = isUnderWay
     ? `not acknowledged so far (${how})`
     : `never acknowledged: gave up after ${attemptsInWords(attempts.length)} (${how})`;
-  return ruling("not", capital(join(meant, words)), whyRefused(meant, last));
+  return ruling("not", capital(join(meant, words)), causeOfRefusal(meant, last));
 }
 
 function judgeHandling(meant: string, { attempts, handling }: DeliveryFacts, needsHandling: boolean): Ruling {
@@ -118,33 +130,40 @@ function judgeHandling(meant: string, { attempts, handling }: DeliveryFacts, nee
   const taken = capital(join(meant, `acknowledged${late}`));
   if (handling === undefined) return ruling(needsHandling ? "unknown" : "ok", taken);
   const { handled, state, isSettled } = handling;
-  if (handled > 1) return ruling("not", capital(join(meant, `handled ${times(handled)}`)), WHY.handledTwice);
+  if (handled > 1) return ruling("not", capital(join(meant, `handled ${times(handled)}`)), "handledTwice");
   if (handled === 1)
     return ruling("ok", capital(join(meant, `${meant === "" ? `acknowledged${late}, ` : ""}handled once`)));
   if (state === "ignored") return ruling("ok", `${taken} and ignored`);
   return isSettled
-    ? ruling("not", `${taken}, but never handled`, WHY.neverHandled)
+    ? ruling("not", `${taken}, but never handled`, "neverHandled")
     : ruling("waiting", `${taken}, not handled yet`);
 }
 
-function whyRefused(meant: string, { httpStatus, error }: Attempt): string {
-  if (error !== null) return WHY_NO_ANSWER[error];
-  if (meant === "Duplicate") return WHY.duplicateRefused;
-  if (meant === "Unfamiliar on purpose") return WHY.unfamiliarRefused;
-  if (httpStatus === 401 || httpStatus === 403) return WHY.honestRefused;
-  if (httpStatus === 404 || httpStatus === 405) return WHY.noSuchPath;
-  return httpStatus !== null && httpStatus >= 300 && httpStatus <= 399 ? WHY.redirected : WHY.failed;
+function causeOfRefusal(meant: string, { httpStatus, error }: Attempt): Cause | null {
+  if (error === null && meant === "Duplicate") return "duplicateRefused";
+  if (error === null && meant === "Unfamiliar on purpose") return "unfamiliarRefused";
+  return causeOf(error === null ? { status: httpStatus ?? 0 } : { error });
 }
 
-const WHY_NO_ANSWER: Record<NonNullable<Attempt["error"]>, string> = {
-  dns: WHY.unknownName,
-  refused: WHY.refused,
-  reset: WHY.cutOff,
-  closed: WHY.cutOff,
-  tls: WHY.badCertificate,
-  timeout: WHY.tooSlow,
-  protocol: WHY.notHttp,
-  interrupted: WHY.failed,
+/** What a receiver did wrong that was sent what it has to take; null where it did nothing wrong. */
+export function causeOf(outcome: Outcome): Cause | null {
+  if ("error" in outcome)
+    return outcome.error === "interrupted" ? null : CAUSES_WITHOUT_ANSWER[outcome.error];
+  const { status } = outcome;
+  if (isSuccess(status)) return null;
+  if (status === 401 || status === 403) return "honestRefused";
+  if (status === 404 || status === 405) return "noSuchPath";
+  return status >= 300 && status <= 399 ? "redirected" : "failed";
+}
+
+const CAUSES_WITHOUT_ANSWER: Record<Exclude<AttemptError, "interrupted">, Cause> = {
+  dns: "unknownName",
+  refused: "refused",
+  reset: "cutOff",
+  closed: "cutOff",
+  tls: "badCertificate",
+  timeout: "tooSlow",
+  protocol: "notHttp",
 };
 
 function isForged({ injected }: Attempt): boolean {
@@ -155,8 +174,8 @@ function isFailure(status: number | null): boolean {
   return status !== null && !isSuccess(status);
 }
 
-function ruling(result: VerdictResult, sentence: string, why: string | null = null): Ruling {
-  return { result, sentence, why };
+function ruling(result: VerdictResult, sentence: string, cause: Cause | null = null): Ruling {
+  return { result, sentence, cause: result === "not" ? cause : null, why: cause && WORDS[cause] };
 }
 
 function join(meant: string, words: string): string {

@@ -10,7 +10,9 @@ export type VerdictCount = { endpointId: string; meant: Meant; verdict: VerdictR
 const OF_EVENT = `SELECT event_id FROM deliveries WHERE id = ?`;
 const OF_SETTLED = `SELECT event_id FROM deliveries WHERE id = ? AND state <> 'attempting'`;
 const SIBLINGS = `SELECT id FROM deliveries WHERE event_id IN (SELECT value FROM json_each(?))`;
-const SET = `UPDATE deliveries SET meant = ?, verdict = ? WHERE id = ? AND (meant, verdict) <> (?, ?)`;
+const SET = `
+  UPDATE deliveries SET meant = ?, verdict = ?, cause = ?
+  WHERE id = ? AND (meant <> ? OR verdict <> ? OR cause IS NOT ?)`;
 const LEFT = `SELECT DISTINCT event_id FROM deliveries WHERE verdict = 'waiting' AND attempts_made > 0`;
 const COUNTS = `
   SELECT endpoint_id AS endpointId, meant, verdict, sum(count) AS count FROM delivery_counts WHERE count > 0
@@ -52,7 +54,8 @@ export function createVerdicts(options: {
     for (const { id, verdict, recoveredBy } of deliverySummaries.ofIds(
       siblings.all(JSON.stringify(eventIds)),
     )) {
-      const { changes } = set.run(verdict.meant, verdict.result, id, verdict.meant, verdict.result);
+      const judgement = [verdict.meant, verdict.result, verdict.cause];
+      const { changes } = set.run(...judgement, id, ...judgement);
       // No attempt of its own tells the watchers: a later delivery recovered it.
       if (changes > 0 && recoveredBy !== null) journal.write({ kind: "delivery.changed", deliveryId: id });
     }

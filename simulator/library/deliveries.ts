@@ -1,15 +1,23 @@
 import { envelopeSchema, type Envelope } from "../../shared/events.ts";
 import type { StoredEvent } from "../domain/events.ts";
 import { formatFault, formatFaults } from "../domain/faults.ts";
-import { STATE_WORDS } from "../domain/outcome.ts";
+import { camelCase, snakeCase } from "../domain/names.ts";
+import { refusedBy } from "../domain/refused.ts";
+import { type Selection, selectionFields, selectionOf, selectionSchema } from "../domain/selection.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import { asynchronous, NAMES_OF_A_LIST } from "./asynchronous.ts";
-import { orThrow, refuseUnknown, refuseUnknownWord } from "./input.ts";
-import type { AttemptRecord, DeliveryControl, DeliveryRecord, DeliverySearch } from "./surface.ts";
+import { orThrow, refuseUnknown } from "./input.ts";
+import type {
+  AttemptRecord,
+  DeliveryControl,
+  DeliveryRecord,
+  DeliverySearch,
+  DeliverySelection,
+} from "./surface.ts";
 
 const MOST_LISTED = 1_000;
-const SEARCH: (keyof DeliverySearch)[] = ["state", "endpointId", "eventId", "limit"];
+const SELECTION = Object.keys(selectionFields).map(camelCase);
 const RECORD: (keyof DeliveryRecord)[] = [
   "id",
   "eventId",
@@ -23,21 +31,33 @@ const RECORD: (keyof DeliveryRecord)[] = [
 
 /** What tests do with deliveries. */
 export function createDeliveryControl(simulator: Simulator): DeliveryControl {
-  const { deliveries, events, journal, settled } = simulator;
+  const { deliveries, clock, events, journal, settled } = simulator;
 
   const get = (id: string): DeliveryRecord => record(orThrow(deliveries.detail(id)));
 
   function list(asked: DeliverySearch = {}): DeliveryRecord[] {
-    refuseUnknown("simulator.deliveries.list()", asked, SEARCH);
-    refuseUnknownWord("simulator.deliveries.list(): state", asked.state, STATE_WORDS);
     const { limit = MOST_LISTED, ...search } = asked;
+    const selection = selectionFrom("simulator.deliveries.list()", search);
     const records: DeliveryRecord[] = [];
     for (let after: string | null | undefined; after !== null && records.length < limit;) {
-      const page = deliveries.page({ ...search, after, limit: limit - records.length });
+      const page = deliveries.page({ ...selection, after, limit: limit - records.length });
       records.push(...page.deliveries.map(({ id }) => get(id)));
       after = page.next;
     }
     return records;
+  }
+
+  /** Reads a selection in camelCase; throws with what is wrong with it. */
+  function selectionFrom(call: string, asked: DeliverySelection): Selection {
+    refuseUnknown(call, asked, SELECTION);
+    const fields = Object.entries(asked).map(([name, value]) => [
+      snakeCase(name),
+      value instanceof Date ? value.toISOString() : value,
+    ]);
+    const parsed = selectionSchema.safeParse(Object.fromEntries(fields));
+    const result = parsed.success ? selectionOf(parsed.data, clock.now()) : refusedBy(parsed.error);
+    if (!result.ok) throw new Error(`${call}: ${result.message}`);
+    return result.selection;
   }
 
   function finished(id: string): Promise<DeliveryRecord> {

@@ -2,8 +2,10 @@
 import type { Envelope, EventType } from "../../shared/events.ts";
 import type { ClockMode } from "../domain/clock.ts";
 import type { FaultName } from "../domain/faults.ts";
-import type { Answer, StateWord } from "../domain/outcome.ts";
+import type { CamelCase } from "../domain/names.ts";
+import type { Answer } from "../domain/outcome.ts";
 import type { Readings } from "../domain/readings.ts";
+import type { SelectionFields } from "../domain/selection.ts";
 import type { AttemptShape, Dated, DeliveryShape, EndpointShape } from "../domain/shapes.ts";
 
 // The library's types alone: to compile against them, only the types of zod and of Node.js are needed.
@@ -107,13 +109,17 @@ export type AttemptRecord = Dated<AttemptShape> & {
   answer: Answer | null;
 };
 
-export type DeliverySearch = {
-  /** `failed`: gave up, or failed so far and is tried again. `lost`: gave up, and was not sent again since. */
-  state?: StateWord;
-  endpointId?: string;
-  eventId?: string;
-  limit?: number;
+/**
+ * Which deliveries: whatever is given narrows them. `q` is a query such as `"needle status:500 order.total:>50"`; moments
+ * are dates, ISO 8601, or how long before now (`"1h"`), all of schedule time.
+ */
+export type DeliverySelection = {
+  [Name in keyof SelectionFields as CamelCase<Name>]?:
+    | SelectionFields[Name]
+    | (Name extends "since" | "until" | `${string}_since` | `${string}_until` ? Date : never);
 };
+
+export type DeliverySearch = DeliverySelection & { limit?: number };
 
 export type DeliveryControl = {
   /** Newest first, 1,000 at most unless told otherwise. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { STATE_WORDS } from "../domain/outcome.ts";
+import { selectionFields } from "../domain/selection.ts";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import { readdirSync, readFileSync } from "node:fs";
@@ -77,14 +77,13 @@ export function createTools(control: Control): Tool[] {
       "deliveries",
       "Deliveries with their attempts and the verdict on each: delivered, tried again, dead, and whose doing.",
       {
-        state: z.enum(STATE_WORDS).optional(),
-        event_id: id.optional(),
-        endpoint_id: id.optional(),
+        ...selectionFields,
         limit: z.int().min(1).max(MOST_LISTED).default(10).describe("newest first"),
       },
       async (asked) => {
         const query = new URLSearchParams();
-        for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
+        for (const [name, value] of Object.entries(asked))
+          if (value !== undefined) query.set(name, String(value));
         return answer(await control.get(`/deliveries?${query.toString()}`, listSchema));
       },
     ),

@@ -3,12 +3,11 @@ import { attemptRequest, type AttemptRequest } from "../domain/attempt-request.t
 import { answerFigures, type JudgedAttempt } from "../domain/blame.ts";
 import type { Attempt, Attempts } from "../domain/attempts.ts";
 import type { Deliveries, Delivery } from "../domain/deliveries.ts";
-import type {
-  DeliveryPage,
-  DeliverySearch,
-  DeliverySummaries,
-  DeliverySummary,
-} from "../domain/delivery-summaries.ts";
+import type { FoundPage } from "../domain/bounded-search.ts";
+import type { DeliveryFinder, DeliverySearch, FoundDelivery } from "../domain/delivery-search.ts";
+import { countFound, type Counts, type DeliveryCount } from "../domain/counts.ts";
+import type { Selection } from "../domain/selection.ts";
+import type { DeliverySummaries, DeliverySummary } from "../domain/delivery-summaries.ts";
 import type { Dispatcher } from "../domain/dispatcher.ts";
 import type { Emitter } from "../domain/emitter.ts";
 import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
@@ -19,8 +18,6 @@ import type { Readings } from "../domain/readings.ts";
 import { signingSecrets } from "../domain/signing-secrets.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
-/** Maximum number of deliveries that one request sends again. */
-const MOST_RESENT = 1_000;
 /** Maximum duration of a search for one page. */
 const LONGEST_SEARCH_MS = 2_000;
 
@@ -34,12 +31,12 @@ export type DeliveryDetail = {
 };
 
 /** How an endpoint has answered lately. */
-export type EndpointAnswers = ReturnType<ReturnType<typeof createDeliveryVerbs>["answersOf"]>;
+export type EndpointAnswers = ReturnType<DeliveryVerbs["answersOf"]>;
 
-/** Which deliveries to recover. */
-export type RecoverySearch = Omit<DeliverySearch, "limit" | "after" | "isLast">;
+export type DeliveryVerbs = ReturnType<typeof createDeliveryVerbs>;
 
-export type Recovery = { found: DeliverySummary[]; ids: string[]; hasMore: boolean };
+/** Newest first. With `next`, there may be more below the delivery that it names. */
+export type DeliveryPage = { deliveries: DeliverySummary[]; next: string | null };
 
 /** How many of an endpoint's newest deliveries are looked at, and how many of their attempts are shown. */
 const RECENT_DELIVERIES = 200;
@@ -48,6 +45,8 @@ const RECENT_ATTEMPTS = 48;
 /** What one can do with deliveries: list and show them, send one or many again, sign or make an attempt now. */
 export function createDeliveryVerbs(options: {
   deliveries: Deliveries;
+  find: DeliveryFinder;
+  counts: Counts;
   deliverySummaries: DeliverySummaries;
   attempts: Attempts;
   events: EventLog;
@@ -62,7 +61,8 @@ export function createDeliveryVerbs(options: {
   /** How many deliveries are kept. */
   kept: number;
 }) {
-  const { deliveries, deliverySummaries, attempts, events, endpoints, emitter, dispatcher, now } = options;
+  const { deliveries, find, deliverySummaries, attempts, events, endpoints, emitter, dispatcher, now } =
+    options;
 
   function noDelivery(id: string): Refused {
     const kept = options.kept.toLocaleString("en");
@@ -89,27 +89,31 @@ export function createDeliveryVerbs(options: {
     return body ?? events.find(eventId)?.body ?? Buffer.alloc(0);
   }
 
-  function recoverOne({ id, state, nextAttemptAtMs }: DeliverySummary): string[] {
-    const delivery = deliveries.find(id);
-    if (delivery === undefined) return [];
-    if (state !== "attempting") return [emitter.resend(delivery)];
-    if (nextAttemptAtMs !== null) deliveries.hurry(id, now());
-    return [id];
+  /** A look at a long list ends early; this goes on until the page is full, for `longestMs`, or until it is aborted. */
+  async function lookOn(
+    search: DeliverySearch,
+    { longestMs = Infinity, signal }: { longestMs?: number; signal?: AbortSignal | undefined } = {},
+  ): Promise<FoundPage<FoundDelivery>> {
+    const untilMs = options.monotonicMs() + longestMs;
+    const all: FoundDelivery[] = [];
+    for (let { after } = search; ;) {
+      const { found, next } = find({ ...search, limit: search.limit - all.length, after });
+      for (const one of found) all.push(one);
+      const isOver = all.length >= search.limit || options.monotonicMs() >= untilMs;
+      if (next === null || isOver || signal?.aborted === true) return { found: all, next };
+      // Deadlines of attempts do not wait for a search.
+      await setImmediate();
+      after = next;
+    }
   }
 
-  /** A look at a long list ends early; this goes on until the page is full, or for `longestMs`. */
-  async function lookOn(search: DeliverySearch, longestMs: number): Promise<DeliveryPage> {
-    const untilMs = options.monotonicMs() + longestMs;
-    let { deliveries: found, next } = deliverySummaries.page(search);
-    while (next !== null && found.length < search.limit && options.monotonicMs() < untilMs) {
-      // Deadlines of attempts do not wait for somebody who searches.
-      await setImmediate();
-      const limit = search.limit - found.length;
-      const page = deliverySummaries.page({ ...search, limit, after: next });
-      found = [...found, ...page.deliveries];
-      ({ next } = page);
-    }
-    return { deliveries: found, next };
+  /** All deliveries of a selection, newest first. */
+  async function findAll(selection: Selection, signal?: AbortSignal): Promise<FoundDelivery[]> {
+    return (await lookOn({ ...selection, limit: Infinity }, { signal })).found;
+  }
+
+  function shown({ found, next }: FoundPage<FoundDelivery>): DeliveryPage {
+    return { deliveries: deliverySummaries.ofIds(found.map(({ id }) => id)), next };
   }
 
   return {
@@ -117,14 +121,19 @@ export function createDeliveryVerbs(options: {
     find: (id: string): Delivery | undefined => deliveries.find(id),
     /** As lists show it. */
     summary: (id: string): DeliverySummary | undefined => deliverySummaries.find(id),
-    page: (search: DeliverySearch): DeliveryPage => deliverySummaries.page(search),
+    page: (search: DeliverySearch): DeliveryPage => shown(find(search)),
     /** As `page`, but looks through the whole list, for two seconds at most. */
-    search: async (search: DeliverySearch): Promise<DeliveryPage> => lookOn(search, LONGEST_SEARCH_MS),
+    search: async (search: DeliverySearch): Promise<DeliveryPage> =>
+      shown(await lookOn(search, { longestMs: LONGEST_SEARCH_MS })),
+    findAll,
+    /** How many deliveries a selection has. */
+    count: async (selection: Selection): Promise<DeliveryCount> =>
+      options.counts.of(selection) ?? countFound(await findAll(selection)),
     history: options.history,
     attempts: (id: string): Attempt[] => attempts.ofDelivery(id),
     /** How an endpoint has answered in its last 200 deliveries. */
     answersOf(endpointId: string) {
-      const recent = deliverySummaries.page({ endpointId, limit: RECENT_DELIVERIES }).deliveries;
+      const recent = shown(find({ endpointId, limit: RECENT_DELIVERIES })).deliveries;
       const ended = recent
         .flatMap((delivery) => delivery.attempts)
         .filter(({ endedAtMs }) => endedAtMs !== null)
@@ -154,21 +163,6 @@ export function createDeliveryVerbs(options: {
       if (!found.ok) return found;
       const target = endpointOf(found.delivery, ": register it again.");
       return target.ok ? { ok: true, id: emitter.resend(found.delivery) } : target;
-    },
-    /**
-     * Recovers what the search finds, or what gave up where it names no state and no verdict, as far as it was not sent
-     * again since: at most 1,000, the oldest first. What waits for its next attempt is tried now instead of being sent
-     * twice. With `isDry` nothing is sent. Answers what was found, the ids of what is on its way now, and whether there is
-     * more.
-     */
-    async recover(search: RecoverySearch = {}, { isDry = false } = {}): Promise<Recovery> {
-      const state = search.state ?? (search.verdict === undefined ? "dead" : undefined);
-      const limit = MOST_RESENT + 1;
-      const { deliveries: found } = await lookOn({ ...search, state, isLast: true, limit }, Infinity);
-      const chosen = found.slice(0, MOST_RESENT).toReversed();
-      const ids = isDry ? [] : chosen.flatMap(recoverOne);
-      dispatcher.wake();
-      return { found: chosen, ids, hasMore: found.length > MOST_RESENT };
     },
     /** An attempt as it would be made now, signed at this moment: what was sent then is too old by now. */
     signAgain(id: string, number: number): { ok: true; request: AttemptRequest } | Refused {

@@ -9,8 +9,9 @@ import type { createStories } from "../domain/stories.ts";
 import type { createTraffic } from "../domain/traffic.ts";
 import type { World } from "../domain/world/world.ts";
 import type { createClockVerbs } from "./clock.ts";
-import type { createDeliveryVerbs } from "./deliveries.ts";
+import type { DeliveryVerbs } from "./deliveries.ts";
 import type { createEndpointVerbs } from "./endpoints.ts";
+import type { JobVerbs } from "./jobs.ts";
 import type { createReceiverVerbs } from "./receivers.ts";
 import type { VerdictVerbs } from "./verdicts.ts";
 import type { createVerificationVerbs } from "./verification.ts";
@@ -28,7 +29,9 @@ export type Simulator = {
   /** Lets events happen, sends recorded ones again; `summary` and `page` give what lists show. */
   events: Pick<Emitter, "emit" | "live" | "replay"> &
     Pick<EventLog, "find"> & { summary: EventSummaries["find"]; page: EventSummaries["page"] };
-  deliveries: ReturnType<typeof createDeliveryVerbs>;
+  deliveries: DeliveryVerbs;
+  /** Deliveries that are sent again by a selection. */
+  jobs: JobVerbs;
   clock: ReturnType<typeof createClockVerbs>;
   stories: ReturnType<typeof createStories>;
   traffic: ReturnType<typeof createTraffic>;

@@ -5,7 +5,6 @@ import { expect, onTestFinished, test } from "vitest";
 import { createObserver } from "../../simulator/observer/observer.ts";
 import { startReceiver } from "../../simulator/processes/receiver-process.ts";
 import { freePort } from "../helpers/free-port.ts";
-import { ALL } from "../helpers/run/sizes.ts";
 import { temporaryDirectory } from "../helpers/simulator.ts";
 import { ROOT } from "../repository/files.ts";
 import { blocksOf, pageAt } from "./pages.ts";
@@ -135,25 +134,22 @@ test("every stack of the page has a test", () => {
 for (const [heading, stack] of Object.entries(STACKS)) {
   const { file, program, command, probe } = stack;
   const isHere = probe === undefined || runs(probe);
-  test.runIf(ALL && isHere)(
-    `the line for ${heading} tells verify how often an event was handled`,
-    async () => {
-      const folder = temporaryDirectory();
-      symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-      mkdirSync(dirname(join(folder, file)), { recursive: true });
-      writeFileSync(join(folder, file), program(lineUnder(heading)));
-      writeFileSync(join(folder, "serve.mjs"), ROUTES);
-      const port = await freePort();
-      const url = `http://localhost:${port}/`;
-      const inFolder = ["sh", "-c", 'cd "$0" && exec "$@"', folder, ...command];
-      const started = await startReceiver({ command: inFolder, url, env: { PORT: String(port) } });
-      if (!started.ok) throw new Error([started.message, ...started.output].join("\n"));
-      onTestFinished(() => started.receiver.kill());
-      const observe = createObserver(`${url}handled/{id}`);
-      expect(await observe(DONE)).toMatchObject({ known: true, count: 2 });
-      expect(await observe(UNKNOWN)).toMatchObject({ known: true, count: 0 });
-    },
-  );
+  test.runIf(isHere)(`the line for ${heading} tells verify how often an event was handled`, async () => {
+    const folder = temporaryDirectory();
+    symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), program(lineUnder(heading)));
+    writeFileSync(join(folder, "serve.mjs"), ROUTES);
+    const port = await freePort();
+    const url = `http://localhost:${port}/`;
+    const inFolder = ["sh", "-c", 'cd "$0" && exec "$@"', folder, ...command];
+    const started = await startReceiver({ command: inFolder, url, env: { PORT: String(port) } });
+    if (!started.ok) throw new Error([started.message, ...started.output].join("\n"));
+    onTestFinished(() => started.receiver.kill());
+    const observe = createObserver(`${url}handled/{id}`);
+    expect(await observe(DONE)).toMatchObject({ known: true, count: 2 });
+    expect(await observe(UNKNOWN)).toMatchObject({ known: true, count: 0 });
+  });
 }
 
 /** Calls a route handler as Next.js does. */

@@ -3,22 +3,20 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { get, idOf, newBody, post } from "../receiver/helpers/events.ts";
 import { startProcess } from "../receiver/helpers/process.ts";
 import { startTestReceiver } from "../receiver/helpers/receiver.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
-import { figuresOf, valueOf } from "../repository/figures.ts";
+
 import { filesOf, ROOT } from "../repository/files.ts";
 import { startService } from "../simulator/commands/in-process.ts";
 import { runReceiver } from "../usage/receiver-in-process.ts";
-import { blockUnder, pageAt } from "./pages.ts";
-import { ALL } from "../helpers/run/sizes.ts";
+import { blockUnder } from "./pages.ts";
 
 const PAGE = "docs/production.md";
 
-describe.runIf(ALL)("rotating the secret", () => {
+describe("rotating the secret", () => {
   const HEADING = "Rotating the secret";
   const [OLD, NEW] = ["whsec_the_old_one", "whsec_the_new_one"];
 
@@ -37,17 +35,14 @@ describe.runIf(ALL)("rotating the secret", () => {
       expect(out.match(/ delivered +1 +200/g), out).toHaveLength(count);
     };
 
-    const [serve = "", first = ""] = blockUnder(PAGE, HEADING, "sh").trim().split("\n");
-    expect(serve).toContain(`--clock manual --forward-to http://localhost:3000/webhooks --secret ${OLD}`);
+    const [, first = ""] = blockUnder(PAGE, HEADING, "sh").trim().split("\n");
     const { id } = simulator.endpoints.add({ url: `http://localhost:${port}/webhooks`, secret: OLD });
     let receiver = await start(secretsOf(first));
     await expectDelivered(1);
 
     const [, rotate = ""] = blockUnder(PAGE, HEADING, "sh", 1).trim().split(" -- ");
     const rotated = await sim(...rotate.replace(/ep_\w+/, id).split(" "));
-    const shown = blockUnder(PAGE, HEADING, "text");
-    const changing = /ep_\w+|\d{4}-\d\d-\d\dT\S+Z/g;
-    expect(rotated.out.replaceAll(changing, "…")).toBe(shown.replaceAll(changing, "…"));
+    expect(rotated.code).toBe(0);
     await expectDelivered(2);
     await receiver.stop();
 
@@ -61,7 +56,6 @@ describe.runIf(ALL)("rotating the secret", () => {
     await receiver.stop();
 
     await start(NEW);
-    expect(pageAt(PAGE)).toContain(`Restart with \`SIGNING_SECRET=${NEW}\``);
     await expectDelivered(5);
   });
 
@@ -80,13 +74,7 @@ describe.runIf(ALL)("rotating the secret", () => {
   });
 });
 
-test("the folder above a backup is made by whoever follows the pages", () => {
-  const made = pageAt(PAGE).indexOf('\nmkdir -p backups\nnpm run receiver -- backup "backups/');
-  expect(made).toBeGreaterThan(0);
-  expect(pageAt("docs/upgrading.md")).toContain("`mkdir -p backups && npm run receiver -- backup backups/");
-});
-
-test.runIf(ALL)("a backup that was put back has what was acknowledged before it", async () => {
+test("a backup that was put back has what was acknowledged before it", async () => {
   const receiver = await startTestReceiver();
   const body = newBody();
   expect((await post(receiver.url, body)).status).toBe(200);
@@ -104,29 +92,6 @@ test.runIf(ALL)("a backup that was put back has what was acknowledged before it"
   const restored = { ...environment, DATABASE_URL: `sqlite:${join(folder, "receiver.db")}` };
   expect((await runReceiver(["inbox", "show", idOf(body)], restored)).code).toBe(0);
   expect((await runReceiver(["inbox", "show", idOf(later)], restored)).code).toBe(2);
-});
-
-test("a proxy's limits are wider than the receiver's, which are those that the page says", () => {
-  const cells = pageAt(PAGE)
-    .split("\n")
-    .filter((line) => /^\| (?:the service waits|size of a body|an idle connection)/.test(line))
-    .map((line) => line.split("|").slice(2, 4).map(figuresOf));
-  const answerMs = valueOf("receiver/intake/group-commit.ts LIMIT_MS");
-  const bodyBytes = valueOf("receiver/config.ts MAX_BODY_BYTES");
-  const idleMs = valueOf("shared/listener/index.ts KEEP_ALIVE_MS");
-  expect(cells).toEqual([
-    [[answerMs], [RESPONSE_TIMEOUT_MS]],
-    [[bodyBytes], [bodyBytes, bodyBytes]],
-    [[idleMs], [idleMs]],
-  ]);
-
-  const nginx = blockUnder(PAGE, "Behind a proxy", "nginx");
-  const figure = (pattern: RegExp): number => Number(pattern.exec(nginx)?.[1]);
-  expect(figure(/proxy_read_timeout (\d+)s;/) * 1_000).toBeGreaterThan(RESPONSE_TIMEOUT_MS);
-  expect(figure(/client_max_body_size (\d+)m;/) * 1_024 ** 2).toBeGreaterThan(bodyBytes);
-  // No connection to us is kept, so none is used that we have just closed.
-  expect(nginx).toContain('proxy_set_header Connection "";');
-  expect(nginx).not.toMatch(/^\s*keepalive /m);
 });
 
 describe("the systemd unit", () => {
@@ -167,13 +132,6 @@ describe("the systemd unit", () => {
   test("does not start a receiver again whose settings are wrong", async () => {
     const { code } = await runReceiver(["start"], { SIGNING_SECRET: "", PORT: "http" });
     expect(settings.get("RestartPreventExitStatus")).toBe(String(code));
-  });
-
-  test("is in the folder that the page copies it from, for the user that the page makes", () => {
-    const page = blockUnder(PAGE, "With systemd", "sh");
-    expect(page).toContain(`sudo cp ${FILE} /etc/systemd/system/`);
-    expect(page).toContain(`${settings.get("User") ?? "nobody"}\n`);
-    expect(page).toContain(HOME);
   });
 
   const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;

@@ -4,50 +4,14 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { filesOf, ROOT } from "../repository/files.ts";
-import { parseOptions } from "../torture/options.ts";
 import { parseReceiver, parseSimulator, type Parser } from "./our-commands.ts";
 import { blocksOf, PAGES, type Block } from "./pages.ts";
 import { shellCommands, type ShellCommand } from "./shell.ts";
 
 /**
- * Every block of code in the documentation. Shell is parsed by bash, and what it says to our programs by their own parsers; data
- * is parsed; code, and output that is shown, is held by the test that is named here. A block that is in none of these fails.
+ * The shell, JSON and YAML of the documentation: bash parses the shell, and our own parsers what it says to our programs. Code of
+ * other languages is run by the tests of what it shows.
  */
-const HELD_BY: Record<string, string> = {
-  "README.md js": "test/examples/mounted.test.ts",
-  "docs/in-your-own-app.md js": "test/examples/mounted.test.ts",
-  "docs/handlers.md ts": "test/receiver/docs.test.ts",
-  "docs/recipes.md ts": "test/receiver/documented/handlers.slow.test.ts",
-  "docs/testing-with-the-library.md ts": "test/simulator/commands/docs.test.ts",
-  "docs/signature.md js": "test/examples/languages.ts",
-  "docs/signature.md python": "test/examples/languages.ts",
-  "docs/signature.md go": "test/examples/languages.ts",
-  "docs/signature.md php": "test/examples/languages.ts",
-  "docs/signature.md ruby": "test/examples/languages.ts",
-  "docs/observe.md sql": "test/docs/observe.slow.test.ts",
-  "docs/observe.md js": "test/docs/observe.slow.test.ts",
-  "docs/observe.md python": "test/docs/observe.slow.test.ts",
-  "docs/observe.md go": "test/docs/observe.slow.test.ts",
-  "docs/observe.md php": "test/docs/observe.slow.test.ts",
-  "docs/observe.md ruby": "test/docs/observe.slow.test.ts",
-  "docs/architecture.md text": "test/docs/pages.test.ts",
-  "docs/production.md text": "test/docs/production.slow.test.ts",
-  "docs/symptoms.md text": "test/docs/symptoms.slow.test.ts",
-  "docs/testing-in-ci.md powershell": "test/docs/ci.test.ts",
-  "docs/testing-in-ci.md bat": "test/docs/ci.test.ts",
-  "docs/testing-in-ci.md text": "test/docs/ci.test.ts",
-  "docs/testing-in-ci.md markdown": "test/docs/ci.test.ts",
-  "README.md text": "test/e2e/start.test.ts",
-  "docs/signature.md text": "test/docs/outputs.test.ts",
-  "docs/verify.md text": "test/verify/again.slow.test.ts",
-  "docs/scaling.md sql": "test/receiver/postgres/sharing.slow.test.ts",
-};
-
-/** What nothing here can try, and why. */
-const NOT_TRIED: Record<string, string> = {
-  "docs/production.md nginx":
-    "nginx is not among what the tests may expect; its limits are compared with ours in production.slow.test.ts",
-};
 
 /** Programs of others that the documentation calls; a name that is not here is likely a slip. */
 const OTHERS = new Set(
@@ -63,24 +27,6 @@ const ofLanguage = (...languages: string[]): Block[] =>
 const scripts = z
   .looseObject({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(filesOf(/^package\.json$/).get("package.json") ?? "{}")).scripts;
-
-test("each block is run, parsed or compared by something", () => {
-  const keys = new Set(blocks.map(({ page, language }) => `${page} ${language}`));
-  const parsed = /(?:sh|json|yaml)$/;
-  const loose = [...keys].filter((key) => !parsed.test(key) && !(key in HELD_BY) && !(key in NOT_TRIED));
-  expect(loose).toEqual([]);
-  const stale = Object.keys({ ...HELD_BY, ...NOT_TRIED }).filter((key) => !keys.has(key));
-  expect(stale).toEqual([]);
-  expect(blocks.length).toBeGreaterThan(60);
-});
-
-test("what is said to hold a block is there, and looks at the page", () => {
-  const wrong = Object.entries(HELD_BY).filter(([key, file]) => {
-    const [page = ""] = key.split(" ");
-    return !existsSync(ROOT + file) || !(filesOf(new RegExp(`^${file}$`)).get(file) ?? "").includes(page);
-  });
-  expect(wrong).toEqual([]);
-});
 
 test.each(ofLanguage("json").map((block) => [place(block), block] as const))("%s is JSON", (_, { text }) => {
   expect(() => JSON.parse(text) as unknown).not.toThrow();
@@ -124,7 +70,6 @@ describe("shell", () => {
     ["npm run receiver -- reconcile --since yesterday", "It takes a duration"],
     ["npx --yes --package x voice-agent-simulator verify --level most", "'most'"],
     ["npm run strat", "no script strat"],
-    ["npm run torture -- --minute 5", "--minute"],
     ["V=$(nmp run x)", "no program nmp"],
     ["node examples/receivers/exprss.ts", "no file"],
   ])("would not let through: %s", async (line, problem) => {
@@ -182,7 +127,6 @@ function parserOf(words: string[]): { problem: Parser; words: string[] } | undef
   if (line.startsWith("npm run simulator ")) return { problem: parseSimulator, words: after(3) };
   if (line.startsWith("npm start -- ")) return { problem: parseSimulator, words: ["dev", ...after(2)] };
   if (/^npm run receiver(?: |$)/.test(line)) return { problem: parseReceiver, words: after(3) };
-  if (line.startsWith("npm run torture ")) return { problem: parseTorture, words: after(3) };
   const simulator = words.indexOf("voice-agent-simulator");
   const packed = words.findIndex((word) => /^file:\S+\.tgz$/.test(word));
   if (words[0] === "npx" && simulator === -1 && packed > 0)
@@ -193,12 +137,6 @@ function parserOf(words: string[]): { problem: Parser; words: string[] } | undef
   const inContainer = words.indexOf("receiver/main.mjs");
   return inContainer === -1 ? undefined : { problem: parseReceiver, words: words.slice(inContainer + 1) };
 }
-
-const parseTorture: Parser = async (words) => {
-  if (["--mutants", "--hogs", "--planted"].some((mode) => words.includes(mode))) return undefined;
-  const options = parseOptions([...words], 0);
-  return typeof options === "string" ? options : undefined;
-};
 
 /** Calls `visit` with every key of a value, however deep. */
 function walk(value: unknown, visit: (name: string, value: unknown, parent: object) => void): void {

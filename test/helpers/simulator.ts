@@ -7,8 +7,10 @@ import type { Delivery } from "../../simulator/domain/deliveries.ts";
 import type { Endpoint } from "../../simulator/domain/endpoints.ts";
 import type { JournalEntry } from "../../simulator/domain/journal.ts";
 import { DEFAULT_READINGS, type Readings } from "../../simulator/domain/readings.ts";
+import type { Selection } from "../../simulator/domain/selection.ts";
 import { createSimulator } from "../../simulator/simulator.ts";
 import type { SimulatorOptions } from "../../simulator/compose.ts";
+import type { Job } from "../../simulator/verbs/jobs.ts";
 import type { Simulator } from "../../simulator/verbs/simulator.ts";
 
 /** A simulator in this process, closed when the test is over (closing it earlier is fine). */
@@ -58,6 +60,17 @@ export function resend(simulator: Simulator, id: string): string {
   const result = simulator.deliveries.resend(id);
   if (!result.ok) throw new Error(result.message);
   return result.id;
+}
+
+/** Sends again all that a selection matches, and waits until it was sent; answers the job. */
+export async function resendAll(
+  simulator: Simulator,
+  selection: Selection = { state: "lost" },
+): Promise<Job> {
+  const result = simulator.jobs.start(selection, {});
+  if (!result.ok) throw new Error(result.message);
+  await simulator.jobs.ended();
+  return result.job;
 }
 
 /** Resolves with the first journal entry from now on that `matches`. */

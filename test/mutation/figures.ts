@@ -29,9 +29,6 @@ type Count = {
   unreached: number;
 };
 
-const BEGIN = "<!-- mutants: npm run mutation -- --figures -->";
-const END = "<!-- end of mutants -->";
-
 /** What became of the changes to the files of each folder. */
 export function countByFolder(
   results: Results,
@@ -64,7 +61,7 @@ export function survivors(results: Results): string[] {
   );
 }
 
-/** A table as the formatter of the project sets it, with the sum of all in the last row. */
+/** A row of Markdown for each folder, and one for all of them. */
 export function tableOf(counts: readonly Count[]): string {
   const sum = (name: Exclude<keyof Count, "folder">): number =>
     counts.reduce((total, count) => total + count[name], 0);
@@ -76,34 +73,12 @@ export function tableOf(counts: readonly Count[]): string {
     survived: sum("survived"),
     unreached: sum("unreached"),
   };
-  const rows = [...counts, all].map((count) => {
-    const changes = count.caught + count.survived + count.unreached;
-    return [
-      count.folder,
-      `${String(count.tried)} of ${String(count.files)}`,
-      String(changes),
-      String(count.caught),
-      String(count.survived),
-      String(count.unreached),
-      changes === 0 ? "" : `${((100 * count.caught) / changes).toFixed(1)} %`,
-    ];
+  const rows = [...counts, all].map(({ folder, files, tried, caught, survived, unreached }) => {
+    const changes = caught + survived + unreached;
+    const score = changes === 0 ? "" : `${((100 * caught) / changes).toFixed(1)} %`;
+    return `| ${[folder, `${tried} of ${files}`, changes, caught, survived, unreached, score].join(" | ")} |\n`;
   });
-  const cells = [
-    ["Folder", "Files tried", "Changes", "Caught", "Survived", "No test comes there", "Score"],
-    ...rows,
-  ];
-  const widths = (cells[0] ?? []).map((_, column) =>
-    Math.max(...cells.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (row: readonly string[]): string =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |\n`;
-  const [head = [], ...others] = cells;
-  return line(head) + line(widths.map((width) => "-".repeat(width))) + others.map(line).join("");
-}
-
-/** The page with these figures in the place of those that it had; undefined when it has no place for them. */
-export function withMutants(page: string, figures: string): string | undefined {
-  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (begin === -1 || end < begin) return undefined;
-  return `${page.slice(0, begin)}${BEGIN}\n\n${figures}\n${page.slice(end)}`;
+  return `| Folder | Files tried | Changes | Caught | Survived | No test comes there | Score |
+| --- | --- | --- | --- | --- | --- | --- |
+${rows.join("")}`;
 }

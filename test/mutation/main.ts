@@ -1,10 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { AREAS, type Area } from "./areas.ts";
-import { countByFolder, resultsSchema, survivors, tableOf, withMutants } from "./figures.ts";
+import { countByFolder, resultsSchema, survivors, tableOf } from "./figures.ts";
 
-const PAGE = "docs/reliability.md";
 const STRYKER = "test/mutation/node_modules/@stryker-mutator/core/bin/stryker.js";
 const CONFIG = "test/mutation/stryker.config.json";
 /** Where Stryker keeps what it has found, so that a run that was stopped goes on. */
@@ -12,7 +11,7 @@ const RESULTS = "node_modules/.cache/mutation.json";
 /** Files that are changed in one run of Stryker, after which what was found is kept. */
 const FILES_AT_ONCE = 6;
 
-const USAGE = `npm run mutation -- [--only WORDS] [--minutes N] [--list] [--figures]
+const USAGE = `Usage: npm run mutation -- [--only WORDS] [--minutes N] [--list]
 
   Changes the code in every small way, one at a time, and counts which changes a test sees. What was found is kept in
   ${RESULTS}: only what has changed since is tried again.
@@ -20,7 +19,6 @@ const USAGE = `npm run mutation -- [--only WORDS] [--minutes N] [--list] [--figu
   --only WORDS   only files whose path contains these words
   --minutes N    begins nothing after that long (default 1440)
   --list         lists what no test saw, and changes nothing
-  --figures      writes the table into ${PAGE}, and changes nothing
 `;
 
 /** Answers the exit code. */
@@ -30,7 +28,6 @@ function main(): number {
       only: { type: "string", default: "" },
       minutes: { type: "string", default: "1440" },
       list: { type: "boolean", default: false },
-      figures: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -39,7 +36,7 @@ function main(): number {
     return 0;
   }
   const endsAtMs = performance.now() + Number(values.minutes) * 60_000;
-  if (!values.list && !values.figures) {
+  if (!values.list) {
     const pieces = AREAS.flatMap((area) => piecesOf(area, values.only));
     for (const { files, tests } of pieces) {
       if (performance.now() < endsAtMs && !play(files, tests)) return 1;
@@ -61,7 +58,7 @@ function main(): number {
     ),
   );
   process.stdout.write(table);
-  return values.figures ? writeFigures(table) : 0;
+  return 0;
 }
 
 /** An area's files, in their order. */
@@ -89,18 +86,6 @@ function play(files: readonly string[], tests: readonly string[]): boolean {
     env: { ...process.env, SEED: "1", MUTATION_TESTS: tests.join(" ") },
   });
   return status === 0;
-}
-
-function writeFigures(table: string): number {
-  const { stdout } = spawnSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" });
-  const when = `On ${new Date().toISOString().slice(0, 10)}, at commit \`${stdout.trim()}\`:`;
-  const page = withMutants(readFileSync(PAGE, "utf8"), `${when}\n\n${table}`);
-  if (page === undefined) {
-    process.stderr.write(`${PAGE} has no place for them.\n`);
-    return 1;
-  }
-  writeFileSync(PAGE, page);
-  return 0;
 }
 
 process.exitCode = main();

@@ -1,122 +1,109 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { createWriteStream, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { execute, type Result } from "./execute.ts";
-import { isWrongUsage, parseOptions, USAGE } from "./options.ts";
-import { plan, type Planned } from "./plan.ts";
-import { createReport, reportSchema, withFigures, type Report } from "./report.ts";
-import { RUNS } from "./runs.ts";
+import { parseArgs, stripVTControlCharacters } from "node:util";
+import { RUNS, type Run } from "./runs.ts";
 
+/** `npm run torture`: the long runs, each in its share of the time, and a table of what they printed. */
+
+const USAGE = `Usage: npm run torture -- [--minutes N] [--seed N] [--only WORDS] [--list]
+
+  --minutes N   how long all of them may take together on two cores (default 30)
+  --seed N      where everything that is drawn begins, to repeat a run (default: from the time)
+  --only WORDS  the runs whose name contains these words
+  --list        prints the runs with their share of the time, and starts none
+`;
+/** Of the minutes given, what starting processes and a slower machine may take. */
+const RESERVE = 0.07;
+const SMALLEST_SIZE = 0.02;
 const TAIL_LINES = 40;
-const PAGE = "docs/reliability.md";
+const FIGURE = /^figure: (.+) = (.+)$/gm;
+const COUNT_OF_TESTS = /^\s*Tests\s+(.+?)\s*$/m;
 
-/** `npm run torture`: the long runs one after the other, each in its share of the time, and a table of what came out. */
+type Planned = { run: Run; size: number };
+
 async function main(): Promise<number> {
-  if (process.argv.includes("--help")) {
-    process.stdout.write(USAGE);
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string", default: "30" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      only: { type: "string", default: "" },
+      list: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+  const chosen = RUNS.filter(({ name }) => name.includes(values.only));
+  if (values.help || !(minutes > 0) || !Number.isSafeInteger(seed) || chosen.length === 0) {
+    process[values.help ? "stdout" : "stderr"].write(USAGE);
+    return values.help ? 0 : 2;
+  }
+  const planned = plan(chosen, minutes);
+  if (values.list) {
+    for (const { run, size } of planned)
+      console.log(`${run.name.padEnd(40)} ${(run.minutes * size).toFixed(1).padStart(5)} min`);
     return 0;
   }
-  const options = parseOptions(process.argv.slice(2), Date.now());
-  if (typeof options === "string") {
-    process.stderr.write(`${options}\n\n${USAGE}`);
-    return 2;
-  }
-  if (options.figures !== undefined) return writeFigures(options.figures);
-  const { only = "", minutes, seed } = options;
-  const chosen = RUNS.filter(({ name }) => name.includes(only));
-  const planned = plan(chosen.length === 0 ? RUNS : chosen, minutes);
-  if (options.list || chosen.length === 0) {
-    if (!options.list) process.stderr.write(`No run is called "${only}". These are there:\n`);
-    process.stdout.write([...planned.inTurn, ...planned.beside].map(listed).join(""));
-    return options.list ? 0 : 2;
-  }
-
+  console.log(`${planned.length} runs in about ${minutes} min, seed ${seed}`);
   const directory = mkdtempSync(join(tmpdir(), "torture-"));
-  const count = planned.inTurn.length + planned.beside.length;
-  say(`${String(count)} runs in about ${planned.minutes.toFixed(0)} min, seed ${String(seed)}`);
-  if (planned.minutes > minutes) say("That is more than was asked for: some take their time whatever it is.");
-  const results: Result[] = [];
-  let began = 0;
-  const play = async ({ run, size, minutes: share }: Planned): Promise<void> => {
-    const place = `[${String((began += 1))}/${String(count)}] ${run.name}`;
-    say(place);
-    const onProgress = (seconds: number): void => {
-      say(`${place}: ${seconds.toFixed(0)} s of about ${(share * 60).toFixed(0)} s`);
-    };
-    const result = await execute(run, { size, seed, directory, onProgress });
-    results.push(result);
-    say(`${place}: ${result.ok ? "green" : "failed"}`);
-    if (!result.ok) process.stdout.write(tailOf(result.logFile));
+  const of = (...paces: Run["pace"][]) => planned.filter(({ run }) => paces.includes(run.pace));
+  const failed: string[] = [];
+  const play = async (one: Planned): Promise<void> => {
+    if (!(await execute(one, seed, directory))) failed.push(one.run.name);
   };
-
-  let beside: Promise<void[]> | undefined;
-  for (const one of planned.inTurn) {
-    if (one.run.pace !== "alone") beside ??= Promise.all(planned.beside.map(play));
-    await play(one);
-  }
-  await (beside ?? Promise.all(planned.beside.map(play)));
-
-  process.stdout.write(`\n${table(results)}`);
-  const report = createReport({ date: new Date(), seed, minutes, runs: results });
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
-  const failed = results.find(({ ok }) => !ok);
-  if (!failed) return 0;
-  say(
-    `Again: npm run torture -- --seed ${String(seed)} --minutes ${String(minutes)} --only "${failed.name}"`,
-  );
-  return 1;
+  for (const one of of("alone")) await play(one);
+  const beside = Promise.all(of("beside").map(play));
+  for (const one of of(undefined, "fixed")) await play(one);
+  await beside;
+  for (const name of failed)
+    console.log(`Again: npm run torture -- --seed ${seed} --minutes ${minutes} --only "${name}"`);
+  return failed.length === 0 ? 0 : 1;
 }
 
-function listed({ run, minutes }: Planned): string {
-  return `${run.name.padEnd(48)} ${minutes.toFixed(1).padStart(5)} min ${run.pace ?? ""}`.trimEnd() + "\n";
-}
-
-/** Puts the figures of a report into the page. */
-function writeFigures(file: string): number {
-  const report = readReport(file);
-  if (report === undefined) {
-    process.stderr.write(`--figures ${file}: this is no report that --json wrote.\n`);
-    return 2;
-  }
-  const page = withFigures(readFileSync(PAGE, "utf8"), report);
-  if (page === undefined) {
-    process.stderr.write(`${PAGE} has no place for figures.\n`);
-    return 2;
-  }
-  writeFileSync(PAGE, page);
-  return 0;
-}
-
-function readReport(file: string): Report | undefined {
-  try {
-    return reportSchema.parse(JSON.parse(readFileSync(file, "utf8")));
-  } catch {
-    return undefined;
-  }
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-function tailOf(file: string): string {
-  return `${readFileSync(file, "utf8").split("\n").slice(-TAIL_LINES).join("\n")}\nAll of it: ${file}\n`;
-}
-
-function table(results: Result[]): string {
-  const lines = results.map(({ name, ok, seconds, figures }) => {
-    const said = Object.entries(figures).map(([figure, value]) => `${figure} ${value}`);
-    return `${ok ? "✓" : "✗"} ${name.padEnd(28)} ${seconds.toFixed(0).padStart(6)} s  ${said.join("; ")}\n`;
+/** Gives each run its share of `minutes`: the fixed ones what they take, the others the rest, alike. */
+function plan(runs: readonly Run[], minutes: number): Planned[] {
+  const usable = minutes * (1 - RESERVE);
+  const sum = (all: readonly Run[]) => all.reduce((total, run) => total + run.minutes, 0);
+  const flexible = sum(runs.filter(({ pace }) => pace === undefined));
+  const fixed = sum(runs.filter(({ pace }) => pace === "fixed"));
+  const alone = sum(runs.filter(({ pace }) => pace === "alone"));
+  const size = flexible === 0 ? 1 : Math.max(SMALLEST_SIZE, (usable - fixed - alone) / flexible);
+  const together = flexible + fixed === 0 ? usable : flexible * size + fixed;
+  return runs.map((run) => {
+    if (run.pace === "beside") return { run, size: together / run.minutes };
+    return { run, size: run.pace === undefined ? size : 1 };
   });
-  return lines.join("");
 }
 
-try {
-  if (process.argv.includes("--planted")) await import("./planted/main.ts");
-  else if (process.argv.includes("--hogs")) await import("./hogs.ts");
-  else process.exitCode = await main();
-} catch (error) {
-  if (!isWrongUsage(error)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
+/** Plays one run in a process of its own, with its output in a file, and prints what came of it. */
+async function execute({ run, size }: Planned, seed: number, directory: string): Promise<boolean> {
+  const logFile = join(directory, `${run.name.replaceAll(/[^a-z0-9]+/gi, "-")}.log`);
+  const log = createWriteStream(logFile);
+  const words =
+    "files" in run
+      ? ["node_modules/vitest/vitest.mjs", "run", "--fileParallelism=false", ...run.files]
+      : [...process.execArgv, run.script, ...(run.arguments?.(size, seed) ?? [])];
+  const environment = "files" in run ? run.environment?.(size) : undefined;
+  const startedAtMs = performance.now();
+  const child = spawn(process.execPath, words, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, NO_COLOR: "1", LONG_RUNS: "1", SEED: String(seed), ...environment },
+  });
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  await new Promise<void>((resolve) => log.end(resolve));
+
+  const printed = stripVTControlCharacters(readFileSync(logFile, "utf8"));
+  const tests = COUNT_OF_TESTS.exec(printed)?.[1];
+  const figures = [...printed.matchAll(FIGURE)].map(([, name, value]) => `${name} ${value}`);
+  const said = [...(tests === undefined ? [] : [`tests ${tests}`]), ...figures].join("; ");
+  const seconds = ((performance.now() - startedAtMs) / 1_000).toFixed(0).padStart(6);
+  console.log(`${status === 0 ? "✓" : "✗"} ${run.name.padEnd(40)} ${seconds} s  ${said}`);
+  if (status !== 0)
+    console.log(`${printed.split("\n").slice(-TAIL_LINES).join("\n")}\nAll of it: ${logFile}`);
+  return status === 0;
 }
+
+process.exitCode = await main();

@@ -1,23 +1,182 @@
-import { runs as ofAdoption } from "./adoption.ts";
-import { runs as ofBorders } from "./borders.ts";
-import { runs as ofReceiver } from "./receiver.ts";
-import { times, type Run } from "./run.ts";
-import { runs as ofSimulator } from "./simulator.ts";
-import { runs as ofVerify } from "./verify.ts";
+/**
+ * One long run: test files, or a script. With size 1 it takes `minutes` on two cores; `--minutes` makes the runs smaller or
+ * larger, but not those that are `fixed`. One that measures time is `alone` and comes first. One that mostly waits is
+ * `beside`: it goes on next to all others that are not alone.
+ */
+export type Run = { name: string; minutes: number; pace?: "fixed" | "alone" | "beside" } & (
+  | {
+      /** What vitest takes behind `run`. */
+      files: string[];
+      environment?: (size: number) => Record<string, string>;
+    }
+  | { script: string; arguments?: (size: number, seed: number) => string[] }
+);
 
-const PLANTED_MINUTES = 25;
+/** `count` times the size, whole and at least one. */
+const times = (count: number, size: number): string => String(Math.max(1, Math.round(count * size)));
 
-/** Every long run. */
-export const RUNS: readonly Run[] = [
-  ...ofReceiver,
-  ...ofSimulator,
-  ...ofVerify,
-  ...ofBorders,
-  ...ofAdoption,
+/** A border attacked at twenty times the size of `npm run test:all`. */
+const border = (name: string, minutes: number, ...files: string[]): Run => ({
+  name: `borders of ${name}`,
+  minutes,
+  pace: "fixed",
+  files,
+  environment: () => ({ BORDERS: "20" }),
+});
+
+const RECEIVER: Run[] = [
   {
-    name: "planted bugs",
-    minutes: PLANTED_MINUTES,
-    script: "test/torture/planted/main.ts",
-    arguments: (size) => ["--minutes", times(PLANTED_MINUTES, size)],
+    name: "signature headers",
+    minutes: 8,
+    files: ["test/shared/signature-fuzz.test.ts"],
+    environment: (size) => ({ FUZZ_HEADERS: times(100_000_000, size) }),
+  },
+  {
+    name: "properties",
+    minutes: 4,
+    files: ["test/receiver/properties.test.ts", "test/receiver/privacy.test.ts"],
+    environment: (size) => ({ PROPERTY_RUNS: times(100_000, size) }),
+  },
+  {
+    name: "mutated requests",
+    minutes: 4,
+    files: ["test/receiver/mutated-requests.slow.test.ts"],
+    environment: (size) => ({ MUTATED_REQUESTS: times(100_000, size) }),
+  },
+  {
+    name: "power cuts",
+    minutes: 6,
+    files: ["test/receiver/power-cut.slow.test.ts", "test/receiver/power-cut-control.slow.test.ts"],
+    environment: (size) => ({ POWER_CUT_IMAGES: times(100_000, size) }),
+  },
+  {
+    name: "kill -9",
+    minutes: 20,
+    files: ["test/receiver/kill.test.ts"],
+    environment: (size) => ({ KILL_CYCLES: times(1_000, size) }),
+  },
+  {
+    name: "slow clients",
+    minutes: 0.5,
+    pace: "fixed",
+    files: ["test/receiver/slow-clients.test.ts"],
+    environment: () => ({ SLOW_CLIENTS: "real" }),
+  },
+  {
+    name: "drain",
+    minutes: 6,
+    files: ["test/receiver/process.test.ts", "-t", "drains under load"],
+    environment: (size) => ({ DRAINS: times(50, size) }),
+  },
+  {
+    name: "lease in real time",
+    minutes: 1,
+    pace: "fixed",
+    files: ["test/receiver/postgres/lease.long.ts"],
+  },
+  {
+    name: "verify over PostgreSQL",
+    minutes: 5,
+    files: ["test/receiver/postgres/verify.long.ts"],
+    environment: (size) => ({ VERIFY_POSTGRES: times(20, size) }),
+  },
+  {
+    name: "race over PostgreSQL",
+    minutes: 10,
+    files: ["test/receiver/postgres/race-and-kill.slow.test.ts"],
+    environment: (size) => ({ RACE_EVENTS: times(20_000, size), RACE_PAUSE_MS: "2000" }),
+  },
+  {
+    name: "storage errors",
+    minutes: 3,
+    files: ["test/receiver/engines/statement-faults.slow.test.ts"],
+    environment: (size) => ({ ERRORS_A_PLACE: times(45, size) }),
+  },
+  {
+    name: "soak",
+    minutes: 30,
+    pace: "beside",
+    script: "test/torture/soak.ts",
+    // It starts with a minute of its own, and ends with one.
+    arguments: (size) => ["--minutes", String(Math.round(30 * size) - 2)],
+  },
+  {
+    name: "errors of PostgreSQL",
+    minutes: 1,
+    files: ["test/receiver/postgres/faults.slow.test.ts"],
+    environment: () => ({ POSTGRES_FAULTS: "4" }),
+  },
+  { name: "killed moves", minutes: 1, files: ["test/receiver/postgres/move-killed.long.ts"] },
+  {
+    name: "receiver simulated",
+    minutes: 10,
+    script: "test/simulation/main.ts",
+    arguments: (size, seed) => ["--seeds", times(1_500, size), "--from", String(seed)],
+  },
+  border("the receiver", 1, "test/borders/receiver.slow.test.ts"),
+];
+
+const SIMULATOR: Run[] = [
+  {
+    name: "delivery simulated",
+    minutes: 25,
+    script: "test/simulator/simulation/main.ts",
+    arguments: (size, seed) => ["--seeds", times(10_000, size), "--from", String(seed)],
+  },
+  {
+    name: "frames of the dashboard",
+    minutes: 1,
+    pace: "alone",
+    files: ["test/dashboard/feed.slow.test.ts"],
+    environment: () => ({ DASHBOARD_FRAMES: "measured" }),
+  },
+  {
+    name: "deadline of an attempt",
+    minutes: 1,
+    pace: "alone",
+    script: "test/torture/deadlines.ts",
+  },
+  {
+    name: "turns of an attempt",
+    minutes: 1,
+    pace: "alone",
+    files: ["test/simulator/sender/flood.slow.test.ts"],
+    environment: () => ({ FLOOD_TURNS: "measured" }),
+  },
+  border("the simulator", 1, "test/borders/simulator.slow.test.ts"),
+  border("each wire, broken after every byte", 1.5, "test/borders/every-byte.slow.test.ts"),
+];
+
+const VERIFY: Run[] = [
+  {
+    name: "examples under verify",
+    minutes: 20,
+    files: ["test/examples/receivers.slow.test.ts", "test/examples/twins.slow.test.ts"],
+    // Twice at least: what waiting shows needs a second round.
+    environment: (size) => ({ VERIFY_ROUNDS: String(Math.max(2, Number(times(20, size)))) }),
+  },
+  {
+    name: "again: lines of verify",
+    minutes: 3,
+    pace: "fixed",
+    files: ["test/verify/again.slow.test.ts"],
+    environment: () => ({ VERIFY_AGAIN: "every check" }),
+  },
+  {
+    name: "every check on every mutant",
+    minutes: 2,
+    pace: "fixed",
+    files: ["test/mutants"],
+    environment: () => ({ VERIFY_MUTANTS: "every check" }),
   },
 ];
+
+/** What new users do first, on several versions of Node.js, which needs a registry, and how they end it. */
+const ADOPTION: Run[] = [
+  { name: "adoption", minutes: 5, pace: "fixed", script: "test/torture/adoption/trials.ts" },
+  { name: "projects made by create", minutes: 2, pace: "fixed", files: ["test/e2e/create.long.ts"] },
+  { name: "Ctrl-C in every command", minutes: 0.7, pace: "alone", files: ["test/e2e/interrupt.long.ts"] },
+];
+
+/** Every long run. */
+export const RUNS: readonly Run[] = [...RECEIVER, ...SIMULATOR, ...VERIFY, ...ADOPTION];

@@ -4,23 +4,126 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startSimulator, type RunningSimulator } from "../../simulator/index.ts";
 import { run } from "../simulator/commands/in-process.ts";
-import { runReceiver } from "./receiver-in-process.ts";
-import { RECEIVER_USAGES } from "./receiver-usages.ts";
-import { SIMULATOR_USAGES } from "./simulator-usages.ts";
+import { runProgram, runReceiver } from "./receiver-in-process.ts";
 
+/** Each wrong usage: the exit code, the words, and behind => what the first line has to name. */
+const SIMULATOR = `
+2 serv => serv
+2 --verison => --verison
+2 serve extra => extra
+2 serve --port => --port
+2 serve --port 70000 => 70000
+3 serve --port {port} => {port}
+3 serve --host no.such.host.invalid => no.such.host.invalid
+2 serve --clock fast => real, skip, manual
+2 serve --calls 1e9 => --calls
+2 serve --colour => --colour
+3 serve --data {dir}/typo/x.db => {dir}/typo
+3 serve --data {dir}/newer.db => {dir}/newer.db
+3 serve --data {dir}/text => {dir}/text
+3 serve --data {dir}/folder => {dir}/folder
+2 serve --forward-to localhost:3000 => --forward-to
+2 serve --port 0 --forward-to http://example.com/x => https
+2 serve --events call.complete => call.complete
+2 serve --reading nothing=x => nothing
+2 serve --fault sabotage => duplicate
+2 serve --observe http://localhost/x => {id}
+2 serve --api-faults x => x
+2 dev --url localhost:3000 -- node => --url
+2 dev --ready-timeout 0 -- node => --ready-timeout
+2 verify => --secret
+2 verify localhost:3000 => http://localhost:3000
+2 verify http://localhost:1/w => SIGNING_SECRET
+2 verify http://example.com/w --secret s => example.com
+2 verify http://localhost:1/w --url http://localhost:2/w --secret s => http://localhost:2/w
+2 verify http://localhost:1/w --secret s --only nonsense => nonsense
+2 verify http://localhost:1/w --secret s --report pdf => pdf
+2 verify http://localhost:1/w --secret s --level should => must, advice
+2 verify http://localhost:1/w --secret s --observe http://localhost:1/ => {id}
+2 verify http://localhost:1/w --secret @/no/such/file => /no/such/file
+2 verify http://localhost:1/w --secret s --baseline /no/such => /no/such
+2 trigger => what
+3 trigger call.completed --simulator http://127.0.0.1:1 => http://127.0.0.1:1
+3 trigger call.completed --simulator http://127.0.0.1:{port} => http://127.0.0.1:{port}
+2 trigger call.completed --simulator {sim} --org org_x => org_x
+2 trigger call.completed --set x => --set
+2 trigger call.completed --count 0 => --count
+2 replay evt_x => evt_x
+2 replay {dir}/nope.json => {dir}/nope.json
+2 replay {dir}/bad.json => {dir}/bad.json:1
+2 replay {dir}/empty => {dir}/empty
+2 replay call.completed --to http://localhost:1/x => SIGNING_SECRET
+2 load http://localhost:1/x --secret s --rate 0 => --rate
+2 load http://localhost:1/x --secret s --duplicates 200% => --duplicates
+2 load http://example.com/x --secret s => example.com
+2 sign --secret s --body {} {dir}/bad.json => --body
+2 explain --secret s --body {} => --header
+2 explain --header t=1,v1=ab --secret s {dir}/nope => {dir}/nope
+2 endpoints ad => add
+2 endpoints add http://example.com/ --simulator {sim} => https
+2 endpoints show ep_x --simulator {sim} => ep_x
+2 endpoints rotate ep_x --overlap soon => --overlap
+2 events show evt_x --simulator {sim} => evt_x
+2 deliveries show dlv_x --simulator {sim} => dlv_x
+2 deliveries --state late => attempting
+2 clock advance soon => soon
+2 clock forward => forward
+2 readings set x=y --simulator {sim} => x
+1 doctor --port {port} => {port}
+1 doctor --port 4999 --data {dir}/typo/x.db => {dir}/typo
+3 health --simulator http://127.0.0.1:1 => http://127.0.0.1:1
+0 health --simulator http://127.0.0.1:{port} => ready
+2 mcp --simulator nonsense => nonsense
+`;
+/** The same of the receiver; settings stand before its words. */
+const RECEIVER = `
+2 SIGNING_SECRET= => SIGNING_SECRET
+2 SIGNING_SECRET= SIGNING_SECRET_FILE=/no/such => /no/such
+2 SIGNING_SECRET_FILE={dir}/empty => SIGNING_SECRET_FILE
+2 PORT=70000 => PORT: must be a whole number from 0 to 65535
+2 WEBHOOK_PATH=webhooks => WEBHOOK_PATH
+2 WEBHOOK_PATH=/healthz => WEBHOOK_PATH
+2 ADMIN_HOST=0.0.0.0 => ADMIN_TOKEN
+2 DATABASE_URL=mysql://x => DATABASE_URL
+2 RECEIVER_ROLE=both => all, ingest, worker
+2 MAX_BODY_BYTES=1MB => MAX_BODY_BYTES
+2 API_KEY=k => API_BASE_URL
+3 DATABASE_URL=sqlite:{dir}/typo/folder/r.db => {dir}/typo
+3 DATABASE_URL=sqlite:{dir}/newer.db => {dir}/newer.db
+3 DATABASE_URL=sqlite:{dir}/text => {dir}/text
+3 PORT={port} => {port}
+3 HOST=no.such.host.invalid => no.such.host.invalid
+2 strat => strat
+2 start now => now
+2 inbox lst => lst
+2 inbox list --limit 0 => --limit
+2 inbox list --state late => --state
+2 inbox show => event_id
+3 DATABASE_URL=sqlite:{dir}/none.db inbox list => {dir}/none.db
+2 reconcile --since x => --since
+3 PORT=1 health => http://127.0.0.1:1
+`;
+const FORK = `
+2 => folder
+2 --frok x => --frok
+2 {dir}/full => {dir}/full is not empty
+2 {dir}/none --upgrade => {dir}/none
+2 {dir}/full --upgrade => kit
+`;
 const GOOD_SETTINGS = { SIGNING_SECRET: "whsec_x", PORT: "0", ADMIN_PORT: "0" };
 
 let folder: string;
 let simulator: RunningSimulator;
-let somebody: Server;
+let other: Server;
 
 beforeAll(async () => {
   vi.stubEnv("SIGNING_SECRET", undefined);
   folder = mkdtempSync(join(tmpdir(), "usage-"));
   mkdirSync(join(folder, "folder"));
+  mkdirSync(join(folder, "full/of/something"), { recursive: true });
   writeFileSync(join(folder, "empty"), "");
   writeFileSync(join(folder, "bad.json"), "{");
   writeFileSync(join(folder, "text"), "this is no database ".repeat(500));
@@ -29,67 +132,93 @@ beforeAll(async () => {
   newer.close();
   for (const name of ["newer.db", "text"]) chmodSync(join(folder, name), 0o600);
   simulator = await startSimulator({ calls: 0, seed: 7 });
-  somebody = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
-  await new Promise((resolve) => somebody.once("listening", resolve));
+  other = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
+  await new Promise((resolve) => other.once("listening", resolve));
 });
 
 afterAll(async () => {
   vi.unstubAllEnvs();
   await simulator.close();
-  somebody.close();
+  other.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The names of places that are known only when the test runs. */
+const rowsOf = (table: string) =>
+  table
+    .trim()
+    .split("\n")
+    .map((line) => /^(\d) ?(.*) => (.+)$/.exec(line)?.slice(1) ?? [])
+    .map(([code = "", words = "", name = ""]) => [words, Number(code), name] as const);
+
+/** Puts in the places that are known only when the test runs. */
 function filled(text: string): string {
-  const { port } = somebody.address() as AddressInfo;
+  const { port } = other.address() as AddressInfo;
   return text
     .replaceAll("{dir}", folder)
     .replaceAll("{port}", String(port))
     .replaceAll("{sim}", simulator.url);
 }
 
-/** Without what SQLite keeps beside a database that is read. */
-const filesThere = (): string[] => readdirSync(folder).filter((name) => !/-(?:shm|wal)$/.test(name));
-
 const wordsOf = (text: string): string[] => (text === "" ? [] : filled(text).split(" "));
 
-function expectLine(answer: string, line: string): void {
-  const [first = ""] = answer.replace("voice-agent-receiver: ", "").split("\n");
-  const wanted = filled(line.replace(/…$/, ""));
-  expect(line.endsWith("…") ? first.slice(0, wanted.length) : first).toBe(wanted);
+/** Without the inbox of a receiver that had opened it, and what SQLite keeps beside a database that is read. */
+const filesThere = (): string[] =>
+  readdirSync(folder).filter((name) => !/^receiver\.|-(?:shm|wal)$/.test(name));
+
+/** Runs a program with words that it refuses: it exits with the code, names what is wrong first, and leaves no file. */
+async function expectRefusal(
+  ran: () => Promise<{ code: number; out: string; err: string }>,
+  [, code, name]: readonly [string, number, string],
+): Promise<void> {
+  const before = filesThere();
+  const { code: ended, out, err } = await ran();
+  const [first] = (err === "" ? out : err).split("\n");
+  expect(first).toContain(filled(name));
+  expect(ended).toBe(code);
+  expect(out + err).not.toMatch(/\n {4}at /);
+  expect(filesThere()).toEqual(before);
 }
 
-const listenersOfProcess = (): number[] =>
-  ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2", "uncaughtException", "unhandledRejection"].map(
-    (event) => process.listenerCount(event),
-  );
-
-describe("the simulator's answer to", () => {
-  test.each(SIMULATOR_USAGES)("%s", async (words, code, line) => {
-    const before = filesThere();
-    const ran = await run(...wordsOf(words));
-    expect(ran.code).toBe(code);
-    expectLine(ran.err === "" ? ran.out : ran.err, line);
-    expect(ran.out + ran.err).not.toMatch(/\n {4}at /);
-    expect(filesThere()).toEqual(before);
-  });
+test.each(rowsOf(SIMULATOR))("voice-agent-simulator %s", async (...row) => {
+  await expectRefusal(async () => run(...wordsOf(row[0])), row);
 });
 
-describe("the receiver's answer to", () => {
-  test.each(RECEIVER_USAGES)("%s %s", async (settings, words, code, line) => {
-    const given = wordsOf(settings).map((one) => one.split(/=(.*)/s).slice(0, 2));
-    const listening = listenersOfProcess();
-    const ran = await runReceiver(wordsOf(words), {
+test.each(rowsOf(RECEIVER))("voice-agent-receiver: %s", async (...row) => {
+  const words = wordsOf(row[0]);
+  const settings = words
+    .filter((word) => /^[A-Z_]+=/.test(word))
+    .map((word) => word.split(/=(.*)/s).slice(0, 2));
+  const listening = listenersOfProcess();
+  const ran = async () =>
+    runReceiver(words.slice(settings.length), {
       ...GOOD_SETTINGS,
       DATABASE_URL: `sqlite:${folder}/receiver.db`,
-      ...Object.fromEntries(given),
+      ...Object.fromEntries(settings),
     });
-    expect(ran.code).toBe(code);
-    expectLine(ran.err === "" ? ran.out : ran.err, line);
-    expect(ran.out + ran.err).not.toMatch(/\n {4}at /);
-    expect(readdirSync(folder)).not.toContain("typo");
-    // Whoever has failed to start leaves signals and errors to Node.js.
-    expect(listenersOfProcess()).toEqual(listening);
-  });
+  await expectRefusal(ran, row);
+  expect(listenersOfProcess()).toEqual(listening);
 });
+
+const fork = async () => import("../../tools/fork.ts");
+
+test.each(rowsOf(FORK))("npm run fork -- %s", async (...row) => {
+  await expectRefusal(async () => runProgram(fork, wordsOf(row[0]), {}), row);
+});
+
+test("a fork is meant from where npm was called, not from where the kit is", async () => {
+  const { err } = await runProgram(fork, ["full"], { INIT_CWD: folder });
+  expect(err).toContain(`${folder}/full is not empty`);
+});
+
+function listenersOfProcess(): number[] {
+  const events = [
+    "SIGINT",
+    "SIGTERM",
+    "SIGHUP",
+    "SIGQUIT",
+    "SIGUSR2",
+    "uncaughtException",
+    "unhandledRejection",
+  ];
+  return events.map((event) => process.listenerCount(event));
+}

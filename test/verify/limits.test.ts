@@ -29,9 +29,16 @@ describe.concurrent("the limits of the window", () => {
   });
 });
 
+const [SLOWER, SOON_MS] = [10, 60];
+
 /** Judges a receiver whose clock is not ours and which says so; `jumpMs` more in every other answer. */
 async function judged(options: { aheadMs: number; jumpMs?: number; plant?: Partial<Behaviour> }) {
-  const itsClock = (): number => Date.now() + options.aheadMs;
+  // Time passes slowly, so that the delays of a busy machine make no reading of the clock unsure, and the receiver's next
+  // second, by which its clock is read, begins soon.
+  const startedMs = performance.now();
+  const beganMs = Math.ceil((Date.now() + options.aheadMs) / 1_000) * 1_000 - SOON_MS - options.aheadMs;
+  const now = (): number => beganMs + Math.floor((performance.now() - startedMs) / SLOWER);
+  const itsClock = (): number => now() + options.aheadMs;
   let answers = 0;
   const receiver = await startMutant(
     {
@@ -52,7 +59,7 @@ async function judged(options: { aheadMs: number; jumpMs?: number; plant?: Parti
       seed: "limits",
       checks: LIMITS,
       timing: QUICK,
-      now: Date.now,
+      now,
     });
     const reasons = report.results.flatMap(({ outcome, explanation }) =>
       outcome === "passed" ? [] : (explanation ?? []),

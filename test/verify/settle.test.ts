@@ -49,11 +49,11 @@ describe("effects have come to rest", () => {
     const events = ["a", "b", "c", "d"];
     const startedAt = performance.now();
     const observe = async (eventId: string): Promise<Reading> => {
-      const isDone = performance.now() - startedAt >= 150 * (events.indexOf(eventId) + 1);
+      const isDone = performance.now() - startedAt >= 500 * (events.indexOf(eventId) + 1);
       return { known: true, count: isDone ? 1 : 0 };
     };
     const entries = events.map((id) => entry(id));
-    const handled = await settle({ entries, observe, withinMs: 400, quietMs: 1 });
+    const handled = await settle({ entries, observe, withinMs: 1_500, quietMs: 1 });
     expect(events.filter((id) => !isHandled(handled.of(id)))).toEqual([]);
   });
 

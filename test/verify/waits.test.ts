@@ -113,6 +113,9 @@ test("a receiver that answers 503 while it boots is waited for, before what was 
   expect(delivered).toBeGreaterThan(3);
 });
 
+/** Much longer than the wait that is too short, so that a pause of this process makes no difference. */
+const LATE_MS = 2_500;
+
 test.each<[Check["phase"], string, "passed" | "failed"]>([
   ["crash", "", "passed"],
   ["crash", " in a run that has lost an event before", "failed"],
@@ -133,7 +136,7 @@ test.each<[Check["phase"], string, "passed" | "failed"]>([
     run: async ({ deliver, event }) => {
       const exchange = await deliver(event("order.created"));
       lateId = exchange.eventId;
-      handledAt = performance.now() + 400;
+      handledAt = performance.now() + LATE_MS;
       return whenSettled((handled) => handledTimes(handled, [exchange], { least: 1, most: 1 }));
     },
   };
@@ -156,7 +159,7 @@ test.each<[Check["phase"], string, "passed" | "failed"]>([
       known: true,
       count: eventId === lateId && performance.now() < handledAt ? 0 : receiver.handled(eventId),
     }),
-    timing: { settleMs: 50, settleAfterCrashMs: 5_000, quietMs: 1 },
+    timing: { settleMs: 50, settleAfterCrashMs: 10 * LATE_MS, quietMs: 1 },
     now: Date.now,
   });
   expect(results.find(({ check: { id } }) => id === check.id)?.outcome).toBe(outcome);

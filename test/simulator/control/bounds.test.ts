@@ -105,28 +105,6 @@ test("64 streams may be open, and another one as soon as one of them is closed",
   for (const { stopping } of streams) stopping.abort();
 });
 
-test("a thousand are sent again at once, the newest of them, the oldest first, and it is said that there are more", async () => {
-  let status = 500;
-  const send = answering(() => status);
-  const { ask, simulator, url } = await startService({ clock: "manual", calls: 0, concurrency: 1_000, send });
-  register(simulator, "http://localhost:9/");
-  const ids = emit(simulator, "call.completed", 1_001);
-  await simulator.settled();
-  const search = { state: "failed" };
-  const dry = (await ask("POST", "/deliveries/resend", { ...search, dry_run: true })).body;
-  expect(dry).toMatchObject({ total: 1_000, has_more: true, data: [], counts: [{ count: 1_000 }] });
-  const shell = await run("deliveries", "resend", "--state", "failed", "--dry-run", "--simulator", url);
-  expect(shell.err).toBe("1000 would be sent again; nothing was sent. There is more: say it again.\n");
-  status = 200;
-  const { body } = await ask("POST", "/deliveries/resend", search);
-  expect(body).toMatchObject({ total: 1_000, has_more: true });
-  expect((body.data ?? []).map(({ id }) => id)).toEqual(ids.slice(1));
-  await simulator.settled();
-  expect(simulator.counts.deliveries().byState).toEqual({ attempting: 1, delivered: 1_000, dead: 0 });
-  const rest = (await ask("POST", "/deliveries/resend", search)).body;
-  expect(rest).toMatchObject({ total: 1, has_more: false, data: [{ id: ids[0] }] });
-});
-
 test("an attempt is signed again as that very attempt would be, at this moment, and only one that was made", async () => {
   const wall = createVirtualWall();
   const { ask, simulator } = await startService({ clock: "manual", wall, send: answering(() => 500) });

@@ -3,14 +3,15 @@ import { z } from "zod";
 import type { Outcome } from "../../../simulator/domain/outcome.ts";
 import {
   clockSchema,
+  countSchema,
   deliveryDetailSchema,
   deliverySchema,
   emittedSchema,
   endpointSchema,
   eventDetailSchema,
   eventSchema,
+  jobSchema,
   listOf,
-  recoverySchema,
   registeredSchema,
 } from "../../../simulator/domain/shapes.ts";
 import { createDeliveryControl } from "../../../simulator/library/deliveries.ts";
@@ -53,7 +54,8 @@ test("what the control API tells has the one shape, field for field, and the lib
   await told(eventDetailSchema, "GET", `/events/${eventId}`);
   await told(listOf(eventSchema), "GET", "/events");
   await told(clockSchema, "GET", "/clock");
-  await told(recoverySchema, "POST", "/deliveries/resend", { state: "failed", dry_run: true });
+  await told(countSchema, "POST", "/deliveries/resend", { state: "failed", dry_run: true });
+  await told(jobSchema, "POST", "/deliveries/resend", { state: "lost" });
 
   for (const record of createDeliveryControl(simulator).list()) {
     const path = `/deliveries/${record.id}`;

@@ -3,9 +3,16 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { Send } from "../../../simulator/domain/flights.ts";
-import { emit, emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
+import {
+  emit,
+  emitOne,
+  openSimulator,
+  register,
+  resendAll,
+  temporaryDirectory,
+} from "../../helpers/simulator.ts";
 
-/** As many as are sent again at once, and more than are judged at once. */
+/** More than are sent again, and than are judged, in one turn. */
 const AT_ONCE = 1_000;
 
 test("what is done in several pieces is done to all: to the first of a piece as to the last", async () => {
@@ -40,9 +47,7 @@ test("what is done in several pieces is done to all: to the first of a piece as 
   const counts = second.verdicts.counts();
   expect(counts).toHaveLength(2);
   expect(counts).toEqual(expect.arrayContaining([judged(calls.id, AT_ONCE), judged(orders.id, 1)]));
-  const howMany = ({ ids, hasMore }: { ids: string[]; hasMore: boolean }) => [ids.length, hasMore];
-  expect(howMany(await second.deliveries.recover())).toEqual([AT_ONCE, true]);
-  expect(howMany(await second.deliveries.recover())).toEqual([1, false]);
+  expect(await resendAll(second)).toMatchObject({ state: "done", total: AT_ONCE + 1, sent: AT_ONCE + 1 });
   const third = openSimulator({ dataFile: copy, clock: "manual", send });
-  expect(howMany(await third.deliveries.recover({ endpointId: calls.id }))).toEqual([AT_ONCE, false]);
+  expect(await resendAll(third, { endpointId: calls.id })).toMatchObject({ sent: AT_ONCE });
 });

@@ -12,6 +12,7 @@ import {
   openSimulator,
   register,
   temporaryDirectory,
+  resendAll,
 } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
@@ -75,24 +76,20 @@ async function startIn(state: string, options: Parameters<typeof startService>[0
 }
 
 test.each([
-  ["under way", { sent: [0, "ID"], requests: 1 }, 409],
-  ["waiting", { sent: [0, "ID"], requests: 2 }, 202],
-  ["delivered", { sent: [1, "new"], requests: 2 }, 409],
-  ["dead", { sent: [1, "new"], requests: 7 }, 409],
+  ["under way", { isNew: false, requests: 1 }, 409],
+  ["waiting", { isNew: false, requests: 2 }, 202],
+  ["delivered", { isNew: true, requests: 2 }, 409],
+  ["dead", { isNew: true, requests: 7 }, 409],
 ] as const)(
   "a recovery sends one that is %s once, whatever it finds",
-  async (state, { sent, requests }, now) => {
+  async (state, { isNew, requests }, now) => {
     const { ask, network, id, simulator } = await startIn(state);
     const attemptNow = await startIn(state);
     expect((await attemptNow.ask("POST", `/deliveries/${attemptNow.id}/attempt`, {})).status).toBe(now);
 
-    const { body } = await ask("POST", "/deliveries/resend", { state: STATES[state] });
-    const [one, ...more] = body.data ?? [];
-    expect({ total: body.total, more }).toEqual({ total: 1, more: [] });
-    expect([one?.["id"] === id ? "ID" : "new", one?.["resend_of"]]).toEqual([
-      sent[1],
-      sent[0] === 0 ? null : id,
-    ]);
+    expect(await resendAll(simulator, { state: STATES[state] })).toMatchObject({ total: 1, sent: 1 });
+    const { data } = (await ask("GET", "/deliveries")).body;
+    expect(data).toMatchObject(isNew ? [{ resend_of: id }, { id }] : [{ id }]);
     await network.until(requests);
     for (const answer of network.underWay) answer(200);
     await simulator.settled();

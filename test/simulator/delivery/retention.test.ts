@@ -28,7 +28,7 @@ describe("what is kept", () => {
     await simulator.settled();
     expect(allDeliveries(simulator).map(({ id }) => id)).toEqual(ids.slice(-20).toReversed());
     expect(simulator.counts.deliveries()).toMatchObject({ total: 20, byState: { delivered: 20 } });
-    expect(simulator.counts.events().total).toBe(20);
+    expect(simulator.counts.events()).toBe(20);
     for (const id of ids.slice(0, 30)) expect(simulator.deliveries.attempts(id)).toEqual([]);
     for (const id of ids.slice(30)) expect(simulator.deliveries.attempts(id)).toHaveLength(1);
     const pages = simulator.world
@@ -152,7 +152,7 @@ describe("what is kept", () => {
     emit(simulator, "call.completed", 35);
     await simulator.settled();
     await simulator.settled();
-    expect(simulator.counts.events().total).toBe(10);
+    expect(simulator.counts.events()).toBe(10);
   });
 
   test.runIf(ALL)("is less where the bytes are too many", async () => {
@@ -204,7 +204,7 @@ describe("what is kept", () => {
     simulator.traffic.set(0);
     await simulator.settled();
     expect(simulator.counts.deliveries().total).toBeLessThanOrEqual(102);
-    expect(simulator.counts.events().total).toBeLessThanOrEqual(102);
+    expect(simulator.counts.events()).toBeLessThanOrEqual(102);
     const stored = simulator.world.organizations().flatMap(({ organization }) => {
       const page = simulator.world.calls(organization.id, { limit: 100_000 });
       return page.ok ? page.data : [];

@@ -26,7 +26,7 @@ function walk(rows: readonly Row[], limit: number, bounds: { rows: number; milli
       bounds,
       monotonicMs: () => nowMs,
     });
-    pages.push({ ...page, looked });
+    pages.push({ ids: page.found.map(({ id }) => id), next: page.next, looked });
     if (page.next === null) return pages;
     expect(Number(page.next)).toBeGreaterThanOrEqual(from);
     from = Number(page.next) + 1;

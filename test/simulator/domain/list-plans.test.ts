@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../simulator/files/database.ts";
 import { createAttempts } from "../../../simulator/domain/attempts.ts";
+import { createDeliverySearch } from "../../../simulator/domain/delivery-search.ts";
 import { createDeliverySummaries } from "../../../simulator/domain/delivery-summaries.ts";
 import { createEventSummaries } from "../../../simulator/domain/event-summaries.ts";
 import { createJournal } from "../../../simulator/domain/journal.ts";
@@ -32,14 +33,15 @@ test.each([
   { endpointId: "ep_1" },
   { state: "dead" },
   { verdict: "ok" },
+  { cause: "failed" },
+  { gaveUpSinceMs: 1 },
   { type: "call.completed" },
   { text: "lost", state: "delivered", type: "call.completed" },
 ] as const)("deliveries of %j are read from an index, in its order, however many there are", (filter) => {
   const { database, plans } = openPlanned();
-  const attempts = createAttempts({ database });
-  const summaries = createDeliverySummaries({ database, attempts, monotonicMs });
+  const find = createDeliverySearch({ database, monotonicMs });
   plans.length = 0;
-  summaries.page({ limit: 100, ...filter });
+  find({ limit: 100, ...filter });
   const walked = Object.keys(filter).length === 0 ? "(rowid<?)" : "=? AND seq<?)";
   expect(plans.filter((step) => step.startsWith("SEARCH d USING") && step.endsWith(walked))).toHaveLength(1);
   expect(plans.filter((step) => /TEMP B-TREE|SCAN (?:d|deliveries)\b/.test(step))).toEqual([]);
@@ -61,7 +63,7 @@ test.each([{}, { type: "call.completed" }, { text: "lost", orgId: "org_1" }] as 
 test("deliveries are judged by those of their event, however many their endpoint got", () => {
   const { database, plans } = openPlanned();
   const attempts = createAttempts({ database });
-  const deliverySummaries = createDeliverySummaries({ database, attempts, monotonicMs });
+  const deliverySummaries = createDeliverySummaries({ database, attempts });
   createVerdicts({ database, deliverySummaries, journal: createJournal({ firstId: 1 }) });
   // Those before a delivery, which tell whether it is a duplicate, and those that are judged with it.
   const ofEvent = plans.filter((step) => step.includes("USING INDEX deliveries_of_event"));

@@ -57,7 +57,7 @@ describe("what a running simulator does not take", () => {
       'Did you mean "order.created"?',
     ],
     [() => simulator.endpoints.change("ep_x", untyped({ secret: "whsec_x" })), 'no option "secret"'],
-    [() => simulator.deliveries.list(untyped({ state: "deliverd" })), 'Did you mean "delivered"?'],
+    [() => simulator.deliveries.list(untyped({ state: "deliverd" })), '"attempting"|"delivered"|"dead"'],
     [() => simulator.deliveries.list(untyped({ endpoint: "ep_x" })), 'no option "endpoint"'],
     [() => simulator.clock.setMode(untyped("real-time")), 'not "real-time"'],
     [() => simulator.deliveries.replay(untyped({}), untyped({ newID: true })), 'Did you mean "newId"?'],

@@ -1,9 +1,9 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { asError, control } from "../core/api.ts";
 import { type Filters, PERIODS } from "../core/filters.ts";
 import { endpointChoices, eventTypes, useLive } from "../core/live.ts";
 import { useLater } from "../core/load.ts";
-import type { Delivery, Recovery } from "../core/types.ts";
+import type { DeliveryCount, Job } from "../core/types.ts";
 import { countOf } from "../core/words.ts";
 import { Button } from "./button.tsx";
 import { Dialog, FormDialog } from "./dialog.tsx";
@@ -11,6 +11,7 @@ import { CheckBox, SelectField, TextField } from "./field.tsx";
 import { Problem } from "./page.tsx";
 
 const COUNT_AFTER_MS = 150;
+const LOOK_AFTER_MS = 250;
 const SPANS: [since: string, words: string][] = [
   ["", "any time"],
   ...PERIODS,
@@ -34,7 +35,7 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
     since: (span === "moment" ? momentOf(since) : span) || undefined,
     until: momentOf(until) || undefined,
   };
-  const { recovery: counted, error: problem = error } = useCounted(body);
+  const { count: counted, error: problem = error } = useCounted(body);
   const title = "Recover what was lost";
 
   if (sending.sent !== undefined) {
@@ -47,7 +48,7 @@ export function Recover({ filters, onClose }: { filters: Filters; onClose: () =>
     return (
       <Dialog title={title} onClose={onClose} foot={foot}>
         {error && <Problem error={error} />}
-        <Outcome sent={sending.sent} isSending={sending.isSending} />
+        <Outcome job={sending.sent} />
       </Dialog>
     );
   }
@@ -106,66 +107,60 @@ function fieldsOf({ type, endpoint, q, since, until, state }: Filters) {
   };
 }
 
-/** What became of what was sent: the stream tells of each. */
-function Outcome({ sent, isSending }: { sent: Delivery[]; isSending: boolean }) {
-  const { feed } = useLive();
-  const now = sent.map((delivery) => feed.get(delivery.id) ?? delivery);
-  const acknowledged = now.filter(({ state }) => state === "delivered").length;
-  const failing = now.filter(({ state, attempts }) => state !== "delivered" && attempts.at(-1)?.ended_at);
+/** What became of what was sent. */
+function Outcome({ job: { state, total, sent, acknowledged, failed } }: { job: Job }) {
+  const soFar = state === "done" ? "" : ` of ${total ?? "what fits"} so far`;
   return (
     <div class="stack" aria-live="polite">
-      <progress max={Math.max(1, now.length)} value={acknowledged} aria-label="Acknowledged" />
+      <progress max={Math.max(1, total ?? sent)} value={acknowledged} aria-label="Acknowledged" />
       <p>
-        <b>{countOf(now.length, "delivery", "deliveries")}</b> sent{isSending ? " so far" : ""}:{" "}
-        {acknowledged} acknowledged{failing.length > 0 ? `, ${failing.length} failed again` : ""}.
+        <b>{countOf(sent, "delivery", "deliveries")}</b> sent{soFar}: {acknowledged} acknowledged
+        {failed > 0 ? `, ${failed} failed again` : ""}.
       </p>
-      {failing.length > 0 && <p class="muted">What failed again is tried up to six times, as ever.</p>}
+      {failed > 0 && <p class="muted">What failed again is tried up to six times, as ever.</p>}
     </div>
   );
 }
 
 /** `2 order.created and 1 voicemail.created to 1 endpoint`. */
-function countWords({ counts, total, has_more: hasMore }: Recovery): string {
+function countWords({ counts, total }: DeliveryCount): string {
   if (total === 0) return "Nothing is lost that fits: what gave up was sent again, or its endpoint is gone.";
   const byType = new Map<string, number>();
   for (const { event_type: type, count } of counts) byType.set(type, (byType.get(type) ?? 0) + count);
   const what = [...byType].map(([type, count]) => `${count} ${type}`).join(", ");
   const places = new Set(counts.map(({ endpoint_id: id }) => id)).size;
-  const more = hasMore ? " The oldest 1,000 go first, the rest after them." : "";
-  return `${what} to ${countOf(places, "endpoint")}.${more}`;
+  return `${what} to ${countOf(places, "endpoint")}.`;
 }
 
 /** How many fit, or why that cannot be told, asked again shortly after something was changed. */
-function useCounted(body: object): { recovery?: Recovery; error?: Error } {
+function useCounted(body: object): { count?: DeliveryCount; error?: Error } {
   const key = JSON.stringify(body);
   const counted = useLater(key, COUNT_AFTER_MS, () =>
     control.post("/deliveries/resend", { ...body, dry_run: true }).then(
-      (recovery) => ({ key, recovery }),
+      (answer) => ({ key, ...(answer.object === "count" && { count: answer }) }),
       (error: unknown) => ({ key, error: asError(error) }),
     ),
   );
   return counted?.key === key ? counted : {};
 }
 
-/** Sends a thousand at a time, until all are sent or somebody says that it is enough. */
+/** Sends all of it, as a job of the simulator, and looks how far it is until each has been answered. */
 function useSending(onError: (error: Error) => void) {
-  const [sent, setSent] = useState<Delivery[]>();
-  const [isSending, setSending] = useState(false);
-  const isCanceled = useRef(false);
-  async function send(body: object): Promise<void> {
-    setSending(true);
-    try {
-      for (let hasMore = true; hasMore && !isCanceled.current;) {
-        const recovery = await control.post("/deliveries/resend", body);
-        setSent((before = []) => [...before, ...recovery.data]);
-        hasMore = recovery.has_more;
-      }
-    } catch (error) {
-      onError(asError(error));
-    }
-    setSending(false);
-  }
-  return { sent, isSending, send, cancel: () => (isCanceled.current = true) };
+  const [sent, setSent] = useState<Job>();
+  const isSending = sent !== undefined && sent.ended_at === null;
+  const isOver = sent?.ended_at != null && sent.acknowledged + sent.failed >= sent.sent;
+  const fail = (error: unknown) => onError(asError(error));
+  useEffect(() => {
+    if (sent === undefined || isOver) return undefined;
+    const timer = setTimeout(() => void control.get(`/jobs/${sent.id}`).then(setSent, fail), LOOK_AFTER_MS);
+    return () => clearTimeout(timer);
+  });
+  const send = (body: object) =>
+    control
+      .post("/deliveries/resend", body)
+      .then((answer) => answer.object === "job" && setSent(answer), fail);
+  const cancel = () => control.post(`/jobs/${sent?.id ?? ""}/cancel`).then(setSent, fail);
+  return { sent, isSending, send, cancel };
 }
 
 /** A moment as an input field has it: local time without a zone, to the second. */

@@ -7,6 +7,7 @@ const NAMES: (keyof Messages)[] = [
   "endpoint",
   "endpoint_deleted",
   "clock",
+  "job",
   "verification",
   "reset",
   "resync",

@@ -30,7 +30,8 @@ export type History = ReturnType<typeof views.historyView>;
 export type Listeners = ReturnType<typeof listenersView>;
 export type Listener = Listeners["data"][number];
 export type Organization = ReturnType<typeof world.organizationsView>[number];
-export type Recovery = ReturnType<typeof views.recoveryView>;
+export type Job = ReturnType<typeof views.jobView>;
+export type DeliveryCount = ReturnType<typeof views.countView>;
 export type Reading = ReturnType<typeof world.readingsView>[number];
 export type Traffic = ReturnType<typeof world.trafficView>;
 export type Verification = ReturnType<typeof verificationView>;
@@ -65,6 +66,7 @@ export interface Gets {
   "/endpoints": List<Endpoint>;
   "/event-types": List<EventTypeForm>;
   "/faults": List<ReturnType<typeof world.faultsView>[number]>;
+  "/jobs": List<Job>;
   "/listeners": Listeners;
   "/organizations": List<Organization>;
   "/readings": List<Reading>;
@@ -72,6 +74,8 @@ export interface Gets {
   "/scenarios": List<ReturnType<typeof scenarios.scenarioView>>;
   "/traffic": Traffic;
   "/verification": { verification: Verification | null };
+  [path: `/jobs/${string}`]: Job;
+  [path: `/counts?${string}`]: DeliveryCount;
   [path: `/deliveries?${string}`]: Page<Delivery>;
   [path: `/deliveries/${string}`]: DeliveryDetail;
   [path: `/history${string}`]: History;
@@ -83,7 +87,8 @@ export interface Gets {
 /** What is answered to a POST. */
 export interface Posts {
   "/clock/advance": Clock;
-  "/deliveries/resend": Recovery;
+  "/deliveries/resend": Job | DeliveryCount;
+  [path: `/jobs/${string}/cancel`]: Job;
   "/endpoints": EndpointWithSecret;
   "/endpoints/check": CheckedUrl;
   "/events": Emitted;
@@ -115,6 +120,7 @@ export interface Messages {
   endpoint: Endpoint;
   endpoint_deleted: { id: string };
   event: EventRecord;
+  job: Job;
   reset: unknown;
   resync: unknown;
   verification: Verification;

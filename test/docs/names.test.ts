@@ -4,8 +4,8 @@ import { z } from "zod";
 import { COMMANDS } from "../../simulator/commands/catalogue.ts";
 import { FAULT_NAMES } from "../../simulator/domain/faults.ts";
 import { READINGS } from "../../simulator/domain/readings.ts";
-import { PAGES } from "../docs/pages.ts";
-import { filesOf, ROOT } from "./files.ts";
+import { PAGES } from "./pages.ts";
+import { filesOf, ROOT } from "../repository/files.ts";
 
 const text = [...PAGES]
   .filter(([path]) => path !== "CHANGELOG.md")
@@ -74,7 +74,6 @@ describe("the page on security", () => {
   test("names tests that are there", () => {
     const named = found(/`(test\/[^`]+\.test\.ts)`/g, PAGES.get("docs/security.md") ?? "");
     expect(named.filter((file) => !existsSync(ROOT + file))).toEqual([]);
-    expect(named.length).toBeGreaterThan(20);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SimulatorOptions } from "../../../simulator/compose.ts";
 import { startService } from "../../helpers/service.ts";
-import { emit, register } from "../../helpers/simulator.ts";
+import { emit, register, resendAll } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 
 /** A receiver that fails until it is mended, and the clock in hand. */
@@ -22,11 +22,10 @@ const RESEND = "/deliveries/resend";
 
 test("a dry run counts what would be sent to whom, and sends nothing", async () => {
   const { ask, simulator, one, all } = await startWithFailures();
-  const { status, body } = await ask("POST", RESEND, { dry_run: true });
-  expect(status).toBe(200);
-  expect(body).toMatchObject({ data: [], total: 3, has_more: false });
-  expect(body.counts).toHaveLength(3);
-  expect(body.counts).toEqual(
+  const { status, body } = await ask("POST", RESEND, { state: "lost", dry_run: true });
+  expect([status, body["total"]]).toEqual([200, 3]);
+  expect(body["counts"]).toHaveLength(3);
+  expect(body["counts"]).toEqual(
     expect.arrayContaining([
       { endpoint_id: one.id, event_type: "order.created", count: 1 },
       { endpoint_id: all.id, event_type: "order.created", count: 1 },
@@ -36,73 +35,115 @@ test("a dry run counts what would be sent to whom, and sends nothing", async () 
   expect(simulator.counts.deliveries().total).toBe(3);
 });
 
-test("what is recovered goes out in the order in which it came, and what its endpoint took along is not lost", async () => {
+test("a job sends in the order in which it came, and says how far it is and what came of it", async () => {
   const { ask, simulator, mend } = await startWithFailures();
-  const { body: before } = await ask("GET", "/deliveries");
-  const oldestFirst = (before.data ?? []).map(({ id }) => id).toReversed();
-  const lost = async () => {
-    const [clock, history] = await Promise.all([ask("GET", "/clock"), ask("GET", "/history")]);
-    return [clock.body["lost"], history.body["lost"]];
-  };
-  expect(await lost()).toEqual([3, 3]);
+  const ids = async (query: string) =>
+    ((await ask("GET", `/deliveries?${query}`)).body.data ?? []).map(({ id, resend_of: of }) => of ?? id);
+  const lost = await ids("state=lost");
   mend();
-  const { body } = await ask("POST", RESEND, {});
-  expect((body.data ?? []).map((sent) => sent["resend_of"])).toEqual(oldestFirst);
+  const begun = await ask("POST", RESEND, { state: "lost", since: "2d" });
+  expect(begun).toMatchObject({
+    status: 202,
+    body: { object: "job", state: "counting", total: null, selection: { state: "lost", since: "2d" } },
+  });
+  await simulator.jobs.ended();
+  const path = `/jobs/${String(begun.body["id"])}`;
+  expect((await ask("GET", path)).body).toMatchObject({ state: "done", total: 3, sent: 3 });
   await simulator.settled();
-  expect(await lost()).toEqual([0, 0]);
-
-  const other = await startWithFailures();
-  expect((await other.ask("GET", "/clock")).body["lost"]).toBe(3);
-  await other.ask("DELETE", `/endpoints/${other.all.id}`);
-  expect((await other.ask("GET", "/clock")).body["lost"]).toBe(1);
-  expect((await other.ask("GET", "/history")).body).toMatchObject({ deliveries: { dead: 3 }, lost: 1 });
+  expect(await ids("state=delivered")).toEqual(lost);
+  const { body: list } = await ask("GET", "/jobs");
+  expect(list.data).toMatchObject([{ id: begun.body["id"], acknowledged: 3, failed: 0, problem: null }]);
+  expect(list.data).toEqual([(await ask("GET", path)).body]);
+  expect((await ask("POST", `${path}/cancel`, {})).body).toMatchObject({ error: "not_running" });
+  expect((await ask("GET", "/jobs/job_none")).status).toBe(404);
 });
 
-test("each filter narrows what is sent, two of them more than one", async () => {
-  const { ask, all, order } = await startWithFailures();
-  const totalOf = async (filter: object) => {
-    const { body } = await ask("POST", RESEND, { ...filter, dry_run: true });
-    return Number(body.total);
-  };
-  expect(await totalOf({ type: "order.created" })).toBe(2);
-  expect(await totalOf({ endpoint_id: all.id })).toBe(2);
-  expect(await totalOf({ type: "order.created", endpoint_id: all.id })).toBe(1);
-  expect(await totalOf({ q: order })).toBe(1);
-  expect(await totalOf({ verdict: "not" })).toBe(3);
-  expect(await totalOf({ state: "delivered" })).toBe(0);
-  expect(await totalOf({ state: "failed" })).toBe(3);
-  expect(await totalOf({ since: "1h" })).toBe(0);
-  expect(await totalOf({ since: "2d", until: "1h" })).toBe(3);
-  expect(await totalOf({ until: "2d" })).toBe(0);
+test("what a job sends and fails again counts as failed until it is acknowledged", async () => {
+  const { simulator, mend } = await startWithFailures();
+  const job = await resendAll(simulator, { type: "order.created" });
+  await simulator.settled();
+  expect(job).toMatchObject({ sent: 2, acknowledged: 0, failed: 2 });
+  mend();
+  await simulator.clock.run();
+  expect(job).toMatchObject({ sent: 2, acknowledged: 2, failed: 0 });
+  // Delivered ones go out once more, too.
+  expect(await resendAll(simulator, { type: "order.created", state: "delivered" })).toMatchObject({
+    sent: 2,
+  });
+  await simulator.settled();
+  expect(simulator.counts.deliveries()).toMatchObject({ total: 7, byState: { delivered: 4, dead: 3 } });
+});
+
+test("a job that is canceled sends no more, and no second one begins beside it", async () => {
+  const send: SimulatorOptions["send"] = () => Promise.resolve({ outcome: { status: 200 }, durationMs: 1 });
+  const { ask, simulator } = await startService({ clock: "manual", calls: 0, send });
+  register(simulator, "http://localhost:1/");
+  emit(simulator, "call.completed", 1_000);
+  await simulator.settled();
+  const stop = simulator.journal.watch((entry) => {
+    if (entry.kind !== "job.changed") return;
+    const found = simulator.jobs.get(entry.jobId);
+    if (!found.ok || found.job.sent < 200) return;
+    expect(simulator.jobs.start({}, {})).toMatchObject({ ok: false, reason: "already_running" });
+    stop();
+    simulator.jobs.cancel(entry.jobId);
+  });
+  const job = await resendAll(simulator, { type: "call.completed" });
+  expect(job).toMatchObject({ state: "canceled", total: 1_000, sent: 200 });
+  expect((await ask("POST", RESEND, { until: "0" })).status).toBe(202);
+  await ask("POST", "/reset", {});
+  expect((await ask("GET", "/jobs")).body.data).toEqual([]);
+});
+
+test("what its endpoint took along is not lost", async () => {
+  const { ask, all, mend, simulator } = await startWithFailures();
+  const lost = async () => [
+    (await ask("GET", "/clock")).body["lost"],
+    (await ask("GET", "/history")).body["lost"],
+  ];
+  expect(await lost()).toEqual([3, 3]);
+  await ask("DELETE", `/endpoints/${all.id}`);
+  expect(await lost()).toEqual([1, 1]);
+  mend();
+  await resendAll(simulator);
+  await simulator.settled();
+  expect(await lost()).toEqual([0, 0]);
+});
+
+test("a selection that says nothing, or something that is not there, is refused", async () => {
+  const { ask } = await startWithFailures();
+  for (const body of [{}, { q: undefined }, { stat: "lost" }, { state: "gone" }, { q: "state:gone" }])
+    expect((await ask("POST", RESEND, body)).status, JSON.stringify(body)).toBe(400);
   // A bare number would be a year, or any period.
   for (const since of ["yesterday", "90", "90.5", "march 90", 90])
     expect(await ask("POST", RESEND, { since })).toMatchObject({
       status: 400,
       body: { message: expect.stringContaining("with its unit: 90s, 90m, 1h") },
     });
-  for (const path of ["/deliveries?since=90", "/deliveries?q=after:90", "/history?until=90"])
+  for (const path of [
+    "/deliveries?since=90",
+    "/deliveries?q=after:90",
+    "/history?until=90",
+    "/counts?gave_up_since=x",
+  ])
     expect((await ask("GET", path)).status, path).toBe(400);
 });
 
 test("what was recovered says by which delivery, is right again, and is not lost any more", async () => {
-  const { ask, simulator, mend } = await startWithFailures();
-  const lost = async () => (await ask("GET", "/deliveries?state=lost")).body.data as { id: string }[];
-  expect(await lost()).toHaveLength(3);
+  const { ask, simulator, voicemail, mend } = await startWithFailures();
   mend();
-  const { status, body } = await ask("POST", RESEND, { type: "voicemail.created" });
-  expect([status, body.total]).toEqual([202, 1]);
+  expect(await resendAll(simulator, { type: "voicemail.created" })).toMatchObject({ sent: 1 });
   await simulator.settled();
-  const [again] = body.data as { id: string; resend_of: string }[];
-  const { body: original } = await ask("GET", `/deliveries/${again?.resend_of ?? ""}`);
+  const { body: original } = await ask("GET", `/deliveries/${voicemail}`);
+  const { body: again } = await ask("GET", `/deliveries/${String(original["recovered_by"])}`);
+  expect(again).toMatchObject({ resend_of: voicemail, state: "delivered" });
   expect(original).toMatchObject({
     state: "dead",
-    recovered_by: again?.id,
-    verdict: { result: "ok", sentence: "Gave up, recovered by a later delivery" },
+    verdict: { result: "ok", sentence: "Gave up, recovered by a later delivery", cause: null },
   });
-  expect(await lost()).toHaveLength(2);
-  const { body: not } = await ask("GET", "/deliveries?verdict=not");
-  expect(not.data).toHaveLength(2);
-  expect((await ask("POST", RESEND, { type: "voicemail.created" })).body.total).toBe(0);
+  for (const search of [{ state: "lost" }, { verdict: "not" }] as const)
+    expect(await simulator.deliveries.count(search)).toMatchObject({ total: 2 });
+  expect(await resendAll(simulator, { type: "voicemail.created", state: "dead" })).toMatchObject({ sent: 0 });
 });
 
 test("of several that recovered it the first is named, and since and until begin and end at their moments", async () => {
@@ -125,22 +166,6 @@ test("of several that recovered it the first is named, and since and until begin
   expect(await ids(`since=${String(first["created_at"])}&until=${String(second["created_at"])}`)).toEqual([
     again[0],
   ]);
-});
-
-test("what still waits for its next attempt is tried now, not sent twice", async () => {
-  let status = 503;
-  const send: SimulatorOptions["send"] = () => Promise.resolve({ outcome: { status }, durationMs: 1 });
-  const { ask, simulator } = await startService({ clock: "manual", calls: 0, send });
-  register(simulator, "http://localhost:1/");
-  const [id] = emit(simulator);
-  await simulator.settled();
-  expect((await ask("GET", "/deliveries?state=failed")).body.data).toHaveLength(1);
-  expect((await ask("POST", RESEND, {})).body.total).toBe(0);
-  status = 200;
-  const { body } = await ask("POST", RESEND, { state: "failed" });
-  expect((body.data as { id: string }[]).map((one) => one.id)).toEqual([id]);
-  await simulator.settled();
-  expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 1, dead: 0 });
 });
 
 /** A receiver that holds back its answer: `begun` resolves with the first attempt. */
@@ -192,19 +217,19 @@ test.each(["manual", "skip"] as const)(
 );
 
 test("a watcher is told that the original changed when it was recovered", async () => {
-  const { ask, simulator, voicemail, mend } = await startWithFailures();
+  const { simulator, voicemail, mend } = await startWithFailures();
   const told = new Set<string>();
   simulator.journal.watch((entry) => {
     if (entry.kind === "delivery.changed") told.add(entry.deliveryId);
   });
   mend();
-  await ask("POST", RESEND, { type: "voicemail.created" });
+  await resendAll(simulator, { type: "voicemail.created" });
   await simulator.settled();
   simulator.verdicts.counts();
   expect(told).toContain(voicemail);
 });
 
-test("the shell sends again by ids or by what they have in common, and says what it would do", async () => {
+test("the shell sends again by ids or by a selection, and says what it would do", async () => {
   const { url, voicemail, order, mend } = await startWithFailures();
   const resend = (...words: string[]) => run("deliveries", "resend", ...words, "--simulator", url);
   const dry = await resend("--state", "lost", "--type", "order.created", "--since", "2d", "--dry-run");
@@ -216,6 +241,9 @@ test("the shell sends again by ids or by what they have in common, and says what
   const rest = await resend("--state", "failed");
   expect(rest.err).toContain("1 sent again.");
   expect((await resend("--state", "lost")).err).toContain("No delivery matches");
+  expect((await run("deliveries", "jobs", "--simulator", url)).out).toMatch(
+    /job_2 .*0 of 0[^]*job_1 .*1 of 1/,
+  );
   const neither = await resend();
   expect([neither.code, neither.err]).toEqual([2, expect.stringContaining("--state lost")]);
   expect((await resend(voicemail, "--state", "lost")).err).toContain("not both");

@@ -1,0 +1,162 @@
+import { setImmediate } from "node:timers/promises";
+import { countFound } from "../domain/counts.ts";
+import type { Deliveries } from "../domain/deliveries.ts";
+import type { Dispatcher } from "../domain/dispatcher.ts";
+import type { Emitter } from "../domain/emitter.ts";
+import type { Journal } from "../domain/journal.ts";
+import { notFound, type Refused, refused } from "../domain/refused.ts";
+import type { Selection } from "../domain/selection.ts";
+import type { JobShape, Kept } from "../domain/shapes.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { messageOf } from "../text/errors.ts";
+import type { DeliveryVerbs } from "./deliveries.ts";
+
+/** Deliveries that are sent in one turn of the event loop: some milliseconds. */
+const MOST_A_TURN = 100;
+const MOST_KEPT = 50;
+
+/** A job, as it stands now. */
+export type Job = Kept<Omit<JobShape, "object">>;
+
+export type JobResult = { ok: true; job: Job } | Refused;
+
+export type JobVerbs = ReturnType<typeof createJobVerbs>;
+
+/**
+ * Sends all deliveries of a selection again, as one job: counts them, then sends them, the oldest first. Only the last
+ * delivery of an event to an endpoint is sent, so that a second job repeats nothing; what waits for its next attempt is
+ * tried now instead. One job runs at a time; the last 50 are kept, in memory.
+ */
+export function createJobVerbs(options: {
+  findAll: DeliveryVerbs["findAll"];
+  deliveries: Deliveries;
+  emitter: Emitter;
+  dispatcher: Dispatcher;
+  journal: Pick<Journal, "watch" | "write">;
+  transaction: Transaction;
+  now: () => number;
+}) {
+  const { deliveries, emitter, journal, now } = options;
+  let jobs: Job[] = [];
+  let lastNumber = 0;
+  let running: { job: Job; stop: AbortController; ended: Promise<void> } | undefined;
+  /** What was sent and is neither delivered nor dead, with its job. */
+  const open = new Map<string, { job: Job; hasFailed: boolean }>();
+
+  journal.watch((entry) => {
+    if (entry.kind === "attempt.ended") note(entry.deliveryId);
+    if (entry.kind !== "reset") return;
+    running?.stop.abort();
+    open.clear();
+    jobs = [];
+  });
+
+  /** Notes how an attempt of a job's delivery ended. */
+  function note(deliveryId: string): void {
+    const sent = open.get(deliveryId);
+    if (sent === undefined) return;
+    const { job } = sent;
+    const state = deliveries.find(deliveryId)?.state;
+    if (sent.hasFailed) job.failed -= 1;
+    sent.hasFailed = state !== "delivered";
+    if (sent.hasFailed) job.failed += 1;
+    else job.acknowledged += 1;
+    if (state !== "attempting") open.delete(deliveryId);
+    if (job.endedAtMs !== null && job.acknowledged + job.failed === job.sent) changed(job);
+  }
+
+  function changed(job: Job): void {
+    journal.write({ kind: "job.changed", jobId: job.id });
+  }
+
+  async function run(job: Job, selection: Selection, signal: AbortSignal): Promise<void> {
+    const found = await options.findAll(selection, signal);
+    if (signal.aborted) return;
+    Object.assign(job, { ...countFound(found), state: "sending" });
+    changed(job);
+    const oldestFirst = found.toReversed();
+    for (let at = 0; at < oldestFirst.length && !signal.aborted; at += MOST_A_TURN) {
+      const some = oldestFirst.slice(at, at + MOST_A_TURN);
+      options.transaction(() => {
+        for (const { id } of some) send(id, job);
+      });
+      options.dispatcher.wake();
+      changed(job);
+      // Deadlines of attempts do not wait for a job.
+      await setImmediate();
+    }
+  }
+
+  function send(id: string, job: Job): void {
+    const delivery = deliveries.find(id);
+    if (delivery === undefined) return;
+    const isWaiting = delivery.state === "attempting";
+    if (isWaiting) deliveries.hurry(id, now());
+    open.set(isWaiting ? id : emitter.resend(delivery), { job, hasFailed: false });
+    job.sent += 1;
+  }
+
+  function get(id: string): JobResult {
+    const job = jobs.find((known) => known.id === id);
+    return job === undefined ? notFound("job", id) : { ok: true, job };
+  }
+
+  return {
+    /** Begins a job; `asked` is the selection in the words of whoever asked. */
+    start(selection: Selection, asked: JobShape["selection"]): JobResult {
+      if (running !== undefined)
+        return refused(`${running.job.id} is running: cancel it, or wait for its end.`, "already_running");
+      const job: Job = {
+        id: `job_${++lastNumber}`,
+        state: "counting",
+        selection: asked,
+        total: null,
+        counts: [],
+        sent: 0,
+        acknowledged: 0,
+        failed: 0,
+        problem: null,
+        createdAtMs: now(),
+        endedAtMs: null,
+      };
+      jobs = [job, ...jobs.slice(0, MOST_KEPT - 1)];
+      const stop = new AbortController();
+      const ended = run(job, { ...selection, isLast: true }, stop.signal)
+        .then(
+          () => void (job.state = stop.signal.aborted ? "canceled" : "done"),
+          (error: unknown) => void Object.assign(job, { state: "failed", problem: messageOf(error) }),
+        )
+        .finally(() => {
+          running = undefined;
+          job.endedAtMs = now();
+          changed(job);
+        });
+      running = { job, stop, ended };
+      changed(job);
+      return { ok: true, job };
+    },
+    get,
+    /** Newest first. */
+    list: (): Job[] => jobs,
+    /** Those of which something is still to be sent, or has not been answered. */
+    active: (): Job[] => [
+      ...new Set([...(running ? [running.job] : []), ...open.values().map(({ job }) => job)]),
+    ],
+    /** Ends a job that is running; what it has sent stays. */
+    cancel(id: string): JobResult {
+      const found = get(id);
+      if (!found.ok) return found;
+      if (running?.job !== found.job)
+        return refused(`${id} is ${found.job.state}: there is nothing to cancel.`, "not_running");
+      running.stop.abort();
+      return found;
+    },
+    /** Resolves when the job that is running, if there is one, has sent everything. */
+    ended: async (): Promise<void> => running?.ended,
+    /** Ends what is running. */
+    async close(): Promise<void> {
+      running?.stop.abort();
+      await running?.ended;
+    },
+  };
+}

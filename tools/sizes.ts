@@ -1,0 +1,71 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { forkFiles } from "./fork/files.ts";
+
+/**
+ * `npm run check:sizes`: how large each part of the project may be, and how large it is. Exits with 1 if a part is larger than
+ * its goal.
+ */
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const CODE = /\.(?:[cm]?[jt]sx?|css|html)$/;
+
+const files = new Map(
+  execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
+    cwd: ROOT,
+    encoding: "utf8",
+  })
+    .split("\0")
+    .filter((path) => path !== "" && existsSync(ROOT + path))
+    .map((path) => [path, readFileSync(ROOT + path, "utf8")] as const),
+);
+const fork = forkFiles(ROOT, "my-receiver", { postgres: false, library: false });
+
+const linesOf = (text: string): number => text.split("\n").length - 1;
+const wordsOf = (text: string): number => text.split(/\s+/).filter(Boolean).length;
+
+/** The files of code whose path matches, from the checkout or from a fork. */
+function code(matches: RegExp, from: ReadonlyMap<string, string> = files): string[] {
+  return [...from].filter(([path]) => matches.test(path) && CODE.test(path)).map(([, text]) => text);
+}
+const lines = (...given: Parameters<typeof code>): number =>
+  code(...given).reduce((sum, text) => sum + linesOf(text), 0);
+
+function words(matches: RegExp): number {
+  return [...files].reduce((sum, [path, text]) => sum + (matches.test(path) ? wordsOf(text) : 0), 0);
+}
+
+/** How many packages npm has installed here, by the list that it keeps of them. */
+function packages(): number {
+  const { packages: installed } = z
+    .object({ packages: z.record(z.string(), z.looseObject({ link: z.boolean().optional() })) })
+    .parse(JSON.parse(readFileSync(`${ROOT}node_modules/.package-lock.json`, "utf8")));
+  return Object.values(installed).filter(({ link }) => link !== true).length;
+}
+
+const longest = Math.max(...code(/^(?:shared|receiver|simulator|tools)\/(?!.*\/vendor\/)/).map(linesOf));
+
+/** Each part, what may be there at most, and what is. */
+const GOALS: [part: string, most: number, today: number][] = [
+  ["lines of a fork for SQLite", 3_900, lines(/^(?:receiver|shared)\//, fork)],
+  ["files of a fork for SQLite", 60, code(/^(?:receiver|shared)\//, fork).length],
+  ["lines of its tests", 6_000, lines(/^test\//, fork)],
+  ["lines for PostgreSQL", 1_000, lines(/^receiver\/(?:engines\/)?postgres\//)],
+  ["lines of the library", 250, lines(/^receiver\/(?:library\/|index\.)/)],
+  ["lines of the simulator", 21_500, lines(/^simulator\/(?!dashboard\/)/)],
+  ["lines of its dashboard", 9_200, lines(/^simulator\/dashboard\//)],
+  ["lines of all tests", 45_000, lines(/^test\//)],
+  ["lines of the longest file of source", 250, longest],
+  ["words of documentation", 20_000, words(/^(?!docs\/decisions\/|CHANGELOG).*\.md$/)],
+  ["words of the README", 800, words(/^README\.md$/)],
+  ["words of the changelog", 200, words(/^CHANGELOG\.md$/)],
+  ["decisions", 20, [...files.keys()].filter((path) => /^docs\/decisions\/\d/.test(path)).length],
+  ["packages that npm ci installs", 399, packages()],
+];
+
+const count = (value: number): string => value.toLocaleString("en-US").padStart(7);
+for (const [part, most, today] of GOALS)
+  console.log(`${today <= most ? "✓" : "✗"} ${part.padEnd(36)} ${count(today)} of ${count(most)}`);
+process.exitCode = GOALS.every(([, most, today]) => today <= most) ? 0 : 1;
