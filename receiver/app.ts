@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler, type Express } from "express";
-import type { Composed } from "./compose.ts";
+import type { Receiver } from "./compose.ts";
 import { pathOf } from "./intake/adapters.ts";
 import type { Log } from "./operations/log.ts";
 
@@ -7,7 +7,7 @@ import type { Log } from "./operations/log.ts";
  * What answers on PORT, from top to bottom. The app is yours: add to it what your service needs.
  */
 export function createApp(
-  { middleware, health, logRequest }: Pick<Composed, "middleware" | "health" | "logRequest">,
+  { middleware, health, logRequest }: Pick<Receiver, "middleware" | "health" | "logRequest">,
   { webhookPath, log }: { webhookPath: string; log: Log },
 ): Express {
   const app = express();

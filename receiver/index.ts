@@ -10,9 +10,10 @@ export {
   type WebhookEvent,
 } from "./library/unwrap.ts";
 export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./work/handler.ts";
-export type { CreateServices, HandledEvent, Handler, HandlerContext } from "./work/handler.ts";
-export type { InboxEvent, InboxJob } from "./engine.ts";
-export { createHandlerBench, type BenchResult, type HandlerBench } from "./work/handler-bench.ts";
+export type { CreateServices, Handler, HandlerContext } from "./work/handler.ts";
+export type { HandledEvent } from "./work/event.ts";
+export type { InboxEvent, InboxJob } from "./store/port.ts";
+export { createHandlerBench, type BenchResult, type HandlerBench } from "./work/bench.ts";
 export type { Middleware } from "./intake/adapters.ts";
 export type { Fetch } from "./library/fetch.ts";
 export type { Readiness } from "./operations/health.ts";

@@ -2,11 +2,12 @@ import { hostInUrl } from "../shared/host.ts";
 import { serve, type Served } from "../shared/server.ts";
 import { createApp } from "./app.ts";
 import type { Clock } from "./clock.ts";
-import { compose, type Receiver } from "./compose.ts";
+import { compose, type Receiver, type Work } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { pathOf } from "./intake/adapters.ts";
 import { createAdminApp } from "./operations/admin.ts";
 import type { Log } from "./operations/log.ts";
+import type { Metrics } from "./operations/metrics.ts";
 import { NOT_FOR_HANDLERS } from "./operations/privacy.ts";
 import type { Store } from "./store/port.ts";
 import { startSupervisor } from "./work/supervisor.ts";
@@ -19,8 +20,7 @@ export type Started = {
   stop: () => Promise<void>;
 };
 
-/** Starts the receiver as a service of its own: an Express app on PORT, one for operators on ADMIN_PORT, and the handlers. */
-export async function startReceiver(options: {
+export type StartOptions = {
   config: Config;
   store: Store;
   clock: Clock;
@@ -31,24 +31,14 @@ export async function startReceiver(options: {
   inspectHandlers?: string | undefined;
   /** Start the handlers anew when one of their files changes. */
   watchHandlers?: boolean | undefined;
-}): Promise<Started> {
+};
+
+/** Starts the receiver as a service of its own: an Express app on PORT, one for operators on ADMIN_PORT, and the handlers. */
+export async function startReceiver(options: StartOptions): Promise<Started> {
   const { config, store, clock, log } = options;
   const receiver = await compose({
     ...options,
-    startWork: async (metrics) =>
-      startSupervisor({
-        environment: Object.fromEntries(
-          Object.entries(options.environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
-        ),
-        memoryMegabytes: config.handlerMemoryMegabytes,
-        inspect: options.inspectHandlers,
-        watch: options.watchHandlers,
-        clock,
-        log,
-        running: async () => runningJobs(store),
-        onEnded: metrics.handled,
-        onDeath: metrics.workerDied,
-      }),
+    startWork: async (metrics) => superviseHandlers({ ...options, metrics }),
   });
   let [server, admin]: (Served | undefined)[] = [];
 
@@ -82,13 +72,40 @@ export async function startReceiver(options: {
  * Answers the webhook's exact path without Express if nothing stands in front of it in the app: Express's routing adds about
  * half to the time of an answer.
  */
-function webhookFirst(receiver: Receiver, options: Parameters<typeof createApp>[1]): Parameters<typeof serve>[0] {
+function webhookFirst(
+  receiver: Receiver,
+  options: Parameters<typeof createApp>[1],
+): Parameters<typeof serve>[0] {
   const app = createApp(receiver, options);
   if (app.router.stack[0]?.route?.path !== options.webhookPath) return app;
   return (request, response) => {
     if (pathOf(request) === options.webhookPath) void receiver.middleware(request, response);
     else app(request, response);
   };
+}
+
+/** Starts the process of the handlers. It gets the environment without the secrets that handlers need not know. */
+export function superviseHandlers(
+  options: Pick<StartOptions, "config" | "store" | "clock" | "log" | "environment"> & {
+    metrics: Metrics;
+    handlersModule?: URL;
+    inspectHandlers?: string | undefined;
+    watchHandlers?: boolean | undefined;
+  },
+): Work {
+  const { config, store, metrics } = options;
+  return startSupervisor({
+    ...options,
+    environment: Object.fromEntries(
+      Object.entries(options.environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
+    ),
+    memoryMegabytes: config.handlerMemoryMegabytes,
+    inspect: options.inspectHandlers,
+    watch: options.watchHandlers,
+    running: async () => runningJobs(store),
+    onEnded: metrics.handled,
+    onDeath: metrics.workerDied,
+  });
 }
 
 async function runningJobs({ ledger }: Store): Promise<{ handler: string; id: string }[]> {

@@ -24,7 +24,7 @@ const eventSchema = z.object({
 });
 
 export type ParsedEnvelope =
-  | { ok: true; id: string; type: string; objectId: string | null }
+  | { ok: true; id: string; type: string; objectId: string | null; envelope: unknown }
   | { ok: false; error: "invalid_json" | "invalid_event"; message: string };
 
 /** Takes apart the body of a delivery whose signature was verified. Never throws, whatever it holds. */
@@ -47,7 +47,7 @@ export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
     return refuse("invalid_event", `The body is no event: ${path.join(".") || "it"}: ${message}.`);
   }
   const { id, type, data } = event.data;
-  return { ok: true, id, type, objectId: data?.object.id ?? null };
+  return { ok: true, id, type, objectId: data?.object.id ?? null, envelope: json };
 }
 
 function refuse(error: "invalid_json" | "invalid_event", message: string): ParsedEnvelope {

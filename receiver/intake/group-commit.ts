@@ -24,7 +24,13 @@ const TIMEOUT: Refusal = { ok: false, reason: "timeout", detail: "The database t
  * one an event. Events beyond the bounds are refused at once as `overloaded`. One without an answer after 8 s is answered
  * `timeout`; it may be stored later all the same, and the sender's retry is then a duplicate.
  */
-export function createGroupCommit({ accept, clock }: { accept: Intake["accept"]; clock: Clock }): GroupCommit {
+export function createGroupCommit({
+  accept,
+  clock,
+}: {
+  accept: Intake["accept"];
+  clock: Clock;
+}): GroupCommit {
   const waiting: Held[] = [];
   let heldEvents = 0;
   let heldBytes = 0;

@@ -1,6 +1,6 @@
 import { signingKey, verify, type SignatureProblem } from "../../shared/signature.ts";
 import type { Clock } from "../clock.ts";
-import type { Acceptance, Trace, Unavailable } from "../engine.ts";
+import type { Acceptance, Trace, Unavailable } from "../store/port.ts";
 import { parseEnvelope } from "./envelope.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
@@ -43,8 +43,8 @@ export function createInbox(options: {
     const parsed = parseEnvelope(body);
     if (!parsed.ok) return { kind: parsed.error, message: parsed.message };
 
-    const { id, type, objectId } = parsed;
-    const stored = await options.store({ id, type, objectId, source: "webhook", body, trace });
+    const { id, type, objectId, envelope } = parsed;
+    const stored = await options.store({ id, type, objectId, source: "webhook", body, envelope, trace });
     if (!stored.ok) return { kind: "unavailable", reason: stored.reason, detail: stored.detail };
 
     const { duplicate, ...differs } = stored.acceptance;

@@ -1,6 +1,6 @@
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 import type { Clock } from "../clock.ts";
-import type { Trace } from "../engine.ts";
+import type { Trace } from "../store/port.ts";
 import type { Health } from "../operations/health.ts";
 import type { Log } from "../operations/log.ts";
 import type { Metrics } from "../operations/metrics.ts";

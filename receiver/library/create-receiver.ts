@@ -1,34 +1,34 @@
-import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
-import { systemClock } from "../clock.ts";
-import { compose } from "../compose.ts";
-import { loadConfig } from "../config.ts";
-import type { InboxEvent } from "../engine.ts";
-import { filesOf, openConfigured } from "../engines/open.ts";
+import { systemClock as clock } from "../clock.ts";
+import { compose, type Work } from "../compose.ts";
+import { loadConfig, type Config } from "../config.ts";
 import type { Middleware } from "../intake/adapters.ts";
 import type { Readiness } from "../operations/health.ts";
-import { createLog } from "../operations/log.ts";
-import { protectFiles } from "../operations/private-files.ts";
-import { secretsOf } from "../operations/secrets.ts";
-import type { Handler } from "../work/handler.ts";
-import { handlerSchema } from "../work/handlers-module.ts";
+import { createLog, type Log } from "../operations/log.ts";
+import type { Metrics } from "../operations/metrics.ts";
+import { createCleaner, secretsOf } from "../operations/privacy.ts";
+import { createRestClient } from "../operations/rest-client.ts";
+import { superviseHandlers } from "../receiver.ts";
+import { openStore } from "../store/open.ts";
+import type { InboxEvent, Store } from "../store/port.ts";
+import type { CreateServices, Handler } from "../work/handler.ts";
+import { startRetention } from "../work/retention.ts";
+import { startWorker } from "../work/worker.ts";
 import { createFetch, type Fetch } from "./fetch.ts";
 import { environmentOf, type Settings } from "./settings.ts";
-import { workHere } from "./work-here.ts";
 
 export type ReceiverOptions = Settings & {
   /**
-   * What happens with events. A module that exports `handlers`, such as `new URL("./handlers.ts", import.meta.url)`: they
-   * run in a process of their own, and whatever they do, events go on being acknowledged. Or an array: they run in this
-   * process, and one that blocks, crashes or fills the memory takes your app with it. Left out, events are only stored:
-   * `voice-agent-receiver start` with RECEIVER_ROLE=worker handles them elsewhere.
+   * What happens with events. The URL of a module that exports `handlers`: they run in a process of their own, and events go
+   * on being acknowledged if one blocks or crashes it. Or a list: they run in this process, and take it with them. Left out,
+   * events are only stored, for a worker elsewhere.
    */
   handlers?: URL | readonly Handler[];
-  /** Where the receiver's lines of the log go, each of them JSON. To standard output unless given, as a handlers' process always does. */
+  /** Makes the services of handlers that are given as a list; a module exports its own. */
+  createServices?: CreateServices;
+  /** Where the receiver's lines of the log go, each of them JSON; standard output by default. */
   logTo?: (line: string) => void;
 };
-
-const handlersSchema = z.union([z.instanceof(URL), z.array(handlerSchema)]).optional();
 
 /** A receiver inside an app of yours. */
 export type MountedReceiver = {
@@ -36,68 +36,121 @@ export type MountedReceiver = {
   middleware: Middleware;
   /** From `Request` to `Response`: Hono, route handlers of Next.js. */
   fetch: Fetch;
-  /** Whether events can be taken now, and what was looked at. */
+  /** Whether events can be taken now, and what was checked. */
   health: () => Promise<Readiness>;
-  /**
-   * An event by its id: its state, how often it was handled, and each handler's job with its last error.
-   * Undefined for an event that was not accepted here.
-   */
+  /** An event by its id, with each handler's job; undefined if it was not accepted here. */
   event: (id: string) => Promise<InboxEvent | undefined>;
   /** For Prometheus. */
   metrics: () => Promise<{ contentType: string; body: string }>;
-  /**
-   * Takes nothing more (503), finishes what is running within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. Call it
-   * when your server has been told to close.
-   */
+  /** Takes nothing more (503), finishes what runs within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
   stop: () => Promise<void>;
 };
 
 /**
- * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Options other than
- * `handlers` and `logTo` are settings of docs/operations.md in camelCase, with the environment's variables as defaults.
- * Rejects with what to change when it cannot start.
+ * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Other options are
+ * settings of docs/operations.md in camelCase, with the environment's variables as defaults, but for DATABASE_URL, PORT and
+ * HOST, which are the app's. Rejects with what to change if it cannot start.
  */
 export async function createReceiver(options: ReceiverOptions = {}): Promise<MountedReceiver> {
-  const { handlers, logTo, ...settings } = options;
-  if (!handlersSchema.safeParse(handlers).success)
+  const { handlers, createServices, logTo, ...settings } = options;
+  if (handlers !== undefined && !(handlers instanceof URL) && !isList(handlers))
     throw new TypeError(
-      'createReceiver(): handlers must be the URL of a module, such as new URL("./handlers.mjs", import.meta.url), or a list of what defineHandler() made.',
+      'createReceiver(): handlers must be the URL of a module, such as new URL("./handlers.ts", import.meta.url), or a list of what defineHandler() returned.',
     );
-  if (logTo !== undefined && typeof logTo !== "function")
-    throw new TypeError("createReceiver(): logTo must be a function that takes a line of the log.");
-  const role = settings.role === undefined && handlers === undefined ? "ingest" : settings.role;
-  const environment = environmentOf({ ...settings, role }, process.env);
+  const environment = environmentOf(settings, process.env);
+  if (handlers === undefined) environment["RECEIVER_ROLE"] ??= "ingest";
   const loaded = loadConfig(environment);
   if (!loaded.ok) throw new Error(`createReceiver(): ${loaded.problems.join(" ")}`);
   const { config } = loaded;
-  if (config.role !== "ingest" && handlers === undefined)
-    throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
-
   const log = createLog({
     level: config.logLevel,
     secrets: secretsOf(config),
     ...(logTo && { destination: { write: logTo } }),
   });
-  protectFiles(await filesOf(config), log);
-  const engine = await openConfigured(config);
-  const clock = systemClock;
-  const work =
-    handlers instanceof URL ? { handlersModule: handlers } : handlers && { startWork: workHere(handlers) };
-  const receiver = await compose({ config, engine, clock, log, environment, ...work }).catch(
-    // The app may well try again, at each request even.
-    async (error: unknown) => {
-      await engine.close();
-      throw error;
+  const store = await openStore({
+    ...config,
+    clock,
+    isWorker: isList(handlers),
+    onFatal: (problem) => {
+      log.fatal({ problem }, "stored events may be lost: this process ends");
+      process.exit(1);
     },
-  );
-
+  });
+  const startWork = async (metrics: Metrics): Promise<Work> => {
+    if (isList(handlers)) return workHere(handlers, { config, store, log, metrics, createServices });
+    if (handlers)
+      return superviseHandlers({ config, store, clock, log, metrics, environment, handlersModule: handlers });
+    throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
+  };
+  const receiver = await compose({ config, store, clock, log, startWork }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   let stopped: Promise<void> | undefined;
   return {
     middleware: receiver.middleware,
     fetch: createFetch(receiver.webhook, receiver.body),
     health: receiver.health.readiness,
-    event: async (id) => (eventIdSchema.safeParse(id).success ? engine.ledger.find(id) : undefined),
+    event: async (id) => (eventIdSchema.safeParse(id).success ? store.ledger.find(id) : undefined),
     metrics: receiver.metrics.text,
     stop: () => (stopped ??= receiver.drain().then(receiver.close)),
+  };
+}
+
+/** How long a start waits for handlers in this process. */
+const BEGINNING_MS = 1_000;
+
+function isList(handlers: unknown): handlers is readonly Handler[] {
+  return (
+    Array.isArray(handlers) && handlers.every((one) => typeof (one as Partial<Handler>)?.parse === "function")
+  );
+}
+
+/** Handles jobs in this process. Nothing replaces a handler that blocks it, crashes it or ignores its deadline. */
+async function workHere(
+  handlers: readonly Handler[],
+  options: {
+    config: Config;
+    store: Store;
+    log: Log;
+    metrics: Metrics;
+    createServices: CreateServices | undefined;
+  },
+): Promise<Work> {
+  const { config, store, log, metrics } = options;
+  const created = await options.createServices?.();
+  const stopping = new AbortController();
+  const worker = startWorker({
+    ...{ store, handlers, config, clock, log, random: Math.random },
+    services: created?.services,
+    clean: createCleaner(secretsOf(config)),
+    api: config.api && createRestClient(config.api),
+    signal: stopping.signal,
+    onEnded: (ended) => metrics.handled([ended]),
+    onStuck: ({ handler, id }) =>
+      log.error(
+        { handler, event_id: id },
+        "a handler ignores its deadline; only the end of this process would end it",
+      ),
+  });
+  let state: "starting" | "working" = "starting";
+  const begun = worker.then(() => void (state = "working"));
+  // A migration that fails rejects here. While another worker has to end first, events are taken all the same.
+  await Promise.race([begun, clock.sleep(BEGINNING_MS, stopping.signal)]);
+  begun.catch((error: unknown) => log.error({ err: error }, "the handlers cannot be started"));
+  const stopRetention = startRetention({ ledger: store.ledger, config, clock, log });
+  return {
+    wake: () =>
+      void worker.then(
+        ({ wake }) => wake(),
+        () => undefined,
+      ),
+    status: () => ({ state }),
+    stop: async (graceMs) => {
+      stopRetention();
+      stopping.abort(new Error("stopped"));
+      await worker.then(async ({ drain }) => drain(graceMs)).catch(() => undefined);
+      await created?.close?.();
+    },
   };
 }

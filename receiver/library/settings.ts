@@ -1,8 +1,8 @@
-/** Settings of docs/operations.md that matter to a receiver without a port of its own. */
+/** Settings of the receiver that matter without a port of its own, by the names of their variables in camelCase. */
 export type Settings = {
   /** Several while one is rotated. Default: SIGNING_SECRET, or the file that SIGNING_SECRET_FILE names. */
   signingSecrets?: readonly string[];
-  /** `sqlite:data/receiver.db` or `postgres://…`. Default: DATABASE_URL. */
+  /** `sqlite:data/receiver.db`, which is the default, or `postgres://…`. The app's DATABASE_URL is not used. */
   databaseUrl?: string;
   /** Whether it takes events, handles them, or both. Default: RECEIVER_ROLE, and `ingest` without handlers. */
   role?: "all" | "ingest" | "worker";
@@ -16,76 +16,60 @@ export type Settings = {
   idRetentionDays?: number;
   minFreeDiskBytes?: number;
   shutdownTimeoutSeconds?: number;
-  /** For handlers that ask the REST API, and for `reconcile`. */
+  /** For handlers that ask the REST API. */
   apiBaseUrl?: string;
   apiKey?: string;
   logLevel?: "trace" | "debug" | "info" | "warn" | "error" | "silent";
 };
 
-/** The variable of the environment that each of them stands for. */
-const VARIABLES: Readonly<Record<keyof Settings, string>> = {
-  signingSecrets: "SIGNING_SECRET",
-  databaseUrl: "DATABASE_URL",
-  role: "RECEIVER_ROLE",
-  workerConcurrency: "WORKER_CONCURRENCY",
-  handlerTimeoutSeconds: "HANDLER_TIMEOUT_SECONDS",
-  handlerMemoryMegabytes: "HANDLER_MEMORY_MEGABYTES",
-  maxAttempts: "MAX_ATTEMPTS",
-  maxAgeHours: "MAX_AGE_HOURS",
-  maxBodyBytes: "MAX_BODY_BYTES",
-  retentionDays: "RETENTION_DAYS",
-  idRetentionDays: "ID_RETENTION_DAYS",
-  minFreeDiskBytes: "MIN_FREE_DISK_BYTES",
-  shutdownTimeoutSeconds: "SHUTDOWN_TIMEOUT_SECONDS",
-  apiBaseUrl: "API_BASE_URL",
-  apiKey: "API_KEY",
-  logLevel: "LOG_LEVEL",
-};
+/** Variables of the environment that belong to the app around the receiver. */
+const OF_THE_APP = ["DATABASE_URL", "PORT", "HOST"];
 
-/** The environment with these settings in place of its own. Throws where one is unknown or cannot be meant. */
-export function environmentOf(
-  settings: { [Name in keyof Settings]: Settings[Name] | undefined },
-  environment: NodeJS.ProcessEnv,
-): NodeJS.ProcessEnv {
-  const given: NodeJS.ProcessEnv = {};
-  const variables = new Map(Object.entries(VARIABLES));
+const NAMES: readonly (keyof Settings)[] = [
+  ...(["signingSecrets", "databaseUrl", "role", "workerConcurrency", "handlerTimeoutSeconds"] as const),
+  ...(["handlerMemoryMegabytes", "maxAttempts", "maxAgeHours", "maxBodyBytes", "retentionDays"] as const),
+  ...([
+    "idRetentionDays",
+    "minFreeDiskBytes",
+    "shutdownTimeoutSeconds",
+    "apiBaseUrl",
+    "apiKey",
+    "logLevel",
+  ] as const),
+];
+
+/** The environment with these settings in place of its own. Throws if one is unknown or of a wrong type. */
+export function environmentOf(settings: Settings, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const merged = { ...environment };
+  for (const name of OF_THE_APP) delete merged[name];
+  const known = new Set<string>(NAMES);
   for (const [name, value] of Object.entries(settings)) {
-    const variable = variables.get(name);
-    if (variable === undefined)
-      throw new TypeError(
-        `createReceiver() has no option ${name}. There are handlers, logTo, ${[...variables.keys()].join(", ")}.`,
-      );
+    if (!known.has(name))
+      throw new TypeError(`createReceiver() has no option ${name}. It has ${NAMES.join(", ")}.`);
     if (value === undefined) continue;
-    const problem = name === "signingSecrets" ? problemOfSecrets(value) : problemOf(value);
-    if (problem !== undefined) throw new TypeError(`createReceiver(): ${name} ${problem}`);
-    given[variable] = String(value);
+    const isRight =
+      name === "signingSecrets"
+        ? Array.isArray(value) && value.every((secret) => typeof secret === "string" && !secret.includes(","))
+        : typeof value === "string" || typeof value === "number";
+    // Never the value itself: it may be secret.
+    if (!isRight)
+      throw new TypeError(
+        `createReceiver(): ${name} must be ${rule(name)}. Is the variable set that it comes from?`,
+      );
+    const variable = variableOf(name);
+    merged[variable] = String(value);
+    delete merged[`${variable}_FILE`];
   }
-  // What is given here counts, also beside a file of secrets.
-  const withoutFiles = Object.fromEntries(
-    Object.entries(environment).filter(([name]) => given[name.replace(/_FILE$/, "")] === undefined),
-  );
-  return { ...withoutFiles, ...given };
+  return merged;
 }
 
-/** JavaScript hands on anything: null would become the secret "null", which everybody can guess. */
-function problemOfSecrets(secrets: unknown): string | undefined {
-  if (!Array.isArray(secrets))
-    return `must be a list of secrets, such as ["whsec_…"], not ${kindOf(secrets)}.`;
-  const wrong = secrets.findIndex((secret: unknown) => typeof secret !== "string");
-  if (wrong !== -1)
-    return `must be a list of strings, and entry ${String(wrong + 1)} is ${kindOf(secrets[wrong])}. Is the variable set that it comes from?`;
-  if (secrets.some((secret: string) => secret.includes(",")))
-    return "has a secret that holds a comma: give each secret by itself.";
-  return undefined;
+function rule(name: string): string {
+  return name === "signingSecrets" ? 'a list of secrets, such as ["whsec_…"]' : "a string or a number";
 }
 
-function problemOf(value: unknown): string | undefined {
-  if (typeof value === "string" || typeof value === "number") return undefined;
-  return `must be a string or a number, not ${kindOf(value)}. Leave it out for its default.`;
-}
-
-/** Never the value itself, which may be secret. */
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  return Array.isArray(value) ? "a list" : `of type ${typeof value}`;
+/** `maxAgeHours` is MAX_AGE_HOURS. */
+function variableOf(name: string): string {
+  if (name === "signingSecrets") return "SIGNING_SECRET";
+  if (name === "role") return "RECEIVER_ROLE";
+  return name.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
 }

@@ -3,7 +3,7 @@ import type { EventObject, EventType } from "../../shared/events.ts";
 import { signingKey, verify, type SignatureProblem, type Verification } from "../../shared/signature.ts";
 import { systemClock } from "../clock.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
-import type { HandledEvent } from "../work/handler.ts";
+import type { HandledEvent } from "../work/event.ts";
 
 /** An event of one type, as the service documents it. Fields may be added to it at any time. */
 export type EventOf<Type extends EventType> = HandledEvent<Type, EventObject<Type>>;

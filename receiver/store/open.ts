@@ -1,29 +1,50 @@
+import type { Command } from "commander";
 import type { Clock } from "../clock.ts";
-import { openDatabase } from "./database.ts";
-import { createIntake } from "./events.ts";
-import { createJobs } from "./jobs.ts";
-import { createLedger } from "./ledger.ts";
+import type { Config } from "../config.ts";
 import type { Store } from "./port.ts";
 
-/** Opens the inbox in an SQLite file. Throws an error whose message says why that cannot be done. */
-export async function openSqliteStore(options: {
-  file: string;
+export type StoreOptions = Partial<
+  Pick<Config, "databaseFile" | "databaseUrl" | "databaseSchema" | "workerConcurrency">
+> & {
   clock: Clock;
-  /** Whether this process handles jobs: then it also copies the log into the file. */
+  /** Whether this process handles jobs. */
   isWorker: boolean;
+  /** Ends the process: what was committed may not be on disk. */
   onFatal: (problem: string) => void;
-}): Promise<Store> {
-  const { clock } = options;
-  const file = await openDatabase({ ...options, checkpoints: options.isWorker });
-  const { resign, ...jobs } = createJobs(file, clock);
-  return {
-    intake: createIntake(file, clock),
-    jobs,
-    ledger: createLedger(file, clock),
-    nowMs: async () => clock.nowMs(),
-    close: async () => {
-      await file.close();
-      resign();
-    },
-  };
+};
+
+/** A folder with a store on a server, and with commands of its own. */
+export type ServerRoom = {
+  openServerStore: (options: StoreOptions & { databaseUrl: string }) => Promise<Store>;
+  addCommands: (program: Command) => void;
+};
+
+const rooms: (() => Promise<ServerRoom>)[] = [];
+
+/** The folder for PostgreSQL, if it was not deleted. */
+export async function serverRoom(): Promise<ServerRoom | undefined> {
+  return rooms[0]?.();
+}
+
+/** Opens the inbox that the configuration names. Throws `CannotOpen`, whose message says why not and what to do. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { databaseFile: file, databaseUrl } = options;
+  try {
+    if (databaseUrl !== undefined) {
+      const room = await serverRoom();
+      if (!room) throw new Error("this receiver has no PostgreSQL. Name a file in DATABASE_URL: sqlite:….");
+      return await room.openServerStore({ ...options, databaseUrl });
+    }
+    if (file === undefined) throw new Error("DATABASE_URL names no database.");
+    const { openSqliteStore } = await import("./sqlite.ts");
+    return await openSqliteStore({ ...options, file });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const where = file === undefined || reason.includes(file) ? "" : `${file}: `;
+    throw new CannotOpen(`cannot open the database: ${where}${reason}`, { cause: error });
+  }
+}
+
+export class CannotOpen extends Error {
+  override readonly name = "CannotOpen";
 }

@@ -1,10 +1,5 @@
 import { z } from "zod";
-import {
-  envelopeSchema,
-  objectSchemas,
-  type EventObject,
-  type EventType,
-} from "../../shared/events.ts";
+import { envelopeSchema, objectSchemas, type EventObject, type EventType } from "../../shared/events.ts";
 
 /** An event as a handler sees it: the envelope, with `data.object` as the handler's schema describes it. */
 export type HandledEvent<Type extends string = string, Shape = unknown> = {

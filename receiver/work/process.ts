@@ -10,6 +10,7 @@ import { openStore } from "../store/open.ts";
 import { describeLoadError, placesOf } from "./load-error.ts";
 import { logEnded, orderSchema, type ChildMessage, type Ended } from "./messages.ts";
 import { loadHandlers } from "./module.ts";
+import { startRetention } from "./retention.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 const BEAT_MS = 1_000;
@@ -61,7 +62,7 @@ async function work(): Promise<void> {
   closeServices = close;
   send({ kind: "ready", files });
   setInterval(beat, BEAT_MS);
-  const api = config.api && createRestClient({ ...config.api, clock, random: Math.random });
+  const api = config.api && createRestClient(config.api);
   worker = await startWorker({
     ...{ store, handlers, services, onDead, config, clock, random: Math.random, log, clean, api },
     signal: stopping.signal,
@@ -75,6 +76,7 @@ async function work(): Promise<void> {
       void exit(EXIT.stuck, 0);
     },
   });
+  startRetention({ ledger: store.ledger, config, clock, log });
   beat();
 }
 

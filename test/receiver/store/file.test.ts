@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
-import { openSqliteStore } from "../../../receiver/store/open.ts";
+import { openSqliteStore } from "../../../receiver/store/sqlite.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { accept, claimOne, event, handler, jobOf, openStore, openWorker } from "../store-suite/harness.ts";
 import { failLoudly, sqliteBackend } from "./sqlite.ts";

@@ -1,4 +1,0 @@
-import "../../../shared/node-version.ts";
-import { serveWriter } from "./accept.ts";
-
-serveWriter();
