@@ -1,18 +1,14 @@
 import { defineHandler } from "../work/handler.ts";
 
-/** Stores the booking as it came: the service does not publish its fields, so none is taken for granted. */
+/** Stores the booking as it came: the service does not publish its fields. */
 export const bookingCreated = defineHandler({
   name: "store-booking",
   type: "booking.created",
   migrations: [
-    `CREATE TABLE IF NOT EXISTS bookings (event_id TEXT PRIMARY KEY, created BIGINT NOT NULL, details TEXT NOT NULL)`,
+    "CREATE TABLE IF NOT EXISTS bookings (event_id TEXT PRIMARY KEY, created BIGINT, details TEXT)",
   ],
-  handle: async (event, { atomically, idempotencyKey, log }) => {
-    await atomically(async (db) => {
-      await db.query(INSERT_BOOKING, [idempotencyKey, event.created, JSON.stringify(event.data.object)]);
-    });
-    log.debug("booking stored");
+  handle: async ({ id, created, data }, { atomically }) => {
+    const row = [id, created, JSON.stringify(data.object)];
+    await atomically((db) => db.query("INSERT INTO bookings VALUES ($1, $2, $3)", row));
   },
 });
-
-const INSERT_BOOKING = `INSERT INTO bookings (event_id, created, details) VALUES ($1, $2, $3) ON CONFLICT (event_id) DO NOTHING`;

@@ -1,6 +1,6 @@
 import { defineHandler } from "../work/handler.ts";
 
-/** Keeps a log of calls: one row a call, without the transcript, which stays with the service. */
+/** Keeps a log of calls, without their transcripts, which stay with the service. */
 export const callCompleted = defineHandler({
   name: "log-call",
   type: "call.completed",
@@ -8,16 +8,15 @@ export const callCompleted = defineHandler({
     `CREATE TABLE IF NOT EXISTS call_log (
       event_id TEXT PRIMARY KEY, call_id TEXT, agent_id TEXT, outcome TEXT, duration_seconds BIGINT, called_at TEXT)`,
   ],
-  handle: async (event, { atomically, idempotencyKey, log }) => {
+  handle: async (event, { atomically, log }) => {
     const { id, agent_id, outcome, duration_sec, created_at } = event.data.object;
+    // Any field may be missing.
     const row = [id, agent_id, outcome, duration_sec, created_at].map((value) => value ?? null);
-    await atomically(async (db) => {
-      await db.query(INSERT_CALL, [idempotencyKey, ...row]);
-    });
-    log.debug({ call_id: id, outcome, duration_seconds: duration_sec }, "call logged");
+    await atomically((db) => db.query(INSERT, [event.id, ...row]));
+    log.debug({ call_id: id }, "call logged");
   },
 });
 
-const INSERT_CALL = `
+const INSERT = `
   INSERT INTO call_log (event_id, call_id, agent_id, outcome, duration_seconds, called_at)
-  VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (event_id) DO NOTHING`;
+  VALUES ($1, $2, $3, $4, $5, $6)`;

@@ -5,7 +5,7 @@ import { callTransferred } from "./call-transferred.ts";
 import { orderCreated } from "./order-created.ts";
 import { voicemailCreated } from "./voicemail-created.ts";
 
-/** Every handler. An event whose type has none ends as `ignored` and can be requeued once it has. */
+/** Every handler. An event that none wants is ignored, and can be requeued when one does. */
 export const handlers: readonly Handler[] = [
   callCompleted,
   callTransferred,

@@ -1,6 +1,6 @@
 import { defineHandler } from "../work/handler.ts";
 
-/** Puts the caller on the list of people to call back, once a voicemail: a second event about it changes nothing. */
+/** Lists whom to call back, once for each voicemail, however many events there are of it. */
 export const voicemailCreated = defineHandler({
   name: "list-callback",
   type: "voicemail.created",
@@ -9,16 +9,13 @@ export const voicemailCreated = defineHandler({
       voicemail_id TEXT PRIMARY KEY, call_id TEXT, phone TEXT, customer_name TEXT, message TEXT, left_at TEXT,
       called_back BIGINT NOT NULL DEFAULT 0)`,
   ],
-  handle: async (event, { atomically, idempotencyKey, log }) => {
+  handle: async (event, { atomically }) => {
     const { id, call_id, phone, customer_name, message_text, created_at } = event.data.object;
     const row = [call_id, phone, customer_name, message_text, created_at].map((value) => value ?? null);
-    await atomically(async (db) => {
-      await db.query(INSERT_CALLBACK, [id ?? idempotencyKey, ...row]);
-    });
-    log.debug({ voicemail_id: id }, "call-back listed");
+    await atomically((db) => db.query(INSERT, [id ?? event.id, ...row]));
   },
 });
 
-const INSERT_CALLBACK = `
+const INSERT = `
   INSERT INTO callbacks (voicemail_id, call_id, phone, customer_name, message, left_at)
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (voicemail_id) DO NOTHING`;

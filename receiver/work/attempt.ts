@@ -79,9 +79,10 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
       return { ending: { kind: "done" }, isCommitted: isCommitted() };
     } catch (error) {
       // Stops what else the handler has begun. After the deadline the error may be only that of the aborted signal.
+      const thrown = overdue ?? error;
       abort.abort(error);
       await Promise.allSettled(open);
-      return { ending: endingOf(overdue ?? error, job, policy), isCommitted: isCommitted() };
+      return { ending: endingOf(thrown, job, policy), isCommitted: isCommitted() };
     } finally {
       cancel();
     }

@@ -26,7 +26,7 @@ export type BenchResult = {
 export type HandlerBench = {
   /** Stores an event as if the service had sent it; resolves once its first attempt has ended, or none begins now. */
   run: (event: object) => Promise<BenchResult>;
-  /** Moves the clock; resolves once the attempts that have become due have ended. */
+  /** Moves the clock; resolves once the attempts that become due by it have ended. */
   advance: (seconds: number) => Promise<BenchResult[]>;
   /** The handler's job of this event. */
   job: (eventId: string) => Promise<InboxJob | undefined>;
@@ -84,12 +84,11 @@ export async function createHandlerBench<Services>(
   const job: HandlerBench["job"] = async (id) =>
     (await store.ledger.find(id))?.jobs.find(({ handler: name }) => name === handler.name);
 
-  /** Until none of these jobs runs or is due. */
-  const settle = async (list: () => Promise<(InboxJob | undefined)[]>): Promise<void> => {
+  /** Waits until none of these jobs runs or is due. */
+  const settle = async (list: () => Promise<InboxJob[]>): Promise<void> => {
     for (;;) {
       const { promise } = next;
-      const open = (await list()).filter((one) => one !== undefined && isOpen(one));
-      if (open.length === 0) return;
+      if (!(await list()).some(isOpen)) return;
       worker.wake();
       await promise;
     }
@@ -118,19 +117,25 @@ export async function createHandlerBench<Services>(
       const accepted = await store.intake.accept([stored]);
       if (!accepted.ok) throw new Error(accepted.detail);
       if (accepted.acceptances[0]?.duplicate !== false) return { outcome: "duplicate", attempt: 0 };
-      await settle(async () => [await job(stored.id)]);
+      await settle(async () => [(await job(stored.id)) ?? []].flat());
       const first = ended.find(({ id }) => id === stored.id);
       if (first) return resultOf(first);
       return { outcome: (await job(stored.id)) ? "held" : "ignored", attempt: 0 };
     },
     advance: async (seconds) => {
-      const before = ended.length;
+      const from = ended.length;
+      const running = new Set(worker.running().map(({ id }) => id));
       clock.move(seconds * 1_000);
       await settle(async () => {
-        const waiting = await store.ledger.list({ handler: handler.name }, { limit: 500, afterSeq: 0 });
-        return waiting.flatMap(({ jobs }) => jobs);
+        const events = await store.ledger.list({ handler: handler.name }, { limit: 500, afterSeq: 0 });
+        return events.flatMap(({ id, jobs }) => (running.has(id) ? [] : jobs));
       });
-      return Promise.all(ended.slice(before).map(resultOf));
+      return Promise.all(
+        ended
+          .slice(from)
+          .filter(({ id }) => !running.has(id))
+          .map(resultOf),
+      );
     },
     close: async () => {
       await worker.drain(0);

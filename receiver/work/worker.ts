@@ -179,11 +179,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     const endAtMs = clock.monotonicMs() + graceMs;
     stop();
     const ended = loops.then(async () => Promise.all(unended));
-    await within(graceMs - ABORTED_MS, ended, clock);
+    await within(Math.max(0, graceMs - ABORTED_MS), ended, clock);
     isGivingBack = true;
     const reason = new Error("The receiver stops: this attempt does not count.");
     for (const abort of running.values()) abort.abort(reason);
-    await within(endAtMs - clock.monotonicMs(), ended, clock);
+    await within(Math.max(0, endAtMs - clock.monotonicMs()), ended, clock);
     await giveBack();
   }
 

@@ -1,0 +1,390 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import {
+  PermanentFailure,
+  RetryAfter,
+  defineHandler,
+  type HandlerContext,
+} from "../../../receiver/work/handler.ts";
+import { sampleEnvelope } from "../../../shared/samples.ts";
+import { bench as openBench } from "../handlers/bench.ts";
+import { newEventId } from "../helpers/events.ts";
+import { signalled } from "../helpers/until.ts";
+
+/** How an attempt ends, run by the bench as the receiver runs it. */
+
+const HOUR = 3_600;
+
+test("an attempt whose handler returns is done, and its context holds what was promised", async () => {
+  const { run, event, contexts } = await bench(() => "what it returns is ignored", {
+    services: { crm: "ours" },
+  });
+  expect(await run()).toEqual({ outcome: "done", attempt: 1 });
+  const [context] = contexts;
+  expect(context).toMatchObject({
+    attempt: 1,
+    idempotencyKey: event.id,
+    services: { crm: "ours" },
+    trace: null,
+  });
+  expect(context?.api).toBeUndefined();
+  expect(context?.idempotencyKeyFor("sms")).toBe(`${event.id}:known:sms`);
+  expect(context?.signal.aborted).toBe(false);
+});
+
+test.for<[string, unknown, string]>([
+  ["an error", new TypeError("boom"), "TypeError: boom"],
+  ["a text", "a text", "a text"],
+  ["what has no text", Object.create(null), "The thrown value has no text."],
+])(
+  "an attempt whose handler throws %s has failed, and comes again after its backoff",
+  async ([, thrown, error]) => {
+    const { run, advance } = await bench(({ attempt }) => {
+      if (attempt === 1) throw thrown;
+    });
+    expect(await run()).toEqual({ outcome: "failed", attempt: 1, error, nextAttemptInSeconds: 5 });
+    expect(await advance(4.999)).toEqual([]);
+    expect(await advance(0.001)).toEqual([{ outcome: "done", attempt: 2 }]);
+  },
+);
+
+test("the last of maxAttempts failures is dead, and a thrown message is kept without persons and secrets", async () => {
+  const { run, advance, job } = await bench(
+    () => {
+      throw new Error(`no answer from +12125550142, key ${"k".repeat(20)}`);
+    },
+    { maxAttempts: 2, environment: { SIGNING_SECRET: "k".repeat(20) } },
+  );
+  await run();
+  const [second] = await advance(5);
+  expect(second).toMatchObject({
+    outcome: "dead",
+    attempt: 2,
+    error: expect.stringContaining("no answer from"),
+  });
+  expect(await job()).toMatchObject({ state: "dead", attempts: 2 });
+  expect(JSON.stringify(await job())).not.toMatch(/2125550142|kkkkk/);
+});
+
+test("PermanentFailure is dead at once, also a subclass of it", async () => {
+  class NoSuchOrder extends PermanentFailure {}
+  const { run } = await bench(() => {
+    throw new NoSuchOrder("no such order");
+  });
+  expect(await run()).toEqual({ outcome: "dead", attempt: 1, error: "PermanentFailure: no such order" });
+});
+
+test("RetryAfter comes back at its time without using up an attempt: seconds, a date, never below one second", async () => {
+  const times = [90, new Date("2026-03-01T13:00:00Z"), 0, new Date(0), 1.2345];
+  const { run, advance } = await bench(
+    () => {
+      const when = times.shift();
+      if (when !== undefined) throw new RetryAfter(when);
+    },
+    { now: "2026-03-01T12:00:00Z", maxAttempts: 1 },
+  );
+  expect(await run()).toEqual({
+    outcome: "later",
+    attempt: 1,
+    error: "RetryAfter: Asked to come back in 90 s.",
+    nextAttemptInSeconds: 90,
+  });
+  expect(await advance(90)).toMatchObject([
+    { outcome: "later", attempt: 1, nextAttemptInSeconds: HOUR - 90 },
+  ]);
+  expect(await advance(HOUR - 90)).toMatchObject([{ outcome: "later", nextAttemptInSeconds: 1 }]);
+  expect(await advance(1)).toMatchObject([{ outcome: "later", nextAttemptInSeconds: 1 }]);
+  expect(await advance(1)).toMatchObject([{ outcome: "later" }]);
+  expect(await advance(1.234)).toEqual([]);
+  expect(await advance(0.001)).toEqual([{ outcome: "done", attempt: 1 }]);
+});
+
+test("RetryAfter is bounded by MAX_AGE_HOURS: the last attempt comes at that age, and then the job is dead", async () => {
+  const { run, advance } = await bench(
+    () => {
+      throw new RetryAfter(40 * HOUR);
+    },
+    { environment: { MAX_AGE_HOURS: "50" } },
+  );
+  expect(await run()).toMatchObject({ outcome: "later", nextAttemptInSeconds: 40 * HOUR });
+  expect(await advance(40 * HOUR)).toMatchObject([{ outcome: "later", nextAttemptInSeconds: 10 * HOUR }]);
+  const dead = { outcome: "dead", attempt: 1, error: expect.stringContaining("put off for MAX_AGE_HOURS") };
+  expect(await advance(10 * HOUR)).toMatchObject([dead]);
+});
+
+test.for([Number.NaN, -1, new Date(Number.NaN)])("RetryAfter refuses %s, which is no time", (when) => {
+  expect(() => new RetryAfter(when)).toThrow(RangeError);
+});
+
+test("an event that lacks what the handler's schema asks for is dead, and the reason names the field", async () => {
+  const { run, contexts } = await bench(() => undefined, {
+    object: z.looseObject({ duration_sec: z.int(), nothing: z.string() }),
+  });
+  expect(await run()).toMatchObject({
+    outcome: "dead",
+    error: expect.stringContaining("data.object.nothing: "),
+  });
+  expect(contexts).toEqual([]);
+});
+
+test("a schema that throws fails the attempt", async () => {
+  const object = z.unknown().transform(() => {
+    throw new Error("no schema");
+  });
+  const { run } = await bench(() => undefined, { object });
+  expect(await run()).toMatchObject({ outcome: "failed", error: "Error: no schema" });
+});
+
+test("without a schema, a documented field of another kind counts as missing, and a text in a new format is kept", async () => {
+  const seen: unknown[] = [];
+  const handler = defineHandler({
+    name: "lenient",
+    type: "call.completed",
+    handle: ({ data: { object } }) =>
+      void seen.push([object.duration_sec, object.phone, object.id, object.created_at]),
+  });
+  const { run } = await openBench(handler);
+  const object = { object: "call", id: "c-1", duration_sec: "94", phone: null, created_at: "yesterday" };
+  expect(await run(sampleEnvelope("call.completed", { data: { object } }))).toMatchObject({
+    outcome: "done",
+  });
+  expect(seen).toEqual([[undefined, null, "c-1", "yesterday"]]);
+});
+
+test("a handler may use what else stands in its definition", async () => {
+  const seen: string[] = [];
+  const definition = {
+    name: "regional",
+    type: "call.completed",
+    region: "north",
+    handle() {
+      seen.push(this.region);
+    },
+  } as const;
+  const { run } = await openBench(defineHandler(definition));
+  await run(sampleEnvelope("call.completed"));
+  expect(seen).toEqual(["north"]);
+});
+
+test("the deadline aborts the signal, and the attempt has failed only when the handler has ended", async () => {
+  const begun = signalled();
+  const ending = signalled();
+  let attempts = 0;
+  const { run, advance, contexts } = await bench(
+    async () => {
+      attempts += 1;
+      begun.give();
+      await ending.promise;
+    },
+    { timeoutSeconds: 30 },
+  );
+  const running = run();
+  await begun.promise;
+  await advance(29.9);
+  expect(contexts[0]?.signal.aborted).toBe(false);
+  await advance(0.1);
+  expect(contexts[0]?.signal.reason).toMatchObject({ name: "DeadlinePassed" });
+  await advance(4.9);
+  expect(attempts).toBe(1);
+  ending.give();
+  const failed = { outcome: "failed", error: "DeadlinePassed: The handler did not finish within 30 s." };
+  expect(await running).toMatchObject(failed);
+});
+
+test("the deadline is the reason of a failure, also if the handler says in its own words that it was aborted", async () => {
+  const begun = signalled();
+  const { run, advance } = await bench(
+    async ({ signal }) => {
+      begun.give();
+      return new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(new PermanentFailure("fetch failed")));
+      });
+    },
+    { timeoutSeconds: 30 },
+  );
+  const running = run();
+  await begun.promise;
+  await advance(30);
+  expect(await running).toMatchObject({ outcome: "failed", error: expect.stringContaining("within 30 s") });
+});
+
+test("a handler that throws has what else it began aborted; one that returns has not", async () => {
+  const thrown = new Error("no table");
+  const { run, advance, contexts } = await bench(({ attempt }) => {
+    if (attempt === 1) throw thrown;
+  });
+  await run();
+  await advance(5);
+  expect(contexts.map(({ signal }) => signal.reason as unknown)).toEqual([thrown, undefined]);
+});
+
+test("atomically commits its writes and done together, and what the handler throws after it changes nothing", async () => {
+  const { run, rows, job } = await bench(async ({ atomically, idempotencyKey }) => {
+    await atomically(async (db) => db.query("INSERT INTO effects VALUES ($1)", [idempotencyKey]));
+    throw new Error("too late");
+  });
+  expect(await run()).toEqual({ outcome: "done", attempt: 1, error: "Error: too late" });
+  expect(await rows("SELECT count(*) AS rows FROM effects")).toEqual([{ rows: 1 }]);
+  expect(await job()).toMatchObject({ state: "done", handled: 1, attempts: 1 });
+});
+
+test("an atomically that the handler does not await fails the attempt, and writes nothing", async () => {
+  const { run, rows } = await bench(({ atomically }) => {
+    void atomically(async (db) => db.query("INSERT INTO effects VALUES ('one')"));
+  });
+  expect(await run()).toMatchObject({
+    outcome: "failed",
+    error: expect.stringMatching(/^NotAwaited: .*await it/),
+  });
+  expect(await rows("SELECT * FROM effects")).toEqual([]);
+});
+
+test("a second atomically is refused, whether the first committed or failed", async () => {
+  const { run } = await bench(async ({ atomically }) => {
+    await expect(atomically(async (db) => db.query("SELECT nonsense"))).rejects.toThrow("nonsense");
+    await atomically(async () => undefined);
+  });
+  expect(await run()).toMatchObject({
+    outcome: "failed",
+    error: expect.stringContaining("call it once, last"),
+  });
+});
+
+test("a step runs once: later attempts get what it returned, as JSON has it", async () => {
+  let runs = 0;
+  const results: unknown[] = [];
+  const { run, advance } = await bench(async ({ step, attempt }) => {
+    const made: { at: string; none?: undefined } = await step("make", () => {
+      runs += 1;
+      return { at: new Date(0), none: undefined };
+    });
+    results.push(made, await step("nothing", () => undefined));
+    if (attempt === 1) throw new Error("after the steps");
+  });
+  await run();
+  expect(await advance(5)).toEqual([{ outcome: "done", attempt: 2 }]);
+  const made = { at: "1970-01-01T00:00:00.000Z" };
+  expect([runs, results]).toEqual([1, [made, undefined, made, undefined]]);
+});
+
+test("a step that throws is not recorded", async () => {
+  let runs = 0;
+  const { run, advance } = await bench(async ({ step }) => {
+    await step("make", () => {
+      runs += 1;
+      if (runs === 1) throw new Error("not yet");
+    });
+  });
+  expect(await run()).toMatchObject({ outcome: "failed", error: "Error: not yet" });
+  expect(await advance(5)).toMatchObject([{ outcome: "done" }]);
+  expect(runs).toBe(2);
+});
+
+test.for<[string, (context: HandlerContext) => Promise<unknown>, string]>([
+  [
+    "a second time at once",
+    async ({ step }) => Promise.all([step("sms", () => 1), step("sms", () => 2)]),
+    'step("sms") is called twice',
+  ],
+  [
+    "inside atomically",
+    async ({ step, atomically }) => atomically(async () => step("sms", () => 1)),
+    "inside atomically",
+  ],
+  ["without being awaited", async ({ step }) => void step("sms", () => 1), "await it"],
+  ["with what JSON cannot hold", async ({ step }) => step("sms", () => 1n), "BigInt"],
+])("a step that is called %s fails the attempt", async ([, behave, error]) => {
+  const { run } = await bench(behave);
+  expect(await run()).toMatchObject({ outcome: "failed", error: expect.stringContaining(error) });
+});
+
+test("no attempt begins while a step of an earlier one still runs", async () => {
+  const slow = signalled();
+  const runs = signalled();
+  const begun: string[] = [];
+  const { run, advance } = await bench(async ({ step, attempt }) => {
+    begun.push(`attempt ${String(attempt)}`);
+    await Promise.all([
+      step("slow", async () => {
+        begun.push("slow");
+        runs.give();
+        await slow.promise;
+      }),
+      step("fails", () => {
+        if (attempt === 1) throw new Error("at once");
+      }),
+    ]);
+  });
+  const first = run();
+  await runs.promise;
+  await advance(50);
+  slow.give();
+  expect(await first).toMatchObject({ outcome: "failed", error: "Error: at once" });
+  expect(await advance(5)).toEqual([{ outcome: "done", attempt: 2 }]);
+  expect(begun).toEqual(["attempt 1", "slow", "attempt 2"]);
+});
+
+test("no step begins after the deadline, and one that had begun is recorded", async () => {
+  const begun = signalled();
+  const asked = signalled<string>();
+  const ran: string[] = [];
+  const { run, advance } = await bench(
+    async ({ step }) => {
+      ran.push(
+        await step("slow", async () => {
+          begun.give();
+          return asked.promise;
+        }),
+      );
+      await step("next", () => void ran.push("next"));
+    },
+    { timeoutSeconds: 30 },
+  );
+  const first = run();
+  await begun.promise;
+  await advance(30);
+  asked.give("a receipt");
+  expect(await first).toMatchObject({ outcome: "failed", error: expect.stringContaining("within 30 s") });
+  expect(ran).toEqual(["a receipt"]);
+  expect(await advance(5)).toMatchObject([{ outcome: "done" }]);
+  expect(ran).toEqual(["a receipt", "a receipt", "next"]);
+});
+
+test("a handler's lines carry event, handler and attempt, and hide personal fields by name", async () => {
+  const { run, logs, event } = await bench(({ log }) =>
+    log.info({ phone: "+12125550101", order: 7 }, "took it"),
+  );
+  await run();
+  const line = { level: "info", msg: "took it", event_id: event.id, handler: "known", attempt: 1, order: 7 };
+  expect(logs).toMatchObject([line]);
+  expect(JSON.stringify(logs)).not.toContain("2125550101");
+});
+
+/** A bench of one handler, called known, and one event for it. */
+async function bench(
+  behave: (context: HandlerContext) => unknown,
+  options: Partial<Parameters<typeof defineHandler>[0]> &
+    Parameters<typeof openBench>[1] & { object?: z.ZodType } = {},
+) {
+  const contexts: HandlerContext[] = [];
+  const { object = z.unknown(), maxAttempts, timeoutSeconds, ...given } = options;
+  const handler = defineHandler({
+    name: "known",
+    type: "call.completed",
+    migrations: ["CREATE TABLE effects (id TEXT)"],
+    ...{ object, maxAttempts, timeoutSeconds },
+    handle: async (_event, context) => {
+      contexts.push(context);
+      await behave(context);
+    },
+  });
+  const event = sampleEnvelope("call.completed", { id: newEventId() });
+  const opened = await openBench(handler, given);
+  return {
+    ...opened,
+    contexts,
+    event,
+    run: async () => opened.run(event),
+    job: async () => opened.job(event.id),
+  };
+}
