@@ -1,13 +1,13 @@
 import Database from "better-sqlite3";
 import { rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { makeDirectory } from "../helpers/temporary.ts";
+import { makeDirectory } from "../../helpers/temporary.ts";
 import type { Step } from "./recording.ts";
 
 const SECTOR = 512;
 
-/** Of so many disks: those that cannot be read, those that miss an acknowledged event, and those that cannot heal. */
-export type ImageVerdict = { images: number; corrupt: number; losing: number; stuck: number };
+/** Of so many disks: those that cannot be read, those that miss an acknowledged event, and those with a job that is done without its effect, or the other way round. */
+export type ImageVerdict = { images: number; corrupt: number; losing: number; torn: number };
 
 /**
  * Cuts the power after random steps, and checks what a disk could then show: everything up to a file's last sync, and
@@ -18,7 +18,7 @@ export function judgeImages(
   options: { images: number; random: () => number },
 ): ImageVerdict {
   const directory = makeDirectory();
-  const verdict: ImageVerdict = { images: 0, corrupt: 0, losing: 0, stuck: 0 };
+  const verdict: ImageVerdict = { images: 0, corrupt: 0, losing: 0, torn: 0 };
   const cuts = Array.from({ length: options.images }, () =>
     Math.floor(options.random() * steps.length),
   ).toSorted((a, b) => a - b);
@@ -26,7 +26,7 @@ export function judgeImages(
   const acknowledged: string[] = [];
   let done = 0;
   for (const cut of cuts) {
-    for (; done <= cut; done += 1) apply(disk, acknowledged, steps[done]!);
+    for (; done <= cut; done += 1) apply(disk, acknowledged, steps[done]!, done);
     writeImage(directory, disk, options.random);
     verdict.images += 1;
     const found = judgeImage(directory, acknowledged);
@@ -37,9 +37,9 @@ export function judgeImages(
 }
 
 type Change = Extract<Step, { kind: "write" | "truncate" }>;
-type DiskFile = { synced: Buffer; since: Change[] };
+type DiskFile = { synced: Buffer; since: { step: number; change: Change }[] };
 
-function apply(disk: Map<string, DiskFile>, acknowledged: string[], step: Step): void {
+function apply(disk: Map<string, DiskFile>, acknowledged: string[], step: Step, number: number): void {
   if (step.kind === "acknowledge") {
     acknowledged.push(...step.ids);
     return;
@@ -47,9 +47,13 @@ function apply(disk: Map<string, DiskFile>, acknowledged: string[], step: Step):
   const file = disk.get(step.file) ?? { synced: Buffer.alloc(0), since: [] };
   disk.set(step.file, file);
   if (step.kind === "sync") {
-    file.synced = changed(file.synced, file.since);
-    file.since = [];
-  } else file.since.push(step);
+    const isCovered = (one: { step: number }): boolean => one.step < step.covered;
+    file.synced = changed(
+      file.synced,
+      file.since.filter(isCovered).map(({ change }) => change),
+    );
+    file.since = file.since.filter((one) => !isCovered(one));
+  } else file.since.push({ step: number, change: step });
 }
 
 /** Applies changes to a copy of `content`, in one go: images are made by the thousand. */
@@ -73,13 +77,13 @@ function changed(content: Buffer, changes: readonly Change[]): Buffer {
 }
 
 function writeImage(directory: string, disk: ReadonlyMap<string, DiskFile>, random: () => number): void {
-  for (const name of ["receiver.db", "receiver.work.db"]) {
-    for (const suffix of ["", "-shm", "-wal"]) rmSync(join(directory, name + suffix), { force: true });
-  }
+  for (const suffix of ["", "-shm", "-wal"]) rmSync(join(directory, `receiver.db${suffix}`), { force: true });
   // From a disk that lost all of it to one that lost nothing.
   const survival = [0, 0.2, 0.5, 0.9, 1][Math.floor(random() * 5)] ?? 0;
   for (const [path, { synced, since }] of disk) {
-    const surviving = since.flatMap(sectors(random)).filter(() => random() < survival);
+    const surviving = since
+      .flatMap(({ change }) => sectors(random)(change))
+      .filter(() => random() < survival);
     writeFileSync(join(directory, basename(path)), changed(synced, surviving));
   }
 }
@@ -100,54 +104,23 @@ function sectors(random: () => number): (change: Change) => Change[] {
 function judgeImage(
   directory: string,
   acknowledged: readonly string[],
-): "sound" | "corrupt" | "losing" | "stuck" {
-  const inbox = new Database(join(directory, "receiver.db"));
-  const work = new Database(join(directory, "receiver.work.db"));
+): "sound" | "corrupt" | "losing" | "torn" {
+  const db = new Database(join(directory, "receiver.db"));
   try {
-    for (const db of [inbox, work]) {
-      // The image is thrown away: nothing in it has to be synced.
-      db.pragma("synchronous = OFF");
-      if (db.pragma("integrity_check", { simple: true }) !== "ok") return "corrupt";
-    }
+    // The image is thrown away: nothing in it has to be synced.
+    db.pragma("synchronous = OFF");
+    if (db.pragma("integrity_check", { simple: true }) !== "ok") return "corrupt";
     if (acknowledged.length === 0) return "sound";
-    const stored = new Set(
-      inbox.prepare<[], string>("SELECT 'evt_' || lower(hex(key)) FROM events").pluck().all(),
-    );
+    const list = (sql: string): string[] => db.prepare<[], string>(sql).pluck().all();
+    const stored = new Set(list("SELECT 'evt_' || lower(hex(id)) FROM events"));
     if (acknowledged.some((id) => !stored.has(id))) return "losing";
-    return findsItsWay(inbox, work) ? "sound" : "stuck";
+    const done = list(`
+      SELECT 'evt_' || lower(hex(id)) FROM events JOIN jobs ON event = seq JOIN handlers ON number = handler
+      WHERE name = 'effects' AND state = 'done' ORDER BY 1`);
+    return done.join() === list("SELECT id FROM effects ORDER BY 1").join() ? "sound" : "torn";
   } catch {
     return acknowledged.length === 0 ? "sound" : "corrupt";
   } finally {
-    inbox.close();
-    work.close();
+    db.close();
   }
-}
-
-/**
- * Whether the two files can go on together: every event that has been looked at has a row or is pruned, what is pruned
- * has its effect and no other has one that would be written again, and no effect is there twice.
- */
-function findsItsWay(inbox: Database.Database, work: Database.Database): boolean {
-  const position = work.prepare<[], number>("SELECT seq FROM position").pluck().get();
-  if (position === undefined) return false;
-  const rows = new Map(
-    work
-      .prepare<[], { seq: number; state: string }>(
-        "SELECT job / 1024 AS seq, state FROM jobs WHERE handler = (SELECT number FROM handlers WHERE name = 'effects')",
-      )
-      .all()
-      .map(({ seq, state }) => [seq, state]),
-  );
-  const effects = work.prepare<[], number>("SELECT seq FROM effects").pluck().all();
-  const effectual = new Set(effects);
-  if (effectual.size < effects.length) return false;
-  return inbox
-    .prepare<[], { seq: number; pruned: number }>("SELECT seq, body IS NULL AS pruned FROM events")
-    .all()
-    .every(({ seq, pruned }) => {
-      const state = rows.get(seq);
-      if (pruned === 1) return effectual.has(seq) && (state === undefined || state === "done");
-      if (seq <= position && state === undefined) return false;
-      return effectual.has(seq) === (state === "done");
-    });
 }
