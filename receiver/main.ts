@@ -5,6 +5,7 @@ import { z } from "zod";
 import { EXIT, terminal, withConfig, withStore } from "./operations/commands/run.ts";
 import { start } from "./operations/commands/start.ts";
 import { EVENT_STATES } from "./store/ledger-port.ts";
+import { serverRoom } from "./store/open.ts";
 
 const inboxCommands = () => import("./operations/commands/inbox.ts");
 const careCommands = () => import("./operations/commands/care.ts");
@@ -86,6 +87,8 @@ command(
 command(program, "backup <file>", "copy the database to a new file while it is in use").action(
   withStore(async () => (await careCommands()).backup),
 );
+
+(await serverRoom())?.addCommands(program);
 
 // Not commander's default command, which would take a misspelt command for its argument, and suggest nothing.
 const words = process.argv.slice(2);

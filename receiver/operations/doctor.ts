@@ -35,14 +35,14 @@ export async function examine(options: {
   clock: Clock;
   environment: Environment;
 }): Promise<Finding[]> {
-  const { config, store, api, environment } = options;
+  const { config, store, api, clock, environment } = options;
   const found = await Promise.all([
     secretFindings(config, environment),
     store ? databaseFindings(store, config) : [noDatabase(config)],
     config.databaseFile === undefined ? [] : diskFindings(config.databaseFile, config.minimumFreeBytes),
     config.role === "ingest" ? [] : handlerFindings(environment),
     api
-      ? apiFindings(api)
+      ? apiFindings(api, clock)
       : [warning("api", "API_BASE_URL and API_KEY are not set: reconcile can heal nothing after an outage.")],
   ]);
   return found.flat();
@@ -162,18 +162,19 @@ async function handlerFindings(environment: Environment): Promise<Finding[]> {
 
 const loadedSchema = z.object({ handlers: z.array(z.string()).optional(), problem: z.string().optional() });
 
-async function apiFindings(api: RestClient): Promise<Finding[]> {
+async function apiFindings(api: RestClient, clock: Clock): Promise<Finding[]> {
   try {
     const { name, id } = await api.me();
-    return [ok("api", `The key belongs to ${name} (${id}).`), skewFinding(await api.clockSkewMs())];
+    return [ok("api", `The key belongs to ${name} (${id}).`), skewFinding(await api.serviceTimeMs(), clock)];
   } catch (error) {
     if (error instanceof RestError) return [problem("api", error.explanation)];
     throw error;
   }
 }
 
-function skewFinding(skewMs: number | undefined): Finding {
-  if (skewMs === undefined) return warning("clock", "The service sends no Date to compare with.");
+function skewFinding(serviceMs: number | undefined, clock: Clock): Finding {
+  if (serviceMs === undefined) return warning("clock", "The service sends no Date to compare with.");
+  const skewMs = serviceMs - clock.nowMs();
   const seconds = String(Math.round(Math.abs(skewMs) / 1_000));
   const message = `This machine's clock is ${seconds} s ${skewMs > 0 ? "behind" : "ahead of"} the service's.`;
   if (Math.abs(skewMs) >= SKEW_PROBLEM_MS)

@@ -1,6 +1,5 @@
 import type { Dispatcher } from "undici";
 import { z } from "zod";
-import type { Clock } from "../clock.ts";
 import { errorSchema } from "../../shared/errors.ts";
 import * as resources from "../../shared/resources.ts";
 import type { Agent, Call, Organization, Voicemail } from "../../shared/resources.ts";
@@ -23,8 +22,8 @@ export type RestClient = {
   /** Newest first, page by page as they are asked for. */
   calls: (options?: ListOptions & { outcome?: string }) => AsyncGenerator<Call>;
   voicemails: (options?: ListOptions & { reviewed?: boolean }) => AsyncGenerator<Voicemail>;
-  /** Milliseconds that the service's clock, by its Date header, is ahead of ours; undefined if it sends none. */
-  clockSkewMs: () => Promise<number | undefined>;
+  /** The service's clock by its Date header, in Unix milliseconds; undefined if it sends none. */
+  serviceTimeMs: () => Promise<number | undefined>;
   close: () => Promise<void>;
 };
 
@@ -35,7 +34,6 @@ export type RestClient = {
 export function createRestClient(options: {
   baseUrl: string;
   key: string;
-  clock: Clock;
   /** Before the first try again; it doubles. */
   pauseMs?: number;
 }): RestClient {
@@ -55,9 +53,9 @@ export function createRestClient(options: {
       walk("/api/v1/calls", { outcome, starting_after: startingAfter }, resources.callSchema),
     voicemails: ({ reviewed, startingAfter } = {}) =>
       walk("/api/v1/voicemails", { reviewed, starting_after: startingAfter }, resources.voicemailSchema),
-    clockSkewMs: async () => {
+    serviceTimeMs: async () => {
       const { date } = await get("/api/v1/me", {}, z.unknown());
-      return typeof date === "string" ? Date.parse(date) - options.clock.nowMs() : undefined;
+      return typeof date === "string" ? Date.parse(date) : undefined;
     },
     close: async () => (await dispatcher)?.close(),
   };

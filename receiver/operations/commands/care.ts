@@ -38,7 +38,7 @@ export async function doctor(
   { config }: Context,
   { verbose = false }: { verbose?: boolean },
 ): Promise<Outcome> {
-  const api = config.api && createRestClient({ ...config.api, clock });
+  const api = config.api && createRestClient(config.api);
   const look = { config, api, clock, environment: process.env };
   const findings = isUnbegun(config)
     ? await examine({ ...look, store: undefined })
@@ -70,7 +70,7 @@ export async function runReconcile(
 ): Promise<Outcome> {
   if (!config.api) throw new Refused("reconcile reads the REST API: set API_BASE_URL and API_KEY.");
   const { maxBodyBytes } = config;
-  const api = createRestClient({ ...config.api, clock });
+  const api = createRestClient(config.api);
   let soFar: ReconcileReport | undefined;
   // What is stored by then is whole, as after a crash.
   for (const signal of ["SIGINT", "SIGTERM"] as const)

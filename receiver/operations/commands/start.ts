@@ -1,7 +1,7 @@
 import { Worker as Thread } from "node:worker_threads";
 import { systemClock as clock, within } from "../../clock.ts";
 import type { Config } from "../../config.ts";
-import type { Receiver } from "../../receiver.ts";
+import type { Started } from "../../receiver.ts";
 import { openStore } from "../../store/open.ts";
 import { createLog, type Log } from "../log.ts";
 import { secretsOf } from "../privacy.ts";
@@ -43,7 +43,7 @@ export async function start(
  * Stops the receiver at the first signal or uncaught error, and ends the process after that, or after
  * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once. Returns how to leave signals to Node.js again.
  */
-function stopWhenTold(starting: Promise<Receiver>, { shutdownTimeoutMs }: Config, log: Log): () => void {
+function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): () => void {
   let firstMs: number | undefined;
   const stop = async (why: { signal: string } | { err: unknown }): Promise<void> => {
     firstMs = clock.monotonicMs();
