@@ -14,4 +14,4 @@ if (manifest !== undefined) {
 
 // One after the other: on a Node.js that is too old the first says so and ends, before an import of the second fails.
 await import("../shared/node-version.ts");
-await import("./program.ts");
+await import("./main.ts");

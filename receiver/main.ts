@@ -1,3 +1,126 @@
-#!/usr/bin/env node
-// The same program by its older name.
-import "./main.mjs";
+import { readFileSync } from "node:fs";
+import module from "node:module";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { z } from "zod";
+import { EXIT, terminal, withConfig, withStore } from "./operations/commands/run.ts";
+import { start } from "./operations/commands/start.ts";
+import { EVENT_STATES } from "./store/ledger-port.ts";
+import { serverRoom } from "./store/open.ts";
+
+const inboxCommands = () => import("./operations/commands/inbox.ts");
+const careCommands = () => import("./operations/commands/care.ts");
+
+/** The version of the package that this file lies in: the kit's, or that of a fork. */
+const { version } = z
+  .object({ version: z.string().default("unknown") })
+  .parse(JSON.parse(readFileSync(module.findPackageJSON(import.meta.url) ?? "", "utf8")));
+
+const program = new Command("voice-agent-receiver")
+  .description(
+    "Receives the voice agent service's webhooks: stores each event before it answers, handles each once.",
+  )
+  .version(version)
+  .showHelpAfterError("(--help shows every command)")
+  .configureOutput({ writeErr: (text) => text.trimEnd().split("\n").forEach(terminal.say) })
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
+
+const state = (): Option => new Option("--state <state>", "only events in this state").choices(EVENT_STATES);
+const type = (): Option => new Option("--type <type>", "only events of this type, such as call.completed");
+const since = (): Option =>
+  new Option("--since <duration>", "only events of the last 30m, 12h, 7d …").argParser(seconds);
+
+command(program, "start", "receive and handle events, until told to stop (also when no command is given)")
+  .option("--watch", "load the handlers anew whenever one of their files changes")
+  .option("--inspect-handlers [address]", "let a debugger stop in a handler, at 127.0.0.1:9229 unless given")
+  .action(withConfig(async () => start));
+
+const inbox = program.command("inbox").description("look into the inbox, and act on it");
+command(inbox, "list", "the newest events, one a line")
+  .addOption(state())
+  .addOption(type())
+  .option("--handler <name>", "only events with a job of this handler, by that job's state")
+  .option("--cause <text>", "only dead jobs with this cause, as `stats` prints it")
+  .option("--limit <events>", "how many", wholeNumber, 50)
+  .action(withStore(async () => (await inboxCommands()).listInbox));
+command(inbox, "show <event_id>", "all that is known of one event")
+  .option("--body", "with its envelope as it came, personal data included")
+  .action(withStore(async () => (await inboxCommands()).showEvent));
+command(
+  inbox,
+  "requeue [event_ids...]",
+  "handle dead or ignored jobs again, or give a new handler earlier events",
+)
+  .addOption(state().choices(["dead", "ignored"]))
+  .addOption(type())
+  .option("--handler <name>", "only the jobs of this handler")
+  .addOption(since())
+  .action(withStore(async () => (await inboxCommands()).requeueEvents));
+command(inbox, "discard <event_ids...>", "end waiting or dead jobs as ignored")
+  .requiredOption("--handler <name>", "the jobs of this handler")
+  .requiredOption("--reason <text>", "kept with the job")
+  .action(withStore(async () => (await inboxCommands()).discardEvents));
+command(inbox, "export", "envelopes as JSON Lines, oldest first, for the simulator's replay")
+  .addOption(state())
+  .addOption(type())
+  .addOption(since())
+  .option("--include-personal-data", "as they came, with what is redacted otherwise")
+  .action(withStore(async () => (await inboxCommands()).exportEvents));
+command(inbox, "prune", "delete now what RETENTION_DAYS and ID_RETENTION_DAYS have passed").action(
+  withStore(async () => (await inboxCommands()).pruneInbox),
+);
+command(inbox, "stats", "how many jobs each handler has in each state, and what is dead").action(
+  withStore(async () => (await inboxCommands()).inboxStatistics),
+);
+
+command(program, "reconcile", "read calls and voicemails from the REST API and enqueue what no event brought")
+  .addOption(since().default(seconds("7d"), "7d"))
+  .option("--dry-run", "only say what would be enqueued")
+  .action(withStore(async () => (await careCommands()).runReconcile));
+command(program, "doctor", "check secrets, clock, API key, database, disk and handlers")
+  .option("--verbose", "also what is well")
+  .action(withConfig(async () => (await careCommands()).doctor));
+command(
+  program,
+  "health",
+  "whether the receiver that runs here is well, for the health checks of containers",
+).action(withConfig(async () => (await careCommands()).health, { needsSecret: false }));
+command(program, "backup <file>", "copy the database to a new file while it is in use").action(
+  withStore(async () => (await careCommands()).backup),
+);
+
+(await serverRoom())?.addCommands(program);
+
+// Not commander's default command, which would take a misspelt command for its argument, and suggest nothing.
+const words = process.argv.slice(2);
+const isStart = words.every((word) => /^--(?:inspect-handlers|watch$)/.test(word));
+for (const stream of [process.stdout, process.stderr])
+  // `… | head` closes our output when it has seen enough: that ends a command, and is no failure.
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(EXIT.ok);
+  });
+try {
+  await program.parseAsync(isStart ? ["start", ...words] : words, { from: "user" });
+} catch (error) {
+  terminal.complain("This is a bug, please report it:");
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  text.split("\n").forEach(terminal.say);
+  process.exitCode = EXIT.couldNotRun;
+}
+
+function command(parent: Command, words: string, does: string): Command {
+  return parent.command(words).description(does).option("--json", "print JSON");
+}
+
+function wholeNumber(text: string): number {
+  if (/^[1-9][0-9]{0,4}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It takes a whole number from 1 to 99999.");
+}
+
+/** Seconds of a duration such as 90s, 30m, 12h or 7d. */
+function seconds(text: string): number {
+  const [, amount, unit = ""] = /^([0-9]{1,6})([smhd])$/.exec(text) ?? [];
+  const size = { s: 1, m: 60, h: 3_600, d: 86_400 }[unit];
+  if (size === undefined) throw new InvalidArgumentError("It takes a duration such as 30m, 12h or 7d.");
+  return Number(amount) * size;
+}

@@ -22,8 +22,8 @@ export type RestClient = {
   /** Newest first, page by page as they are asked for. */
   calls: (options?: ListOptions & { outcome?: string }) => AsyncGenerator<Call>;
   voicemails: (options?: ListOptions & { reviewed?: boolean }) => AsyncGenerator<Voicemail>;
-  /** Milliseconds that the service's clock, by its Date header, is ahead of ours; undefined if it sends none. */
-  clockSkewMs: () => Promise<number | undefined>;
+  /** The service's clock by its Date header, in Unix milliseconds; undefined if it sends none. */
+  serviceTimeMs: () => Promise<number | undefined>;
   close: () => Promise<void>;
 };
 
@@ -31,7 +31,12 @@ export type RestClient = {
  * A client for one API key. Requests and bodies are bounded; 429, 5xx and network errors are tried again three times, with
  * growing pauses. A proxy is used as HTTP_PROXY, HTTPS_PROXY and NO_PROXY say.
  */
-export function createRestClient(options: { baseUrl: string; key: string; pauseMs?: number }): RestClient {
+export function createRestClient(options: {
+  baseUrl: string;
+  key: string;
+  /** Before the first try again; it doubles. */
+  pauseMs?: number;
+}): RestClient {
   // People copy the address of the service, or that of its API.
   const base = options.baseUrl.replace(/\/*$/, "").replace(/\/api\/v1$/, "");
   const clean = createCleaner([options.key]);
@@ -48,9 +53,9 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
       walk("/api/v1/calls", { outcome, starting_after: startingAfter }, resources.callSchema),
     voicemails: ({ reviewed, startingAfter } = {}) =>
       walk("/api/v1/voicemails", { reviewed, starting_after: startingAfter }, resources.voicemailSchema),
-    clockSkewMs: async () => {
+    serviceTimeMs: async () => {
       const { date } = await get("/api/v1/me", {}, z.unknown());
-      return typeof date === "string" ? Date.parse(date) - Date.now() : undefined;
+      return typeof date === "string" ? Date.parse(date) : undefined;
     },
     close: async () => (await dispatcher)?.close(),
   };
@@ -85,14 +90,11 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
       );
     }
     // Before each item is looked at: there may be millions.
-    const isTooMuch = z.object({ data: z.array(z.unknown()).min(PAGE_ITEMS * 20) }).safeParse(json).success;
-    const { data: resource, error } = isTooMuch ? {} : schema.safeParse(json);
-    if (error || isTooMuch)
-      throw malformed(
-        path,
-        `is not what the API promises: ${error ? clean(z.prettifyError(error)) : "too many items"}`,
-      );
-    return { resource: resource as Resource, date };
+    const isEndless = z.object({ data: z.array(z.unknown()).min(1_001) }).safeParse(json).success;
+    const resource = schema.safeParse(isEndless ? undefined : json);
+    if (!resource.success)
+      throw malformed(path, `is not what the API promises: ${clean(z.prettifyError(resource.error))}`);
+    return { resource: resource.data, date };
   }
 
   async function send(path: string, query: object) {

@@ -1,0 +1,112 @@
+import { existsSync } from "node:fs";
+import { printable, printableJson } from "../../../shared/printable.ts";
+import { systemClock } from "../../clock.ts";
+import { loadConfig, readEnvironment, type Config } from "../../config.ts";
+import { openStore } from "../../store/open.ts";
+import type { Store } from "../../store/port.ts";
+
+/** What a command's exit code means: the same as the simulator's. */
+export const EXIT = { ok: 0, somethingIsWrong: 1, usage: 2, couldNotRun: 3 } as const;
+
+/** Why a command does not do what it was asked for, in a line for people. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly exitCode: number;
+
+  constructor(problem: string, exitCode: number = EXIT.usage) {
+    super(problem);
+    this.exitCode = exitCode;
+  }
+}
+
+/** What a command found: `json` is printed with --json, `lines` without it, and `notes` to standard error. */
+export type Outcome = {
+  exitCode?: number;
+  json: unknown;
+  lines: readonly string[];
+  notes?: readonly string[];
+};
+
+export type Context = { config: Config };
+export type StoreContext = Context & { store: Store };
+
+type Action<Given extends unknown[]> = (...given: Given) => Promise<void>;
+type Load<Given extends unknown[], Used> = () => Promise<
+  (context: Used, ...given: Given) => Promise<Outcome | undefined>
+>;
+
+/** Data goes to standard output, words to standard error; each text becomes printable lines, whatever is in it. */
+export const terminal = {
+  print: (line: string) => void process.stdout.write(`${printable(line)}\n`),
+  printJson: (value: unknown) => void process.stdout.write(`${printableJson(JSON.stringify(value))}\n`),
+  say: (line: string) => void process.stderr.write(`${printable(line)}\n`),
+  complain: (problem: string) => void process.stderr.write(`voice-agent-receiver: ${printable(problem)}\n`),
+  /** A line that the next one replaces; only for people who watch. */
+  progress: (text: string) =>
+    void (process.stderr.isTTY && process.stderr.write(`\r\u001B[2K${printable(text)}`)),
+};
+
+/** Makes a commander action of a command that needs the configuration. The command is loaded when it is asked for. */
+export function withConfig<Given extends unknown[]>(
+  load: Load<Given, Context>,
+  { needsSecret = true } = {},
+): Action<Given> {
+  return async (...given) => {
+    try {
+      Object.assign(process.env, readEnvironment(process.env));
+      const loaded = loadConfig(process.env, needsSecret ? {} : { needsSecret });
+      if (!loaded.ok) throw new Refused(loaded.problems.join("\n"));
+      const outcome = await (await load())({ config: loaded.config }, ...given);
+      if (!outcome) return;
+      if (given.some(asksForJson)) terminal.printJson(outcome.json);
+      else outcome.lines.forEach(terminal.print);
+      outcome.notes?.forEach(terminal.say);
+      process.exitCode = outcome.exitCode ?? EXIT.ok;
+    } catch (error) {
+      const isKnown =
+        error instanceof Error && ["Refused", "CannotOpen", "LedgerFailed"].includes(error.name);
+      if (!isKnown) throw error;
+      error.message.split("\n").forEach(terminal.complain);
+      process.exitCode = error instanceof Refused ? error.exitCode : EXIT.couldNotRun;
+    }
+  };
+}
+
+/** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */
+export function withStore<Given extends unknown[]>(load: Load<Given, StoreContext>): Action<Given> {
+  const onInbox = async ({ config }: Context, ...given: Given): Promise<Outcome | undefined> => {
+    if (isUnbegun(config)) {
+      const problem = `there is no inbox at ${String(config.databaseFile)} yet. Start the receiver, or set DATABASE_URL.`;
+      throw new Refused(problem, EXIT.couldNotRun);
+    }
+    const work = await load();
+    return onStore(config, async (store) => work({ config, store }, ...given));
+  };
+  return withConfig(async () => onInbox, { needsSecret: false });
+}
+
+/** Whether the database is a file that is not there: only `start` creates one. */
+export function isUnbegun({ databaseFile }: Config): boolean {
+  return databaseFile !== undefined && !existsSync(databaseFile);
+}
+
+/** Does something with the store that the configuration names, and closes it. */
+export async function onStore<Result>(
+  config: Config,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const onFatal = (problem: string): void => {
+    terminal.complain(problem);
+    process.exit(EXIT.couldNotRun);
+  };
+  const store = await openStore({ ...config, clock: systemClock, isWorker: false, onFatal });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function asksForJson(given: unknown): boolean {
+  return typeof given === "object" && given !== null && "json" in given && given.json === true;
+}
