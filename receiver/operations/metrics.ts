@@ -35,17 +35,18 @@ export function createMetrics(options: {
 }): Metrics {
   // Loaded with the first event or scrape, so that no start waits for it.
   let loaded: Promise<Instruments> | undefined;
-  const load = (): Promise<Instruments> => (loaded ??= createInstruments());
+  const load = async (): Promise<Instruments> => (loaded ??= createInstruments());
+  const record = async (one: (to: Instruments) => void): Promise<void> => one(await load());
   const slices: { index: number; ended: Map<string, number> }[] = [];
   const currentIndex = (): number => Math.floor(options.clock.monotonicMs() / SLICE_MS);
   const reject = (reason: string, kind = reason): void => {
     const of = OUR_REFUSALS.has(kind) ? "unavailable" : "refused";
-    void load().then(({ rejections }) => rejections.inc({ reason, class: of }));
+    void record(({ rejections }) => rejections.inc({ reason, class: of }));
   };
 
   return {
     received: (receipt, seconds) => {
-      void load().then(({ acknowledgement, events, secrets }) => {
+      void record(({ acknowledgement, events, secrets }) => {
         acknowledgement.observe({ result: receipt.kind }, seconds);
         if (!("secretIndex" in receipt)) return;
         events.inc({ type: knownType(receipt.type), result: receipt.kind });
@@ -61,12 +62,12 @@ export function createMetrics(options: {
       if (slices.length > SLICES) slices.shift();
       const ended = slices.at(-1)?.ended;
       for (const { handler } of attempts) ended?.set(handler, (ended.get(handler) ?? 0) + 1);
-      void load().then(({ handling }) => {
+      void record(({ handling }) => {
         for (const { handler, type, outcome, durationMs } of attempts)
           handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
       });
     },
-    workerDied: () => void load().then(({ restarts }) => restarts.inc()),
+    workerDied: () => void record(({ restarts }) => restarts.inc()),
     lastMinute: () => {
       const recent = slices.filter(({ index }) => index > currentIndex() - SLICES);
       const totals = new Map<string, number>();

@@ -105,3 +105,18 @@ function pieceAt(json: string, from: number): string {
   PLAIN.lastIndex = from;
   return PLAIN.exec(json)?.[0] ?? first;
 }
+
+/** JSON with a value a line. Indentation stops at ten levels, so that the text does not grow with the depth. */
+export function prettyJson(pieces: Iterable<string>): string {
+  let depth = 0;
+  let text = "";
+  const line = (): string => `\n${"  ".repeat(Math.min(depth, 10))}`;
+  for (const piece of pieces) {
+    if (piece === "{" || piece === "[") depth += 1;
+    if (piece === "}" || piece === "]") depth -= 1;
+    if (piece === "}" || piece === "]") text += line() + piece;
+    else if (piece === ":") text += ": ";
+    else text += PUNCTUATION.has(piece) ? piece + line() : piece.trim();
+  }
+  return text.replaceAll(/([{[])\n\s*([}\]])/g, "$1$2");
+}

@@ -72,7 +72,7 @@ export async function reconcile(options: {
     report.finished = true;
   } catch (error) {
     if (!(error instanceof RestError) && !(error instanceof StoreError)) throw error;
-    report.problem = error instanceof RestError ? error.explanation : error.message;
+    report.problem = error.message;
   }
   report.cannotBeHealed.push(...unhealable(report));
   return report;
@@ -104,10 +104,10 @@ export async function reconcile(options: {
       if (!dryRun) await ledger.setBookmark(bookmark, JSON.stringify(place));
       await clock.sleep(PAUSE_MS);
     };
-    let items: AsyncIterator<Resource> = api[list]();
+    let items: AsyncIterator<Resource, void> = api[list]();
     for (;;) {
-      const { value: item, done } = await items.next();
-      if (done === true || Date.parse(item.created_at) < sinceMs) break;
+      const { value: item } = await items.next();
+      if (!item || Date.parse(item.created_at) < sinceMs) break;
       newestId ??= item.id;
       batch.push(item);
       if (batch.length === BATCH) await settle();

@@ -80,7 +80,12 @@ export async function runReconcile(
       process.exit(EXIT.couldNotRun);
     });
   const report = await reconcile({
-    ...{ store, api, clock, maxBodyBytes, dryRun, sinceMs: clock.nowMs() - since * 1_000 },
+    store,
+    api,
+    clock,
+    maxBodyBytes,
+    dryRun,
+    sinceMs: clock.nowMs() - since * 1_000,
     onProgress: (progress) => {
       soFar = progress;
       terminal.progress(`${String(progress.objectsRead)} objects read`);

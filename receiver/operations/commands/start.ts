@@ -28,7 +28,12 @@ export async function start(
   const store = await openStore({ ...config, clock, isWorker: false, onFatal });
   const { startReceiver } = await import("../../receiver.ts");
   const starting = startReceiver({
-    ...{ config, store, clock, log, environment: process.env, watchHandlers: watch },
+    config,
+    store,
+    clock,
+    log,
+    environment: process.env,
+    watchHandlers: watch,
     inspectHandlers: inspectHandlers === true ? "127.0.0.1:9229" : inspectHandlers,
   });
   // Before it has started: whoever reads the line `listening` may stop it at that moment.

@@ -1,18 +1,18 @@
-import { setImmediate } from "node:timers/promises";
 import type { IncomingMessage } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import express, { type Express, type Request, type Response } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../../shared/events.ts";
 import { within, type Clock } from "../../clock.ts";
-import { EVENT_STATES, type Ledger } from "../../store/ledger-port.ts";
+import { EVENT_STATES, type InboxEvent, type Ledger } from "../../store/ledger-port.ts";
 import type { Health, WorkerStatus } from "../health.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { piecesOf, shownType } from "../privacy.ts";
-import { count, createBulk, type Action } from "./bulk.ts";
+import { piecesOf, prettyJson } from "../privacy.ts";
+import { act, count, type Action } from "../selection.ts";
 import { CONTENT_SECURITY_POLICY, markup, type Markup } from "./markup.ts";
-import { layout, link } from "./parts.ts";
-import { bulkJobs, confirmation, eventList, eventPage, LONGEST_SHOWN_BYTES, overview } from "./views.ts";
+import { filterForm, grouped, layout, link, type Place } from "./parts.ts";
+import * as views from "./views.ts";
 
 export type PageOptions = {
   ledger: Ledger;
@@ -23,179 +23,188 @@ export type PageOptions = {
   workerStatus?: (() => WorkerStatus) | undefined;
   /** Whether envelopes are shown whole, or without what may be about a person. */
   showBodies: boolean;
-  /** Asked before each answer when the page is mounted in an app of others; without it, whoever asks gets in. */
+  /** Asked before each answer when the page is mounted in an app of others; without it everyone gets in. */
   guard?: ((request: IncomingMessage) => boolean | Promise<boolean>) | undefined;
 };
+
+type View = { title: string; main: Markup; status?: number; refreshSeconds?: number };
 
 const LIST_LIMIT = 50;
 const CAUSES_WITH_TIME = 10;
 const REFRESH_SECONDS = 10;
-/** A short action is over when its result is shown; a longer one shows how far it is. */
+/** An action that takes longer shows how far it is. */
 const SHORT_ACTION_MS = 2_000;
-const CHUNK = 65_536;
+/** A longer envelope is downloaded, in pieces. */
+const LONGEST_SHOWN_BYTES = 65_536;
 
 /**
  * The operator's page: what is stuck, why and since when; requeue and discard of what is chosen. Plain HTML and forms, no
- * script. It is an Express app that can be mounted at any path of another, and is a listener of node:http by itself.
+ * script. It is an Express app: mount it at any path of another, or use it as a listener of node:http.
  */
 export function createOperatorPage(options: PageOptions): Express {
-  const { ledger, health, metrics, log, clock, showBodies, guard } = options;
-  const bulk = createBulk(ledger, (error) => log.error({ err: error }, "an operator's action failed"));
+  const { ledger, log, clock, showBodies } = options;
+  /** The last action of an operator: `Requeue of …`. */
+  let last: { words: string; events: number; state: string } | undefined;
   const app = express();
   app.disable("x-powered-by");
   app.set("query parser", "simple");
-
   app.use(async (request, response, next) => {
-    if (guard && !(await guard(request))) return say(request, response, "Not allowed", "Sign in first.", 403);
-    next();
+    if ((await options.guard?.(request)) === false) send(request, response, problem("Sign in first.", 403));
+    else next();
   });
 
-  app.get("/", async (request, response) => {
-    const [counts, { checks }] = await Promise.all([ledger.counts(), health.readiness()]);
-    const oldest = counts.causes.slice(0, CAUSES_WITH_TIME).map(async ({ handler, cause }) => {
-      const [event] = await ledger.list({ state: "dead", handler, cause }, { limit: 1, afterSeq: 0 });
-      return event?.jobs.find((job) => job.handler === handler)?.finishedAtMs ?? undefined;
+  show("/", async (place) => {
+    const [counts, { checks }] = await Promise.all([ledger.counts(), options.health.readiness()]);
+    const since = counts.causes.slice(0, CAUSES_WITH_TIME).map(async ({ handler, cause }) => {
+      const [oldest] = await ledger.list({ state: "dead", handler, cause }, { limit: 1, afterSeq: 0 });
+      return oldest?.jobs.find((job) => job.handler === handler)?.finishedAtMs ?? undefined;
     });
-    const known = { counts, checks, sinceMs: await Promise.all(oldest), lastMinute: metrics.lastMinute() };
-    const place = { base: request.baseUrl, nowMs: clock.nowMs(), worker: options.workerStatus?.() };
-    return send(request, response, "Overview", overview({ ...known, ...place }), { refreshes: true });
+    const main = markup`${views.alerts(checks, options.workerStatus?.())}<h2>Dead, by cause</h2>${views.causes(place, counts, await Promise.all(since))}
+<h2>Handlers</h2>${views.handlers(place, counts, options.metrics.lastMinute())}`;
+    return { title: "Overview", main, refreshSeconds: REFRESH_SECONDS };
   });
 
-  app.get("/events", async (request, response) => {
-    if (typeof request.query["id"] === "string")
-      return response.redirect(
-        303,
-        `${request.baseUrl}/events/${encodeURIComponent(request.query["id"].trim())}`,
-      );
-    const asked = listSchema.safeParse(request.query);
-    if (!asked.success) return say(request, response, "Not done", z.prettifyError(asked.error), 400);
-    const { before_seq: beforeSeq, ...filter } = asked.data;
+  app.get("/events", (request, response, next) => {
+    const { id } = request.query;
+    if (typeof id !== "string") return next();
+    response.redirect(303, `${request.baseUrl}/events/${encodeURIComponent(id.trim())}`);
+  });
+  show("/events", async (place, request) => {
+    const { before_seq: beforeSeq, ...filter } = listSchema.parse(request.query);
     const events = await ledger.list(filter, { limit: LIST_LIMIT, beforeSeq });
-    const handlers = (await ledger.handlers()).map(({ name }) => name);
-    const next = events.length === LIST_LIMIT ? events.at(-1)?.seq : undefined;
-    const place = { base: request.baseUrl, nowMs: clock.nowMs() };
-    const list = eventList({ ...place, events, filter, handlers, beforeSeq: next });
-    return send(request, response, "Events", list);
+    const names = (await ledger.handlers()).map(({ name }) => name);
+    const nextSeq = events.length === LIST_LIMIT ? events.at(-1)?.seq : undefined;
+    const list = views.eventList(place, events, filter, nextSeq);
+    return { title: "Events", main: markup`${filterForm(place.base, filter, names)}${list}` };
   });
 
-  app.get("/events/:id", async (request, response) => {
-    const event = await ledger.find(eventIdSchema.safeParse(request.params.id).data ?? "");
-    if (!event)
-      return say(request, response, "Not found", `No event ${request.params.id} was accepted here.`, 404);
+  show("/events/:id", async (place, request) => {
+    const event = await find(request);
+    if (!event) return problem(`No event ${String(request.params["id"])} was accepted here.`, 404);
     const bytes = await ledger.body(event.seq);
-    const isLarge = (bytes?.byteLength ?? 0) > LONGEST_SHOWN_BYTES;
-    const body = isLarge ? bytes?.byteLength : bytes && pretty(pieces(bytes));
-    const title = event.type === null ? "A pruned event" : shownType(event.type);
-    const place = { base: request.baseUrl, nowMs: clock.nowMs() };
-    return send(request, response, title, eventPage({ ...place, event, body, isRedacted: !showBodies }));
+    const isLong = (bytes?.byteLength ?? 0) > LONGEST_SHOWN_BYTES;
+    const shown = isLong ? bytes?.byteLength : bytes && prettyJson(piecesIn(bytes));
+    const body = views.envelope(place.base, event.id, shown, !showBodies);
+    return { title: views.titleOf(event), main: views.eventPage(place, event, body) };
   });
-
   app.get("/events/:id/body", async (request, response) => {
-    const event = await ledger.find(eventIdSchema.safeParse(request.params.id).data ?? "");
+    const event = await find(request);
     const bytes = event && (await ledger.body(event.seq));
-    if (!bytes) return say(request, response, "Not found", "Its body is not kept.", 404);
+    if (!bytes) return send(request, response, problem("It is not kept.", 404));
     response.attachment(`${event.id}.json`);
     let chunk = "";
-    for (const piece of pieces(bytes)) {
+    for (const piece of piecesIn(bytes)) {
       chunk += piece;
-      if (chunk.length < CHUNK) continue;
+      if (chunk.length < LONGEST_SHOWN_BYTES) continue;
       response.write(chunk);
       chunk = "";
       await setImmediate();
     }
-    return response.end(chunk);
+    response.end(chunk);
   });
 
-  app.get("/confirm", async (request, response) => {
-    const asked = actionSchema.safeParse(request.query);
-    if (!asked.success) return say(request, response, "Not done", z.prettifyError(asked.error), 400);
-    const { action, reason: _reason, back: _back, ...selection } = asked.data;
-    const { id, ...filter } = selection;
-    if (id.length === 0 && Object.values(filter).every((value) => value === undefined))
-      return say(
-        request,
-        response,
-        "Not done",
-        "Nothing is chosen: tick an event, or choose a state or a handler.",
-        400,
-      );
-    const counted = await count(ledger, selection, action);
-    const [only] = id;
-    const back = id.length === 1 && only !== undefined ? `/events/${only}` : link("/events", filter);
-    const place = { base: request.baseUrl, back: request.baseUrl + back };
-    const title = action === "requeue" ? "Requeue?" : "Discard?";
-    return send(request, response, title, confirmation({ ...place, action, ...counted, fields: selection }));
+  show("/confirm", async (place, request) => {
+    const { action: kind, reason: _, back: __, id, ...filter } = actionSchema.parse(request.query);
+    if (Object.values({ id, ...filter }).every((value) => value === undefined))
+      return problem("Nothing is chosen: tick an event, or choose a state or a handler.", 400);
+    const back = place.base + (id?.length === 1 ? `/events/${String(id)}` : link("/events", filter));
+    const counted = await count(ledger, { ids: id, ...filter }, kind);
+    const main = views.confirmation(place, kind, counted, { id, ...filter, back });
+    return { title: kind === "requeue" ? "Requeue?" : "Discard?", main };
   });
-
-  app.use(express.urlencoded({ extended: false, limit: 2 * CHUNK }));
-  app.post("/confirm", async (request, response) => {
-    if (!isOwnForm(request))
-      return say(request, response, "Not done", "This form is not from this page.", 403);
-    const asked = actionSchema.safeParse(request.body);
-    if (!asked.success) return say(request, response, "Not done", z.prettifyError(asked.error), 400);
-    const { action: kind, reason = "", back = "", ...selection } = asked.data;
-    if (kind === "discard" && reason === "") return say(request, response, "Not done", "Give a reason.", 400);
+  app.post("/confirm", express.urlencoded({ extended: false }), async (request, response) => {
+    if (!isOwnForm(request)) return send(request, response, problem("This form is not from this page.", 403));
+    const {
+      action: kind,
+      reason = "no reason",
+      back = "",
+      id: ids,
+      ...filter
+    } = actionSchema.parse(request.body);
     const action: Action = kind === "discard" ? { kind, reason } : { kind };
-    const operator: unknown = response.locals["operator"];
-    const { job, ended } = bulk.begin(selection, action);
-    await within(SHORT_ACTION_MS, ended, clock);
-    const { id: ids, ...filter } = selection;
-    log.warn({ operator, ...action, ...filter, ids: ids.length, events: job.done }, "an operator's action");
-    // Only to a path of this page: a link of others must not lead away from here.
-    return response.redirect(
-      303,
-      back.startsWith(`${request.baseUrl}/events`) ? back : `${request.baseUrl}/`,
+    const which = ids ? `${String(ids.length)} chosen` : Object.values(filter).filter(Boolean).join(", ");
+    const now = { words: `${kind} (${which})`, events: 0, state: "runs" };
+    last = now;
+    const acting = act(ledger, { ids, ...filter }, action, (events) => void (now.events += events)).then(
+      () => (now.state = "done"),
+      (error: unknown) => {
+        now.state = "failed";
+        log.error({ err: error }, "an operator's action failed");
+      },
     );
+    await within(SHORT_ACTION_MS, acting, clock);
+    const operator: unknown = response.locals["operator"];
+    log.warn(
+      { operator, ...action, ...filter, ids: ids?.length, events: now.events },
+      "an operator's action",
+    );
+    // Only to a path of this page: the link must not lead elsewhere.
+    const { baseUrl } = request;
+    response.redirect(303, back.startsWith(`${baseUrl}/events`) ? back : `${baseUrl}/`);
   });
-  app.post("/cancel", (request, response) => {
-    if (isOwnForm(request))
-      bulk.cancel(Number(z.object({ job: z.string() }).safeParse(request.body).data?.job));
-    response.redirect(303, `${request.baseUrl}/`);
+  app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
+    if (error instanceof z.ZodError) send(request, response, problem(z.prettifyError(error), 400));
+    else next(error);
   });
   return app;
 
-  function pieces(bytes: Uint8Array): Generator<string> {
-    return piecesOf(new TextDecoder().decode(bytes), { hides: !showBodies });
+  function show(path: string, view: (place: Place, request: Request) => Promise<View>): void {
+    app.get(path, async (request, response) =>
+      send(request, response, await view(placeOf(request), request)),
+    );
   }
 
   function send(
     request: Request,
     response: Response,
-    title: string,
-    main: Markup,
-    { refreshes = false } = {},
+    { title, main, status = 200, refreshSeconds }: View,
   ): void {
-    const { baseUrl: base } = request;
-    const isRunning = bulk.jobs().some(({ state }) => state === "running");
-    const refreshSeconds = isRunning ? 2 : refreshes ? REFRESH_SECONDS : undefined;
-    response.set({
+    const isRunning = last?.state === "runs";
+    const banner =
+      last &&
+      markup`<p class="note" role="status">${last.words}: ${grouped(last.events)} events, ${last.state}</p>`;
+    response.status(status).type("html").set({
       "Content-Security-Policy": CONTENT_SECURITY_POLICY,
       "Cache-Control": "no-store",
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "same-origin",
     });
-    const whole = markup`${bulkJobs(base, bulk.jobs())}${main}`;
-    response.type("html").send(layout({ base, title, main: whole, refreshSeconds }));
+    response.send(layout(placeOf(request), title, markup`${banner}${main}`, isRunning ? 2 : refreshSeconds));
   }
 
-  function say(request: Request, response: Response, title: string, message: string, status: number): void {
-    send(request, response.status(status), title, markup`<p>${message}</p>`);
+  function placeOf({ baseUrl }: Request): Place {
+    return { base: baseUrl, nowMs: clock.nowMs() };
+  }
+
+  async function find({ params }: Request): Promise<InboxEvent | undefined> {
+    const { data: id } = eventIdSchema.safeParse(params["id"]);
+    return id === undefined ? undefined : ledger.find(id);
+  }
+
+  function piecesIn(bytes: Uint8Array): Generator<string> {
+    return piecesOf(new TextDecoder().decode(bytes), { hides: !showBodies });
   }
 }
 
+function problem(message: string, status: number): View {
+  return { title: "Not done", main: markup`<p>${message}</p>`, status };
+}
+
 /** An empty field of a form means that it was not filled in. */
-const text = z.preprocess((value) => (value === "" ? undefined : value), z.string().max(500).optional());
-const filterFields = {
-  state: z.preprocess((value) => (value === "" ? undefined : value), z.enum(EVENT_STATES).optional()),
+const filled = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((value) => (value === "" ? undefined : value), schema.optional());
+const text = filled(z.string().max(500));
+const filterSchema = z.object({
+  state: filled(z.enum(EVENT_STATES)),
   handler: text,
   type: text,
   cause: text,
-};
-const listSchema = z.object({ ...filterFields, before_seq: z.coerce.number().int().min(1).optional() });
-const actionSchema = z.object({
+});
+const listSchema = filterSchema.extend({ before_seq: z.coerce.number().int().min(1).optional() });
+const idsSchema = z.union([z.array(eventIdSchema).max(LIST_LIMIT), eventIdSchema.transform((id) => [id])]);
+const actionSchema = filterSchema.extend({
   action: z.enum(["requeue", "discard"]),
-  id: z.preprocess((value) => [value ?? []].flat(), z.array(eventIdSchema).max(LIST_LIMIT)),
-  ...filterFields,
+  id: idsSchema.optional(),
   reason: text,
   back: text,
 });
@@ -205,20 +214,4 @@ function isOwnForm({ headers }: Request): boolean {
   const { origin, host, "sec-fetch-site": site } = headers;
   if (site !== undefined) return site === "same-origin";
   return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
-}
-
-/** One value a line. Indentation stops at ten levels, so that the text does not grow with the depth. */
-function pretty(pieces: Iterable<string>): string {
-  let depth = 0;
-  let text = "";
-  const line = (): string => `\n${"  ".repeat(Math.min(depth, 10))}`;
-  for (const piece of pieces) {
-    if (piece === "}" || piece === "]") depth -= 1;
-    if (piece === "{" || piece === "[") {
-      depth += 1;
-      text += piece + line();
-    } else if (piece === "}" || piece === "]") text += line() + piece;
-    else text += piece === "," ? piece + line() : piece === ":" ? ": " : piece.trim();
-  }
-  return text.replaceAll(/([{[])\n\s*([}\]])/g, "$1$2");
 }
