@@ -27,6 +27,8 @@ export type StartOptions = {
   log: Log;
   /** What the handlers' process gets of the environment, without the secrets that handlers need not know. */
   environment: NodeJS.ProcessEnv;
+  /** The module of the handlers, if it is not receiver/handlers. */
+  handlersModule?: URL | undefined;
   /** Where a debugger of the handlers may connect, such as `127.0.0.1:9229`. */
   inspectHandlers?: string | undefined;
   /** Start the handlers anew when one of their files changes. */
@@ -88,7 +90,7 @@ function webhookFirst(
 export function superviseHandlers(
   options: Pick<StartOptions, "config" | "store" | "clock" | "log" | "environment"> & {
     metrics: Metrics;
-    handlersModule?: URL;
+    handlersModule?: URL | undefined;
     inspectHandlers?: string | undefined;
     watchHandlers?: boolean | undefined;
   },

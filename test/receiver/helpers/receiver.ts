@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { loadConfig, type Config } from "../../../receiver/config.ts";
-import type { Engine } from "../../../receiver/engine.ts";
-import { openEngine } from "../../../receiver/engines/open.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
-import { startReceiver, type Receiver } from "../../../receiver/receiver.ts";
+import { startReceiver, type Started } from "../../../receiver/receiver.ts";
+import { openStore } from "../../../receiver/store/open.ts";
+import type { Store } from "../../../receiver/store/port.ts";
 import { SECRET } from "./events.ts";
 import { makeDirectory, temporaryDirectory } from "./temporary.ts";
 
-export type TestReceiver = Receiver & { url: string; engine: Engine; config: Config; logLines: string[] };
+export type TestReceiver = Started & { url: string; store: Store; config: Config; logLines: string[] };
 
 /** The configuration that these variables make, on free ports. */
 export function testConfig(environment: Record<string, string> = {}): Config {
@@ -22,7 +22,7 @@ export function testConfig(environment: Record<string, string> = {}): Config {
 type Options = {
   environment?: Record<string, string>;
   clock?: Clock;
-  wrapEngine?: (engine: Engine) => Engine;
+  wrapStore?: (store: Store) => Store;
   handlersModule?: URL;
 };
 
@@ -45,38 +45,28 @@ export function useReceiver(options: Options = {}): () => TestReceiver {
  * `ingest`, is a process as ever. Stopped when the test is over.
  */
 export async function startTestReceiver(options: Options = {}): Promise<TestReceiver> {
-  const directory = temporaryDirectory();
-  const receiver = await launch(directory, options);
+  const receiver = await launch(temporaryDirectory(), options);
   onTestFinished(receiver.stop);
   return receiver;
 }
 
 async function launch(directory: string, options: Options): Promise<TestReceiver> {
-  const databaseFile = join(directory, "receiver.db");
+  const { clock = systemClock, handlersModule, wrapStore = (store) => store } = options;
   const environment = {
-    DATABASE_URL: `sqlite:${databaseFile}`,
+    DATABASE_URL: `sqlite:${join(directory, "receiver.db")}`,
     RECEIVER_ROLE: "ingest",
     ...options.environment,
   };
   const config = testConfig(environment);
-  const clock = options.clock ?? systemClock;
-  const real = await openEngine({
-    databaseFile: config.databaseFile,
-    databaseUrl: config.databaseUrl,
-    clock,
-  });
-  const engine = options.wrapEngine?.(real) ?? real;
   const logLines: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => void logLines.push(line) } });
+  const onFatal = (problem: string): void => void logLines.push(problem);
+  const store = wrapStore(await openStore({ ...config, clock, isWorker: false, onFatal }));
   const receiver = await startReceiver({
-    config,
-    engine,
-    clock,
-    log,
-    environment: { ...process.env, ...environment },
-    handlersModule: options.handlersModule,
+    ...{ config, store, clock, log, handlersModule },
+    environment: { ...process.env, SIGNING_SECRET: SECRET, ...environment },
   });
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => (stopped ??= receiver.stop());
-  return { ...receiver, url: receiver.url ?? "", stop, engine, config, logLines };
+  return { ...receiver, url: receiver.url ?? "", stop, store, config, logLines };
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { defineHandler, type Handler } from "../../../receiver/work/handler.ts";
+import { defineHandler, type Handler } from "../../../../receiver/work/handler.ts";
 
 /** Effects that can be counted: one row each time a handler's transaction committed. */
-const EFFECTS_TABLE = "CREATE TABLE effects (event_id TEXT, attempt INTEGER)";
+const EFFECTS_TABLE = "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, attempt INTEGER)";
 export const INSERT_EFFECT = "INSERT INTO effects (event_id, attempt) VALUES ($1, $2)";
 
 /** An event says by its type what its first handling does to the process. Every later one succeeds. */

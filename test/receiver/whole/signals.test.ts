@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { newBody, post, SECRET } from "./helpers/events.ts";
-import { runCommand, startProcess } from "./helpers/process.ts";
-import { temporaryDirectory } from "./helpers/temporary.ts";
-import { until } from "./helpers/until.ts";
-import { ALL } from "../helpers/run/sizes.ts";
+import { newBody, post, SECRET } from "../helpers/events.ts";
+import { runCommand, startProcess } from "../helpers/process.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
+import { ALL } from "../../helpers/run/sizes.ts";
 
 /** The environment of a receiver in which this runs before anything of its own. */
 const preloaded = (source: string): Record<string, string> => ({

@@ -5,11 +5,11 @@ import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { get, idOf, newBody, post } from "./helpers/events.ts";
-import { startProcess } from "./helpers/process.ts";
-import { temporaryDirectory } from "./helpers/temporary.ts";
-import { until } from "./helpers/until.ts";
-import { ALL } from "../helpers/run/sizes.ts";
+import { get, idOf, newBody, post } from "../helpers/events.ts";
+import { startProcess } from "../helpers/process.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
+import { ALL } from "../../helpers/run/sizes.ts";
 
 const LINES = 6_000;
 /** Their lines are more than what is on its way between a process and its reader, and less than what is kept for one. */
@@ -22,7 +22,7 @@ const handledSchema = z.looseObject({
   event_id: z.string().optional(),
 });
 const writtenSchema = z.looseObject({ line: z.int() });
-const log = pathToFileURL(join(import.meta.dirname, "../../receiver/operations/log.ts")).href;
+const log = pathToFileURL(join(import.meta.dirname, "../../../receiver/operations/log.ts")).href;
 
 /** Longer than it takes to flush a dozen times. */
 const FLUSHES_MS = 500;

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CRASHING_RECEIVER, judge, loadUntilGone, type Ledger } from "./crash/cycles.ts";
-import { randomFrom, SEED } from "../helpers/seed.ts";
-import { EndedEarly, startProcess, type ReceiverProcess } from "./helpers/process.ts";
-import { ALL, sized } from "../helpers/run/sizes.ts";
-import { temporaryDirectory } from "./helpers/temporary.ts";
+import { randomFrom, SEED } from "../../helpers/seed.ts";
+import { EndedEarly, startProcess, type ReceiverProcess } from "../helpers/process.ts";
+import { ALL, sized } from "../../helpers/run/sizes.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** Promises R1, R3 to R6 against kill -9: what was acknowledged is handled, and its database effects happen once. */
 
@@ -18,8 +18,9 @@ type Point = readonly [string, Record<string, string>, Load];
 /** Where the receiver ends, and what it takes to end it there; the second half with `npm run test:all`. */
 const ALL_POINTS: readonly Point[] = [
   ["before the commit", { CRASH_AT: "before-commit" }, {}],
-  ["between the commit and the answer", { CRASH_AT: "after-commit" }, {}],
+  ["between the commit and its sync", { CRASH_AT: "before-sync" }, {}],
   ["between a handler's writes and done", {}, { type: "before-done" }],
+  ["between the sync and the answer", { CRASH_AT: "after-sync" }, {}],
   ["between the answer and the claim", { RECEIVER_ROLE: "ingest" }, { killAfter: { acknowledgements: 20 } }],
   ["in the middle of a handler", {}, { type: "mid-handler" }],
   ["right after done", {}, { type: "after-done" }],

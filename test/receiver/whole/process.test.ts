@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { listen } from "../helpers/listen.ts";
-import { isAlive } from "../helpers/is-alive.ts";
-import { get, idOf, newBody, post } from "./helpers/events.ts";
-import { runCommand, startProcess } from "./helpers/process.ts";
-import { knock, open, rawRequest, readAnswer } from "./helpers/raw.ts";
-import { temporaryDirectory } from "./helpers/temporary.ts";
-import { until } from "./helpers/until.ts";
-import { ALL } from "../helpers/run/sizes.ts";
+import { listen } from "../../helpers/listen.ts";
+import { isAlive } from "../../helpers/is-alive.ts";
+import { get, idOf, newBody, post } from "../helpers/events.ts";
+import { runCommand, startProcess } from "../helpers/process.ts";
+import { knock, open, rawRequest, readAnswer } from "../helpers/raw.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
+import { ALL } from "../../helpers/run/sizes.ts";
 
 const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
 

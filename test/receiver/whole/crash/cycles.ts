@@ -1,13 +1,13 @@
 import Database from "better-sqlite3";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { openSqliteEngine } from "../../../receiver/engines/sqlite/index.ts";
-import { startLoop } from "../../../receiver/work/loop.ts";
-import { createLog } from "../../../receiver/operations/log.ts";
-import { movableClock } from "../helpers/clock.ts";
-import { idOf, newBody, post } from "../helpers/events.ts";
-import type { ReceiverProcess } from "../helpers/process.ts";
-import { until } from "../helpers/until.ts";
+import { createLog } from "../../../../receiver/operations/log.ts";
+import { openSqliteStore } from "../../../../receiver/store/sqlite.ts";
+import { startWorker } from "../../../../receiver/work/worker.ts";
+import { movableClock } from "../../helpers/clock.ts";
+import { idOf, newBody, post } from "../../helpers/events.ts";
+import type { ReceiverProcess } from "../../helpers/process.ts";
+import { until } from "../../helpers/until.ts";
 import { countingHandlers } from "./handlers.ts";
 
 const CONNECTIONS = 4;
@@ -71,48 +71,39 @@ export type Verdict = {
   strangers: string[];
 };
 
-/** Lets a worker of half a minute later finish what is left, and counts. */
+/** Lets a worker finish what is left, and counts. */
 export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdict> {
   const clock = movableClock();
-  clock.move(31_000);
-  const engine = await openSqliteEngine({
-    file: databaseFile,
-    clock,
-  });
-  const processor = await startLoop({
-    engine,
+  const store = await openSqliteStore({ file: databaseFile, clock, isWorker: true, onFatal: console.error });
+  const worker = await startWorker({
+    ...{ store, clock, random: () => 1, clean: (text: string) => text },
     handlers: countingHandlers({ end: () => undefined }),
-    defaults: {
-      maximumAttempts: 10,
-      handlerTimeoutMs: 10_000,
-      workerConcurrency: 8,
-      maximumAgeMs: 3_600_000,
-    },
-    clock,
-    random: () => 1,
+    config: { maximumAttempts: 10, handlerTimeoutMs: 10_000, workerConcurrency: 8, maximumAgeMs: 3_600_000 },
     log: createLog({ level: "silent" }),
-    workerId: "judge",
-    onHandled: () => undefined,
+    onEnded: () => undefined,
     onStuck: () => undefined,
   });
-  const { byState } = await until(
-    () => engine.ledger.counts(),
-    ({ byState }) => byState.pending + byState.claimed === 0,
+  // What its process died of waits for its backoff.
+  clock.move(3_600_000);
+  worker.wake();
+  const { handlers } = await until(
+    () => store.ledger.counts(),
+    (counts) => counts.handlers.every(({ waiting, running }) => waiting + running === 0),
   );
-  await processor.drain(1_000);
-  await engine.close();
+  await worker.drain(1_000);
+  await store.close();
 
   const effects = effectsOf(databaseFile);
   return {
     lost: [...ledger.acknowledged].filter(([id]) => !effects.has(id)).map(([id, where]) => `${id} ${where}`),
     twice: [...effects].filter(([, count]) => count > 1).map(([id]) => id),
     strangers: [...effects.keys()].filter((id) => !ledger.sent.has(id)),
-    unfinished: byState.dead,
+    unfinished: handlers.reduce((sum, { dead }) => sum + dead, 0),
   };
 }
 
 function effectsOf(databaseFile: string): Map<string, number> {
-  const db = new Database(databaseFile.replace(/\.db$/, ".work.db"), { readonly: true });
+  const db = new Database(databaseFile, { readonly: true });
   const rows = db
     .prepare<[], { id: string; effects: number }>(
       "SELECT event_id AS id, count(*) AS effects FROM effects GROUP BY 1",

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startProcess } from "./helpers/process.ts";
-import { temporaryDirectory } from "./helpers/temporary.ts";
+import { startProcess } from "../helpers/process.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 
 test("a second start compiles nothing, neither in the receiver nor in the handlers' process", async () => {
   await compilersLoaded();
