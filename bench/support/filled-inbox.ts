@@ -1,41 +1,26 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { createAccept } from "../../receiver/engines/sqlite/accept.ts";
-import { openInboxFile } from "../../receiver/engines/sqlite/inbox-file.ts";
-import { openWorkFile, workFileOf } from "../../receiver/engines/sqlite/work-file.ts";
-import type { NewEvent } from "../../receiver/engine.ts";
-
-const BATCH = 10_000;
-const BUSY_TIMEOUT_MS = 1_000;
+import Database from "better-sqlite3";
+import { systemClock } from "../../receiver/clock.ts";
+import { openSqliteStore } from "../../receiver/store/sqlite.ts";
 
 /**
- * Makes an inbox in `directory` that holds `count` events as the receiver itself stores them, in batches that are not
- * synced. Bodies are small: of five million events, retention has removed the bodies of most.
+ * Makes an inbox in `directory` that holds `count` events that were handled and pruned, as most of five million are: their
+ * ids alone. Written past the store, in one transaction that is not synced.
  */
-export function fillInbox(directory: string, count: number): void {
+export async function fillInbox(directory: string, count: number): Promise<void> {
   const file = join(directory, "receiver.db");
-  const inbox = openInboxFile({ file, busyTimeoutMs: BUSY_TIMEOUT_MS });
-  openWorkFile({ file: workFileOf(file), inbox, busyTimeoutMs: BUSY_TIMEOUT_MS }).close();
-  inbox.pragma("synchronous = OFF");
-  inbox.pragma("cache_size = -1000000");
-  inbox.pragma("wal_autocheckpoint = 100000");
-  const accept = createAccept(inbox);
-  for (let stored = 0; stored < count; stored += BATCH) {
-    accept(Array.from({ length: Math.min(BATCH, count - stored) }, newEvent), Date.now());
-  }
-  inbox.pragma("wal_checkpoint(TRUNCATE)");
-  inbox.close();
-}
-
-const BODY = Buffer.alloc(64, "x");
-
-function newEvent(): NewEvent {
-  return {
-    id: `evt_${randomBytes(16).toString("hex")}`,
-    type: "call.completed",
-    objectId: null,
-    source: "webhook",
-    trace: null,
-    body: BODY,
-  };
+  const store = await openSqliteStore({ file, clock: systemClock, isWorker: false, onFatal: console.error });
+  await store.close();
+  const db = new Database(file);
+  db.pragma("synchronous = OFF");
+  db.pragma("cache_size = -1000000");
+  const insert = db.prepare<[Buffer, number]>(
+    "INSERT INTO events (id, received_at_ms, handled) VALUES (?, ?, 1)",
+  );
+  db.transaction(() => {
+    for (let stored = 0; stored < count; stored += 1) insert.run(randomBytes(16), Date.now());
+  })();
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  db.close();
 }

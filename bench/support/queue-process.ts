@@ -2,16 +2,14 @@ import { randomBytes } from "node:crypto";
 import { openSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { Pool } from "pg";
 import pino from "pino";
-import { PgBoss } from "pg-boss";
 import { better, defineQueue, defineWorker } from "plainjob";
 import { z } from "zod";
 import { sampleEnvelope } from "../../shared/samples.ts";
 
 /**
  * Handles a backlog with another queue, or with none, in a process of its own; says how many milliseconds it took. The
- * queue's place is a directory, or the address of a PostgreSQL database.
+ * queue's place is a directory.
  */
 const [, , queue = "", place = "", count = "0"] = process.argv;
 const EVENTS = Number(count);
@@ -69,7 +67,6 @@ const queues: Record<string, () => Promise<number>> = {
       void worker.start();
     });
   },
-  boss,
 };
 
 /** A loop with nothing but what it must; or one that also writes down what it begins, or that says what it has done. */
@@ -107,53 +104,6 @@ async function bare({ claims, logs }: { claims: boolean; logs: boolean }): Promi
     }
   }
   return performance.now() - startedAtMs;
-}
-
-const CREATE_EFFECTS_TABLE = `CREATE TABLE effects (event_id text PRIMARY KEY, call_id text, outcome text, duration_seconds bigint)`;
-const INSERT_EFFECT_ROW = `INSERT INTO effects VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`;
-const AT_A_TIME = 1_000;
-
-/** As its documentation starts it, in batches of 500. */
-async function boss(): Promise<number> {
-  const pool = await createEffectsTable();
-  const boss = new PgBoss({ connectionString: place, supervise: false, schedule: false });
-  boss.on("error", silent);
-  await boss.start();
-  await boss.createQueue("call");
-  for (let at = 0; at < EVENTS; at += AT_A_TIME)
-    await boss.insert(
-      "call",
-      jobs.slice(at, at + AT_A_TIME).map((data) => ({ data })),
-    );
-  const startedAtMs = performance.now();
-  for (let left = EVENTS; left > 0;) {
-    const batch = await boss.fetch("call", { batchSize: 500 });
-    await Promise.all(batch.map(async ({ data }) => writeRow(pool, data)));
-    await boss.complete(
-      "call",
-      batch.map(({ id }) => id),
-    );
-    left -= batch.length;
-  }
-  return performance.now() - startedAtMs;
-}
-
-async function createEffectsTable(): Promise<Pool> {
-  const pool = new Pool({ connectionString: place, max: 10 });
-  // The database goes away at the end, and its connections with it.
-  pool.on("error", silent);
-  pool.on("connect", (client) => client.on("error", silent));
-  await pool.query(CREATE_EFFECTS_TABLE);
-  return pool;
-}
-
-async function writeRow(pool: Pool, payload: unknown): Promise<void> {
-  const { id, data } = jobSchema.parse(payload);
-  await pool.query({
-    name: "effect",
-    text: INSERT_EFFECT_ROW,
-    values: [id, data.object.id, data.object.outcome, data.object.duration_sec],
-  });
 }
 
 /** From the start of a worker until it has handled the last event. */

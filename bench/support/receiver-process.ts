@@ -19,6 +19,8 @@ export type ReceiverProcess = {
   /** Resident memory of the process that acknowledges, in bytes. */
   memoryBytes: () => Promise<number>;
   stop: () => Promise<void>;
+  /** Ends it and its worker at once. */
+  kill: () => Promise<void>;
 };
 
 /**
@@ -30,15 +32,13 @@ export async function startReceiver(options: {
   secret: string;
   directory?: string;
   environment?: Record<string, string>;
-  /** Another entry point, such as one on a slow disk. */
-  entry?: string;
 }): Promise<ReceiverProcess> {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), "bench-receiver-"));
   const startedAtMs = performance.now();
   const { PATH, HOME } = process.env;
   const child = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", options.entry ?? join(root, "receiver/main.mjs")],
+    ["--disable-warning=ExperimentalWarning", join(root, "receiver/main.mjs")],
     {
       cwd: root,
       env: {
@@ -53,6 +53,8 @@ export async function startReceiver(options: {
         ...options.environment,
       },
       stdio: ["ignore", "pipe", "inherit"],
+      // A group of its own, which is killed as a whole.
+      detached: true,
     },
   );
   const exited = once(child, "exit");
@@ -79,6 +81,10 @@ export async function startReceiver(options: {
       child.kill("SIGTERM");
       await exited;
       if (options.directory === undefined) rmSync(directory, { recursive: true });
+    },
+    kill: async () => {
+      process.kill(-(child.pid ?? 0), "SIGKILL");
+      await exited;
     },
   };
 }

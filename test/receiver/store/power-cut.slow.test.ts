@@ -11,11 +11,11 @@ if (reason !== undefined) console.warn(`Power cuts are not tested: ${reason}.`);
 
 test.skipIf(reason !== undefined)(
   "whenever the power is cut, no acknowledged event is lost, and no job is done without its effect",
-  () => {
-    const steps = record({ directory: temporaryDirectory(), variant: "as-is", batches: BATCHES });
+  async () => {
+    const steps = await record({ directory: temporaryDirectory(), variant: "as-is", batches: BATCHES });
     expect(steps.filter(({ kind }) => kind === "acknowledge").length).toBeGreaterThan(2 * BATCHES);
     const images = sized("POWER_CUT_IMAGES", { quick: 200, all: 1_000 });
-    expect(judgeImages(steps, { images, random: randomFrom(SEED) })).toEqual({
+    expect(await judgeImages(steps, { images, random: randomFrom(SEED) })).toEqual({
       images,
       corrupt: 0,
       losing: 0,
@@ -27,10 +27,10 @@ test.skipIf(reason !== undefined)(
 /** That the test above can fail. */
 test.skipIf(reason !== undefined).for(["no-sync", "joined-sync", "worker-off"] as const)(
   "a control: %s loses events on some of the disks",
-  (variant) => {
-    const steps = record({ directory: temporaryDirectory(), variant, batches: BATCHES });
+  async (variant) => {
+    const steps = await record({ directory: temporaryDirectory(), variant, batches: BATCHES });
     expect(steps.filter(({ kind }) => kind === "acknowledge").length).toBeGreaterThan(2 * BATCHES);
-    const { corrupt, losing, torn } = judgeImages(steps, { images: 600, random: randomFrom(SEED) });
+    const { corrupt, losing, torn } = await judgeImages(steps, { images: 600, random: randomFrom(SEED) });
     expect(corrupt + losing + torn).toBeGreaterThan(0);
   },
 );

@@ -1,6 +1,7 @@
 import Database from "better-sqlite3";
 import { rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { makeDirectory } from "../../helpers/temporary.ts";
 import type { Step } from "./recording.ts";
 
@@ -13,10 +14,10 @@ export type ImageVerdict = { images: number; corrupt: number; losing: number; to
  * Cuts the power after random steps, and checks what a disk could then show: everything up to a file's last sync, and
  * of what was written to it since then any part, down to single sectors and in any order.
  */
-export function judgeImages(
+export async function judgeImages(
   steps: readonly Step[],
   options: { images: number; random: () => number },
-): ImageVerdict {
+): Promise<ImageVerdict> {
   const directory = makeDirectory();
   const verdict: ImageVerdict = { images: 0, corrupt: 0, losing: 0, torn: 0 };
   const cuts = Array.from({ length: options.images }, () =>
@@ -31,6 +32,7 @@ export function judgeImages(
     verdict.images += 1;
     const found = judgeImage(directory, acknowledged);
     if (found !== "sound") verdict[found] += 1;
+    await setImmediate();
   }
   rmSync(directory, { recursive: true });
   return verdict;

@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,17 +24,18 @@ export function whyNot(): string | undefined {
 }
 
 /** Runs the life of an inbox under strace and returns what reached the kernel, by all threads. */
-export function record(options: {
+export async function record(options: {
   directory: string;
   variant: "as-is" | "no-sync" | "joined-sync" | "worker-off";
   batches: number;
-}): Step[] {
+}): Promise<Step[]> {
   const trace = join(options.directory, "trace.txt");
   const script = fileURLToPath(new URL("./recorded.ts", import.meta.url));
   const database = join(options.directory, "receiver.db");
   const calls = "trace=pwrite64,write,ftruncate,fsync,fdatasync";
   const words = [
     "-f",
+    "--seccomp-bpf",
     "-y",
     "-xx",
     "-s",
@@ -46,9 +48,10 @@ export function record(options: {
     trace,
     process.execPath,
   ];
-  spawnSync("strace", [...words, script, database, options.variant, String(options.batches)], {
+  const child = spawn("strace", [...words, script, database, options.variant, String(options.batches)], {
     stdio: "ignore",
   });
+  await once(child, "exit");
   const steps: Step[] = [];
   /** Calls of threads that have begun and not ended, and how many steps had been made then. */
   const open = new Map<string, { begun: string; covered: number }>();

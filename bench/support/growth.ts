@@ -10,43 +10,9 @@ import { median, whole, type Report } from "./report.ts";
 const SECRET = "whsec_bench_0123456789abcdef";
 const CONNECTIONS = 64;
 
-/** A commit for each event is slower on a slow disk: with this part of the events it takes about as long. */
-const PART_OF_EVENTS = 1 / 30;
-
 const FEW = 1_000;
 
 type Measured = LoadResult & { perSecond: number; memoryBytes: number };
-
-/** Acknowledgements on a disk whose every sync takes 5 ms longer, beside one commit an event. */
-export async function measureSlowDisk(options: {
-  events: number;
-  rounds: number;
-  report: Report;
-}): Promise<void> {
-  const { events, rounds, report } = options;
-  const entry = join(import.meta.dirname, "slow-disk.ts");
-  const together: Measured[] = [];
-  const each: Measured[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    together.push(await measure({ events, entry }));
-    each.push(
-      await measure({
-        events: Math.ceil(events * PART_OF_EVENTS),
-        entry,
-        environment: { COMMIT_EACH: "yes" },
-      }),
-    );
-  }
-  report.line(`Every sync 5 ms slower, role ingest, medians of ${String(rounds)} rounds`);
-  printed(report, "as it is, a commit for all that arrives meanwhile", together);
-  printed(report, "a commit for each event", each);
-  report.held("every sync 5 ms slower, of one commit per event", perSecond(together) / perSecond(each), {
-    atLeast: 20,
-  });
-  report.held("every sync 5 ms slower, p99 in ms", median(together.map(({ p99Ms }) => p99Ms)), {
-    atMost: 80,
-  });
-}
 
 /** Acknowledgements into an inbox that holds `many` events already, beside one that holds a thousand. */
 export async function measureGrowth(options: {
@@ -59,8 +25,8 @@ export async function measureGrowth(options: {
   const directory = mkdtempSync(join(tmpdir(), "bench-growth-"));
   try {
     const filled = { few: join(directory, "few"), many: join(directory, "many") };
-    fillInbox(filled.few, FEW);
-    fillInbox(filled.many, many);
+    await fillInbox(filled.few, FEW);
+    await fillInbox(filled.many, many);
     const few: Measured[] = [];
     const grown: Measured[] = [];
     for (let round = 0; round < rounds; round += 1) {
