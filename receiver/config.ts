@@ -145,6 +145,7 @@ const environmentSchema = z.object({
   MAX_ATTEMPTS: integer({ default: 10, minimum: 1, maximum: 100 }),
   MAX_AGE_HOURS: integer({ default: 72, minimum: 1, maximum: 8_760 }),
   MAX_BODY_BYTES: integer({ default: 1_048_576, minimum: 1_024, maximum: 16_777_216 }),
+  KEEP_ALIVE_SECONDS: integer({ default: 5, minimum: 1, maximum: 600 }),
   RETENTION_DAYS: integer({ default: DEFAULTS.RETENTION_DAYS, minimum: 1, maximum: 3_650 }),
   // The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice.
   ID_RETENTION_DAYS: integer({ default: DEFAULTS.ID_RETENTION_DAYS, minimum: 2, maximum: 3_650 }),
@@ -184,6 +185,8 @@ const configSchema = environmentSchema.transform((values) => ({
   /** How long a handler may put a job off with `RetryAfter`. */
   maximumAgeMs: values.MAX_AGE_HOURS * 3_600_000,
   maxBodyBytes: values.MAX_BODY_BYTES,
+  /** How long a connection without a request is kept. */
+  keepAliveMs: values.KEEP_ALIVE_SECONDS * 1_000,
   retentionDays: values.RETENTION_DAYS,
   idRetentionDays: values.ID_RETENTION_DAYS,
   minimumFreeBytes: values.MIN_FREE_DISK_BYTES,

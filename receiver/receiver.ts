@@ -1,10 +1,10 @@
 import type { RequestListener } from "node:http";
 import { hostInUrl } from "../shared/host.ts";
+import { serve, type Served } from "../shared/server.ts";
 import { createApp } from "./app.ts";
 import { compose, type Composed, type ComposeOptions } from "./compose.ts";
 import { pathOf } from "./intake/adapters.ts";
 import { createAdminApp } from "./operations/admin.ts";
-import { serve, type Served } from "./serve.ts";
 
 /** The receiver as a service of its own. */
 export type Receiver = {
@@ -27,23 +27,17 @@ export async function startReceiver(options: ComposeOptions): Promise<Receiver> 
     await receiver.close();
   };
 
-  const server = {
-    clock,
-    // For a server that faces the internet without a proxy. Behind a proxy that sets these limits, delete the next line.
-    createServer: (await import("../shared/listener/index.ts")).createListener,
-  };
-
   try {
     const admin = createAdminApp({ ...config, ...receiver, ledger: engine.ledger, log, clock });
     const { adminPort, adminHost, host, role, webhookPath } = config;
-    listening.admin = await serve(admin, { ...server, port: adminPort, host: adminHost });
+    listening.admin = await serve(admin, { port: adminPort, host: adminHost });
     const adminUrl = `http://${hostInUrl(adminHost)}:${String(listening.admin.port)}`;
     if (role === "worker") {
       log.info({ admin_url: adminUrl, role }, "working");
       return { url: undefined, adminUrl, stop };
     }
     const handle = webhookFirst(createApp(receiver, { webhookPath, log }), receiver, webhookPath);
-    listening.server = await serve(handle, { ...server, port: config.port, host });
+    listening.server = await serve(handle, { port: config.port, host, keepAliveTimeout: config.keepAliveMs });
     const url = `http://${hostInUrl(host)}:${String(listening.server.port)}${webhookPath}`;
     log.info({ url, admin_url: adminUrl, role }, "listening");
     return { url, adminUrl, stop };

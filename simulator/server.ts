@@ -1,13 +1,9 @@
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { hostInUrl, isWildcard } from "../shared/host.ts";
-import { createListener } from "../shared/listener/index.ts";
+import { serve, type Served } from "../shared/server.ts";
 import type { AppOptions, createApp } from "./app.ts";
 import type { Simulator } from "./verbs/simulator.ts";
 import { type Refused, refused } from "./domain/refused.ts";
-import { systemTime } from "./domain/wall-time.ts";
 
 /** How long a client may take to send a request: scenarios and reports come over slow lines, too. */
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -31,23 +27,26 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
     // With a token, machines of the network reach us by whatever name they have for us.
     isNetworkHost: (host) => options.token !== undefined && host !== "" && isWildcard(options.host),
   });
-  const { server, drain } = createListener(
-    (request, response) => {
-      app.get().then(
-        (handle) => void handle(request, response),
-        (error: unknown) => {
-          options.onError(error);
-          response.destroy();
-        },
-      );
-    },
-    { clock: { ...systemTime, sleep }, requestTimeout: REQUEST_TIMEOUT_MS },
-  );
-  const problem = await bind(server, options);
-  if (problem !== undefined) return refused(problem);
+  let served: Served;
+  try {
+    served = await serve(
+      (request, response) => {
+        app.get().then(
+          (handle) => void handle(request, response),
+          (error: unknown) => {
+            options.onError(error);
+            response.destroy();
+          },
+        );
+      },
+      { port: options.port, host: options.host, requestTimeout: REQUEST_TIMEOUT_MS },
+    );
+  } catch (error) {
+    return refused(explainBind(error, options));
+  }
   app.getSoon();
 
-  const { port } = addressOf(server);
+  const { port, drain } = served;
   const shownHost = isWildcard(options.host) ? "localhost" : options.host;
   for (const host of ["localhost", "127.0.0.1", "[::1]", hostInUrl(options.host)]) {
     ownHosts.add(`${host}:${port}`);
@@ -75,27 +74,16 @@ function loadOnce(simulator: Simulator, options: AppOptions) {
   return { get, getSoon: (): void => void setImmediate(() => void get().catch(options.onError)) };
 }
 
-function bind(server: Server, options: ServerOptions): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    server.once("error", (error: NodeJS.ErrnoException) => resolve(explainBind(error, options)));
-    server.listen({ port: options.port, host: options.host }, () => resolve(undefined));
-  });
-}
-
-function explainBind(error: NodeJS.ErrnoException, { port, host }: ServerOptions): string {
-  if (error.code === "EADDRINUSE") {
+function explainBind(error: unknown, { port, host }: ServerOptions): string {
+  if (!(error instanceof Error)) throw error;
+  const code = "code" in error ? error.code : undefined;
+  if (code === "EADDRINUSE") {
     return `Port ${port} on ${host} is taken (another simulator?): stop what runs there, or choose another with --port.`;
   }
-  if (error.code === "EACCES")
+  if (code === "EACCES")
     return `Port ${port} needs more rights than you have: choose one above 1023 with --port.`;
-  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
     return `This machine has no address ${host}: leave --host out to bind to loopback.`;
   }
   return `Cannot listen on ${host}:${port}: ${error.message}.`;
-}
-
-function addressOf(server: Server): AddressInfo {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("A listening server has an address.");
-  return address;
 }
