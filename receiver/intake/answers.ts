@@ -23,6 +23,7 @@ export const ANSWERS = {
   unavailable: refusal(503, "unavailable", "The event was not stored. Send it again later.", RETRY_AFTER),
   too_large: refusal(413, "body_too_large", "The body exceeds the limit of this receiver."),
   encoded: refusal(415, "unsupported_encoding", "Send the body as it was signed, without Content-Encoding."),
+  in_pieces: refusal(400, "invalid_request", "The body comes in too many small pieces."),
   incomplete: refusal(400, "incomplete_body", "The body ended before its announced length."),
   method: refusal(405, "method_not_allowed", "Send events with POST.", ["Allow", "POST"]),
   failed: refusal(500, "server_error", "The receiver failed. Send the event again later."),

@@ -92,6 +92,7 @@ const BODY_WAS_READ =
 
 const BODY_PROBLEMS: Readonly<Record<BodyProblem, Result>> = {
   too_large: { answer: ANSWERS.too_large, refused: "entity.too.large" },
+  in_pieces: { answer: ANSWERS.in_pieces, refused: "body_in_pieces" },
   incomplete: { answer: ANSWERS.incomplete, refused: "request.aborted" },
   overloaded: { answer: ANSWERS.unavailable, refused: "overloaded" },
   already_read: { answer: ANSWERS.failed, refused: "body_already_read" },

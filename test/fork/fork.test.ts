@@ -13,7 +13,7 @@ import { until } from "../receiver/helpers/until.ts";
 import { ROOT } from "../repository/files.ts";
 import { ALL } from "../helpers/run/sizes.ts";
 
-const RECEIVER = ["receiver/", "shared/listener/"];
+const RECEIVER = ["receiver/", "shared/server.ts"];
 const WAY = [
   "receiver/app.ts",
   ...["adapters", "webhook", "body", "answers", "envelope", "inbox", "group-commit"].map(

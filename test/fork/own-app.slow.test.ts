@@ -1,12 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
 import { ROOT } from "../repository/files.ts";
 import { newBody, post } from "../receiver/helpers/events.ts";
 import { startProcess } from "../receiver/helpers/process.ts";
-import { open, rawRequest, readAnswer, sendRaw } from "../receiver/helpers/raw.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 
 /** What the first lines of the app and of the service invite to change. */
@@ -35,28 +34,6 @@ const start = async (folder: string) =>
     entry: join(folder, "receiver/main.mjs"),
     environment: { DATABASE_URL: `sqlite:${join(folder, "receiver.db")}`, RECEIVER_ROLE: "ingest" },
   });
-
-test("without the line of the listener, and its folder, node:http's own server takes events, and ends in order", async () => {
-  const line = /.*createServer: \(await import.*\n/.exec(
-    readFileSync(join(ROOT, "receiver/receiver.ts"), "utf8"),
-  );
-  const folder = changedReceiver([["receiver/receiver.ts", line?.[0] ?? "the line", ""]]);
-  rmSync(join(folder, "shared/listener"), { recursive: true });
-  check(folder);
-  const receiver = await start(folder);
-  const body = newBody();
-  expect(await (await post(receiver.url, body)).json()).toEqual({ received: true, duplicate: false });
-  // One that is half here when it is told to end is answered.
-  const socket = open(receiver.url);
-  const request = rawRequest(receiver.url, { body });
-  socket.write(request.subarray(0, -3));
-  await sendRaw(receiver.url, rawRequest(receiver.url, { method: "GET", path: "/healthz" }));
-  receiver.child.kill("SIGTERM");
-  await expect.poll(() => receiver.lines.join("\n")).toContain("shutting down");
-  socket.write(request.subarray(-3));
-  expect(await readAnswer(socket)).toMatchObject({ status: 200, json: { duplicate: true } });
-  expect(await receiver.exited).toEqual({ code: 0, signal: null });
-});
 
 test("without the line of PostgreSQL, and its folder, it type-checks, runs on SQLite, and says what it lacks", async () => {
   const line = /^rooms\.push\(.*\n/m.exec(readFileSync(join(ROOT, "receiver/engines/open.ts"), "utf8"));

@@ -1,4 +1,3 @@
-import type { ServerOptions } from "node:http";
 import { onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import type { Intake, NewEvent } from "../../../receiver/engine.ts";
@@ -8,13 +7,11 @@ import { createBodyReader } from "../../../receiver/intake/body.ts";
 import { createGroupCommit } from "../../../receiver/intake/group-commit.ts";
 import { createInbox } from "../../../receiver/intake/inbox.ts";
 import { createWebhook } from "../../../receiver/intake/webhook.ts";
-import type { ConnectionLimits } from "../../../shared/listener/connections.ts";
-import { createListener } from "../../../shared/listener/index.ts";
 import { createHealth, type Health } from "../../../receiver/operations/health.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { createMetrics, type Metrics } from "../../../receiver/operations/metrics.ts";
 import { createRequestLog } from "../../../receiver/operations/request-log.ts";
-import { serve, type Served } from "../../../receiver/serve.ts";
+import { serve, type Served } from "../../../shared/server.ts";
 import { SECRET } from "./events.ts";
 
 export type TestIntake = {
@@ -34,8 +31,7 @@ export async function startIntake(
     clock?: Clock;
     maxBodyBytes?: number;
     maximumArrivingBytes?: number;
-  } & ConnectionLimits &
-    Pick<ServerOptions, "headersTimeout" | "requestTimeout"> = {},
+  } & Omit<Parameters<typeof serve>[1], "port" | "host"> = {},
 ): Promise<TestIntake> {
   const clock = options.clock ?? systemClock;
   const stored: NewEvent[] = [];
@@ -65,15 +61,15 @@ export async function startIntake(
   const logRequest = createRequestLog({ log, clock });
   const webhook = createWebhook({ ...limits, inbox, health, log, logRequest, metrics, clock });
   const middleware = createMiddleware(webhook, createBodyReader(limits), health.draining);
-  const server = await serve(
-    createApp({ middleware, health, logRequest }, { webhookPath: "/webhooks", log }),
-    {
-      port: 0,
-      host: "127.0.0.1",
-      clock,
-      createServer: (handle) => createListener(handle, { ...options, clock }),
-    },
-  );
+  const {
+    accept: _accept,
+    clock: _clock,
+    maxBodyBytes: _most,
+    maximumArrivingBytes: _all,
+    ...bounds
+  } = options;
+  const app = createApp({ middleware, health, logRequest }, { webhookPath: "/webhooks", log });
+  const server = await serve(app, { ...bounds, port: 0, host: "127.0.0.1" });
   const { port } = server;
   onTestFinished(async () => {
     await server.drain(0);

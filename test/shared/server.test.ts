@@ -1,0 +1,254 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { RequestListener, ServerResponse } from "node:http";
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { serve } from "../../shared/server.ts";
+import { readAnswer } from "../receiver/helpers/raw.ts";
+import { until } from "../receiver/helpers/until.ts";
+
+const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+const POST = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n";
+
+function connection(port: number, allowHalfOpen = false): Socket {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen }).on("error", () => undefined);
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+async function gone(socket: Socket): Promise<void> {
+  if (!socket.resume().closed) await new Promise((resolve) => socket.once("close", resolve));
+}
+
+async function start(handle: RequestListener, options: Partial<Parameters<typeof serve>[1]> = {}) {
+  const { port, drain } = await serve(handle, { host: "127.0.0.1", port: 0, ...options });
+  onTestFinished(async () => drain(0));
+  const ask = async (socket = connection(port), request = GET): Promise<Socket> => {
+    socket.write(request);
+    expect(await readAnswer(socket)).toMatchObject({ status: 200 });
+    return socket.resume();
+  };
+  return { port, drain, ask };
+}
+
+const here: RequestListener = (_request, response) => void response.end("[1]");
+
+/** A server whose answers are given by the test. */
+async function startWaiting(options: Partial<Parameters<typeof serve>[1]> = {}) {
+  const responses: ServerResponse[] = [];
+  const started = await start((_request, response) => void responses.push(response), options);
+  const begin = async (bytes = GET, socket = connection(started.port)): Promise<Socket> => {
+    const before = responses.length;
+    socket.write(bytes);
+    await until(
+      () => responses.length,
+      (count) => count > before,
+    );
+    return socket;
+  };
+  return { ...started, responses, begin };
+}
+
+describe("at the limit of connections", () => {
+  test("the one that has been idle for the longest gives way to a new one", async () => {
+    const { ask } = await start(here, { maximumConnections: 3 });
+    const [first, second, third] = [await ask(), await ask(), await ask()];
+    await ask(first);
+    const newcomer = await ask();
+    await gone(second);
+    expect([first, third, newcomer].map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
+  });
+
+  test("one that still sends its request gives way if none is idle, and stays if one is", async () => {
+    const { begin, responses, port } = await startWaiting({ maximumConnections: 2 });
+    const sending = await begin(POST);
+    const idle = connection(port);
+    await once(idle, "connect");
+    const waiting = await begin();
+    await gone(idle);
+    expect(sending.destroyed).toBe(false);
+    await begin();
+    await gone(sending);
+    expect(waiting.destroyed).toBe(false);
+    const refused = connection(port);
+    await gone(refused);
+    responses[1]?.end("[2]");
+    expect(await readAnswer(waiting)).toMatchObject({ status: 200, body: "[2]" });
+  });
+
+  test("those that are closed make room", async () => {
+    const { ask } = await start(here, { maximumConnections: 2 });
+    const kept = await ask();
+    for (let count = 0; count < 5; count += 1) await gone((await ask()).end());
+    await ask(kept);
+  });
+});
+
+test("idle connections give way before the files that the process may open run out", async () => {
+  const server = new URL("../../shared/server.ts", import.meta.url).href;
+  const script = `import { serve } from ${JSON.stringify(server)};
+    const { port } = await serve((_, response) => response.end("[1]"), { port: 0, host: "127.0.0.1" });
+    console.log(port);`;
+  const limited = `ulimit -n 100; exec "$0" --input-type=module-typescript --eval "$1"`;
+  const child = spawn("bash", ["-c", limited, process.execPath, script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill());
+  const [port] = await once(child.stdout, "data");
+  const idle = Array.from({ length: 150 }, () => connection(Number(port)).resume());
+  for (let asked = 0; asked < 10; asked += 1) {
+    const socket = connection(Number(port));
+    socket.write(GET);
+    expect((await readAnswer(socket)).status).toBe(200);
+  }
+  expect(idle.filter(({ closed }) => !closed).length).toBeGreaterThan(20);
+});
+
+describe("on one connection", () => {
+  test("a hundred requests are handled, pipelined or not, and the last answer says that it is the last", async () => {
+    let handled = 0;
+    const { port } = await start((_request, response) => {
+      handled += 1;
+      response.end("[1]");
+    });
+    const socket = connection(port);
+    socket.write(GET.repeat(5_000));
+    const answers = (await text(socket)).split("HTTP/1.1 200").slice(1);
+    expect(handled).toBe(100);
+    expect(answers.map((answer) => answer.includes("Connection: close"))).toEqual([
+      ...Array<boolean>(99).fill(false),
+      true,
+    ]);
+  });
+
+  test("requests with garbage behind them get their own answers, however late, and no other", async () => {
+    const { begin, responses } = await startWaiting();
+    const socket = await begin(`${GET}${GET}garbage\r\n\r\n`);
+    const received = text(socket);
+    responses[0]?.end("[one]");
+    responses[1]?.end("[two]");
+    expect((await received).match(/\[.*?\]|HTTP\/1.1 \d+/g)).toEqual([
+      "HTTP/1.1 200",
+      "[one]",
+      "HTTP/1.1 200",
+      "[two]",
+    ]);
+  });
+
+  test("an answer that nothing is taken of ends it in time; one that takes us longer does not", async () => {
+    const { begin, responses } = await startWaiting();
+    const [unread, slow] = [await begin(), await begin()];
+    for (const { socket } of responses) socket?.setTimeout(100);
+    unread.pause();
+    responses[0]?.end(Buffer.alloc(16_000_000));
+    await until(() => responses[0]?.destroyed, Boolean);
+    responses[1]?.end("[2]");
+    expect((await readAnswer(slow)).body).toBe("[2]");
+  });
+
+  test("silence after an answer ends it", async () => {
+    const { ask } = await start(here, { keepAliveTimeout: 1 });
+    await gone(await ask());
+  });
+});
+
+describe("what cannot be read", () => {
+  test.for<[string, number, string, string]>([
+    ["no HTTP", 400, "bad_request", "\u0016\u0003\u0001\r\n\r\n"],
+    ["headers that are too large", 431, "headers_too_large", `GET / HTTP/1.1\r\nX: ${"x".repeat(20_000)}`],
+    ["a method that nobody knows", 405, "method_not_allowed", "SEND /webhooks HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["a method for proxies", 405, "method_not_allowed", "CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n"],
+  ])("%s is answered %i %s, and the connection is gone soon", async ([, status, error, bytes]) => {
+    const { port } = await start(here);
+    // A peer that never ends its own side.
+    const socket = connection(port, true);
+    socket.write(bytes, "latin1");
+    const answer = await readAnswer(socket);
+    expect(answer).toMatchObject({ status, json: { error, message: expect.any(String) } });
+    expect(answer.headers.get("connection")).toBe("close");
+    expect(answer.headers.get("allow")).toBe(status === 405 ? "POST" : undefined);
+    const talking = setInterval(() => socket.write("x"), 5);
+    onTestFinished(() => clearInterval(talking));
+    await gone(socket);
+  });
+
+  test("is refused where HTTP/1.1 asks for it: a request without a host, or under an unknown condition", async () => {
+    const { port, ask } = await start(here);
+    for (const [bytes, status] of [
+      ["GET / HTTP/1.1\r\n\r\n", 400],
+      ["GET / HTTP/1.1\r\nHost: x\r\nExpect: a-reply\r\n\r\n", 417],
+    ] as const) {
+      const socket = connection(port);
+      socket.write(bytes);
+      expect((await readAnswer(socket)).status).toBe(status);
+    }
+    await ask(connection(port), "GET / HTTP/1.0\r\n\r\n");
+  });
+});
+
+test("a port that is taken rejects", async () => {
+  const { port } = await start(here);
+  await expect(serve(here, { port, host: "127.0.0.1" })).rejects.toMatchObject({ code: "EADDRINUSE", port });
+});
+
+describe("a drain", () => {
+  test("answers and closes what came before, whatever it waits for, and takes no new connection", async () => {
+    const { begin, responses, drain, port } = await startWaiting();
+    const [waiting, sending] = [await begin(), await begin(POST)];
+    const idle = connection(port);
+    const [first] = [await begin(GET, idle)];
+    responses[2]?.end("[1]");
+    await readAnswer(first);
+    const drained = drain(60_000);
+    await gone(idle);
+    const refused = connect(port, "127.0.0.1");
+    expect(await once(refused, "error")).toMatchObject([{ code: "ECONNREFUSED" }]);
+
+    responses[0]?.end("[2]");
+    sending.write("{}");
+    responses[1]?.end("[3]");
+    const answers = await Promise.all([waiting, sending].map(readAnswer));
+    expect(answers).toMatchObject([{ body: "[2]" }, { body: "[3]" }]);
+    expect(answers.map(({ headers }) => headers.get("connection"))).toEqual(["close", "close"]);
+    for (const socket of [waiting, sending]) socket.end();
+    await drained;
+  });
+
+  test("cuts what is left when its time is over, and not before", async () => {
+    const { begin, drain } = await startWaiting();
+    const socket = await begin();
+    const startedAtMs = performance.now();
+    await drain(1_000);
+    expect(performance.now() - startedAtMs).toBeGreaterThan(950);
+    await gone(socket);
+  });
+
+  test("resets no client that comes back as soon as it is answered", async () => {
+    let served = 0;
+    const { port, drain } = await start((_request, response) => {
+      served += 1;
+      response.end("[1]");
+    });
+    const bad: string[] = [];
+    const client = async (): Promise<void> => {
+      for (;;) {
+        const socket = connect(port, "127.0.0.1");
+        const came = await new Promise<string>((resolve) => {
+          socket.once("error", ({ code = "" }: NodeJS.ErrnoException) => resolve(code));
+          socket.once("data", (bytes: Buffer) => resolve(bytes.toString("latin1", 9, 12)));
+          socket.once("close", () => resolve("closed"));
+          socket.write(GET);
+        });
+        socket.destroy();
+        if (came === "ECONNREFUSED") return;
+        if (came !== "200") bad.push(came);
+      }
+    };
+    const clients = Array.from({ length: 40 }, client);
+    await until(() => served > 200, Boolean);
+    await drain(15_000);
+    await Promise.all(clients);
+    expect(bad).toEqual([]);
+  });
+});
