@@ -59,7 +59,9 @@ export async function createHandlerBench<Services>(
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const { config } = loaded;
   const secrets = secretsOf(config);
-  const clock = benchClock(new Date(options.now ?? systemClock.nowMs()).getTime());
+  const now = new Date(options.now ?? systemClock.nowMs());
+  if (Number.isNaN(now.getTime())) throw new RangeError(`now is no date: ${String(options.now)}`);
+  const clock = benchClock(now.getTime());
   const logs: HandlerBench["logs"] = [];
   const destination = {
     write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>),

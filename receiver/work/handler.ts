@@ -121,8 +121,12 @@ export type CreateServices<Services = unknown> = () => Promise<{
 
 function define<Services>(definition: Definition<string, unknown, Services>): Handler<Services> {
   const checked = definitionSchema.safeParse(definition);
-  if (!checked.success)
-    throw new TypeError(`The handler "${definition.name}": ${z.prettifyError(checked.error)}`);
+  if (!checked.success) {
+    const error = new TypeError(`The handler "${definition.name}": ${z.prettifyError(checked.error)}`);
+    // Its first place is the definition's.
+    Error.captureStackTrace(error, define);
+    throw error;
+  }
   const { type, key, ...policies } = checked.data;
   const { object, migrations, backoff } = definition;
   const schema = object && schemaWith(object);

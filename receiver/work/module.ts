@@ -11,6 +11,12 @@ import type { CreateServices, Handler } from "./handler.ts";
  */
 export async function loadHandlers(named: string | undefined, onFile?: (path: string) => void) {
   const module = new URL(named ?? siblingFile(import.meta.url, "../handlers/index"));
+  // Registered only now: the receiver's own modules are loaded and cost nothing.
+  if (/\.[cm]?tsx?$/.test(module.pathname)) {
+    const [esm, cjs] = await Promise.all([import("tsx/esm/api"), import("tsx/cjs/api")]);
+    esm.register();
+    cjs.register();
+  }
   const hooks = registerHooks({
     load: (url, context, next) => {
       if (url.startsWith("file:") && !url.includes("/node_modules/"))

@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from "node:child_process";
+import { fork, type ChildProcess, type ForkOptions } from "node:child_process";
 import { unwatchFile, watchFile } from "node:fs";
 import { within, type Clock } from "../clock.ts";
 import type { Log } from "../operations/log.ts";
@@ -39,7 +39,7 @@ export type SupervisorOptions = {
   running: () => Promise<readonly { handler: string; id: string }[]>;
   onEnded: (attempts: readonly Ended[]) => void;
   onDeath: () => void;
-  fork?: typeof fork;
+  fork?: (file: URL, args: string[], options: ForkOptions) => ChildProcess;
 };
 
 export type Supervisor = {
@@ -83,7 +83,6 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
           ...process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
           `--max-old-space-size=${String(memoryMegabytes)}`,
           ...(inspect === undefined ? [] : [`--inspect=${inspect}`]),
-          ...(/\.[cm]?tsx?$/.test(module.pathname) ? ["--import", import.meta.resolve("tsx")] : []),
         ],
       });
       started.on("message", onMessage);

@@ -372,7 +372,9 @@ async function bench(
     name: "known",
     type: "call.completed",
     migrations: ["CREATE TABLE effects (id TEXT)"],
-    ...{ object, maxAttempts, timeoutSeconds },
+    object,
+    maxAttempts,
+    timeoutSeconds,
     handle: async (_event, context) => {
       contexts.push(context);
       await behave(context);

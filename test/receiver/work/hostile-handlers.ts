@@ -1,0 +1,58 @@
+import { setTimeout } from "node:timers/promises";
+import { z } from "zod";
+import type { OnDead } from "../../../receiver/work/attempt.ts";
+import { defineHandler, type HandlerContext } from "../../../receiver/work/handler.ts";
+
+/** Handlers that do what handlers must not do, each for the type that it is called after. */
+const note = async ({ atomically }: HandlerContext, text: string): Promise<void> =>
+  atomically(async (db) => void (await db.query("INSERT INTO notes VALUES ($1)", [text])));
+
+const behaviours: Record<string, (context: HandlerContext) => unknown> = {
+  works: (context) => note(context, `${JSON.stringify(context.services)} ${String(process.pid)}`),
+  waits: () => setTimeout(600_000),
+  blocks: () => {
+    for (;;);
+  },
+  exits: () => process.exit(0),
+  "exhausts-memory": () => {
+    const hoard: number[][] = [];
+    for (;;) hoard.push(Array.from({ length: 100_000 }, Math.random));
+  },
+  // Outside of JavaScript's heap, whose limit does not include it.
+  "hoards-buffers": async () => {
+    const hoard = Array.from({ length: 20 }, () => Buffer.alloc(10_000_000, 1));
+    await new Promise(() => hoard);
+  },
+  "throws-later": async () => {
+    setImmediate(() => {
+      throw new RangeError("no answer from +12125550142");
+    });
+    await new Promise(() => undefined);
+  },
+  "ignores-deadline": async () => new Promise(() => undefined),
+  "sends-strangely": (context) => {
+    process.send?.("ready");
+    process.send?.({ kind: "alive", ended: "none" });
+    return note(context, "sent");
+  },
+  "shows-secrets": (context) => note(context, String(process.env["SIGNING_SECRET"])),
+};
+
+export const handlers = Object.entries(behaviours).map(([type, behave]) =>
+  defineHandler({
+    name: type,
+    type,
+    object: z.unknown(),
+    migrations: ["CREATE TABLE IF NOT EXISTS notes (text TEXT)"],
+    timeoutSeconds: type === "ignores-deadline" ? 0.1 : 60,
+    handle: async (_event, context) => behave(context),
+  }),
+);
+
+export const createServices = async () => ({
+  services: { crm: "connected" },
+  close: () => console.log("services closed"),
+});
+
+export const onDead: OnDead = ({ handler, attempts }) =>
+  console.log(`${handler} died after ${String(attempts)} attempts`);

@@ -1,0 +1,208 @@
+import { fork } from "node:child_process";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { openStore } from "../../../receiver/store/open.ts";
+import type { InboxJob } from "../../../receiver/store/port.ts";
+import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/supervisor.ts";
+import { ALL } from "../../helpers/run/sizes.ts";
+import { isAlive } from "../../helpers/is-alive.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
+import { accept } from "../store-suite/harness.ts";
+import { documented } from "./test-worker.ts";
+
+/** The handlers' process: whatever a handler does, only this process ends, and another handles what is left. */
+
+const HOSTILE = new URL("hostile-handlers.ts", import.meta.url);
+const DIED = "the handlers' process died; events are stored, and it starts again";
+
+test("handlers run with their services, which are closed on a drain, and a terminal's signals do not end them", async () => {
+  const { send, state, notes, supervisor, printed } = await start();
+  await state(await send("sends-strangely"), "done");
+  await state(await send("works"), "done");
+  const [, first] = await notes();
+  expect(first).toContain('{"crm":"connected"}');
+  const pid = Number(first?.split(" ")[1]);
+  process.kill(pid, "SIGTERM");
+  await state(await send("works"), "done");
+  expect((await notes())[2]).toBe(first);
+  await supervisor.stop(5_000);
+  expect(printed()).toContain("services closed");
+  expect(isAlive(pid)).toBe(false);
+});
+
+test.for(["exits", "blocks", ...(ALL ? ["exhausts-memory", "hoards-buffers"] : [])])(
+  "a handler that %s is named, its attempt counts, and another process goes on",
+  async (type) => {
+    const { send, state, lines, pass, deaths } = await start({ HANDLER_MEMORY_MEGABYTES: "96" });
+    const id = await send(type);
+    await state(id, "running");
+    if (type === "blocks") pass(6_000);
+    expect(await state(id, "waiting")).toMatchObject({
+      attempts: 1,
+      lastError: expect.stringContaining("process ended"),
+    });
+    await state(await send("works"), "done");
+    expect(lines()).toMatchObject([{ handler: type, event_id: id }]);
+    expect(deaths()).toBe(1);
+  },
+);
+
+test("an error that no handler catches ends the process; the log says where it was thrown, and not what", async () => {
+  const { send, state, lines, printed } = await start();
+  const id = await send("throws-later");
+  expect(await state(id, "waiting", 1)).toMatchObject({
+    lastError: expect.stringContaining("process ended"),
+  });
+  expect(lines()).toMatchObject([{ code: 1, handler: "throws-later", msg: DIED }]);
+  expect(printed()).toMatch(
+    /"level":"fatal".*"error":"RangeError","at":"test\/receiver\/work\/hostile-handlers\.ts:\d+/,
+  );
+  expect(printed()).not.toContain("2125550142");
+});
+
+test("a handler that ignores its deadline fails its job, and the process gives the others back and ends", async () => {
+  const { send, state, lines } = await start();
+  const other = await send("waits");
+  await state(other, "running");
+  const id = await send("ignores-deadline");
+  expect(await state(id, "waiting", 1)).toMatchObject({ lastError: expect.stringContaining("within 0.1 s") });
+  await until(lines, ({ length }) => length === 1);
+  expect(lines()).toMatchObject([{ code: 70, msg: DIED }]);
+  // Given back uncounted, it is in its first attempt again.
+  expect(await state(other, "running")).toMatchObject({ attempts: 1 });
+});
+
+test("a job that ends its process during its last attempt is dead, and reported to onDead", async () => {
+  const { send, state, printed } = await start({ MAX_ATTEMPTS: "1" });
+  const id = await send("exits");
+  expect(await state(id, "dead")).toMatchObject({ lastError: expect.stringContaining("process ended") });
+  expect(printed()).toContain("exits died after 1 attempts");
+});
+
+test("a drain gives back what does not end in time, uncounted", async () => {
+  const { send, state, supervisor } = await start();
+  const id = await send("waits");
+  await state(id, "running");
+  await supervisor.stop(100);
+  expect(await state(id, "waiting")).toMatchObject({ attempts: 0, errors: [] });
+});
+
+test("a change of a file starts another process; while a file is broken, events wait and the status says why", async () => {
+  const folder = temporaryDirectory();
+  symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
+  const file = join(folder, "handlers.ts");
+  const text = readFileSync(HOSTILE, "utf8").replaceAll("../../../", `${process.cwd()}/`);
+  // What Node.js alone does not run.
+  const write = (note: string) =>
+    writeFileSync(
+      file,
+      text.replace("services)} ", "services)} ${Note.One} ") + `enum Note { One = "${note}" }`,
+    );
+  write("first");
+  const { send, state, notes, supervisor } = await start(
+    {},
+    { handlersModule: pathToFileURL(file), watch: true },
+  );
+  await state(await send("works"), "done");
+  writeFileSync(file, "export const handlers = [;");
+  await until(supervisor.status, (status) => status.state === "broken");
+  expect(supervisor.status().problem).toMatch(/handlers\.ts:1:\d+/);
+  const id = await send("works");
+  write("second");
+  await state(id, "done");
+  expect(supervisor.status()).toEqual({ state: "working" });
+  expect((await notes()).map((text) => text.split(" ")[1])).toEqual(["first", "second"]);
+});
+
+test.for(["waits", "blocks"])(
+  "a process whose parent was killed ends, also while a handler %s",
+  async (type) => {
+    const { file, send, state, supervisor } = await start();
+    await supervisor.stop(0);
+    const parent = fork(new URL("supervising.ts", import.meta.url), [HOSTILE.href], {
+      env: { ...process.env, DATABASE_URL: `sqlite:${file}` },
+      execArgv: [],
+    });
+    const pid = await new Promise<number>((resolve) =>
+      parent.once("message", (message) => resolve(Number(message))),
+    );
+    await state(await send(type), "running");
+    expect(isAlive(pid)).toBe(true);
+    parent.kill("SIGKILL");
+    await until(
+      () => isAlive(pid),
+      (alive) => !alive,
+    );
+  },
+);
+
+/** A supervisor of real processes, on a database of its own. */
+async function start(environment: Record<string, string> = {}, options: Partial<SupervisorOptions> = {}) {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const store = await openStore({
+    databaseFile: file,
+    clock: systemClock,
+    isWorker: false,
+    onFatal: console.error,
+  });
+  const logLines: Record<string, unknown>[] = [];
+  let printed = "";
+  let deaths = 0;
+  let aheadMs = 0;
+  const supervisor = startSupervisor({
+    environment: { PATH: process.env["PATH"], DATABASE_URL: `sqlite:${file}`, ...environment },
+    handlersModule: HOSTILE,
+    memoryMegabytes: Number(environment["HANDLER_MEMORY_MEGABYTES"] ?? 512),
+    clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs },
+    log: createLog({
+      level: "warn",
+      destination: { write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>) },
+    }),
+    running: async () => {
+      const events = await store.ledger.list({ state: "running" }, { limit: 10 });
+      return events.flatMap(({ id, jobs }) => jobs.map(({ handler }) => ({ handler, id })));
+    },
+    onEnded: () => undefined,
+    onDeath: () => (deaths += 1),
+    fork: (path, args, given) => {
+      const child = fork(path, args, { ...given, silent: true });
+      for (const output of [child.stdout, child.stderr])
+        output?.on("data", (text: Buffer) => (printed += text.toString()));
+      return child;
+    },
+    ...options,
+  });
+  onTestFinished(async () => {
+    await supervisor.stop(0);
+    await store.close();
+  });
+  const state = async (id: string, wanted: InboxJob["state"], attempts = 0): Promise<InboxJob | undefined> =>
+    until(
+      async () => (await store.ledger.find(id))?.jobs[0],
+      (job) => job?.state === wanted && job.attempts >= attempts,
+    );
+  return {
+    file,
+    supervisor,
+    state,
+    deaths: () => deaths,
+    lines: () => logLines,
+    printed: () => printed,
+    /** Moves the supervisor's clock. */
+    pass: (ms: number) => void (aheadMs += ms),
+    send: async (type: string) => {
+      const [id = ""] = await accept(store, documented(type));
+      supervisor.wake();
+      return id;
+    },
+    notes: async () => {
+      const rows = await store.jobs.query("SELECT text FROM notes ORDER BY rowid");
+      return rows.map(({ text }) => String(text));
+    },
+  };
+}

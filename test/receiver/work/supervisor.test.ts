@@ -1,0 +1,308 @@
+import { ChildProcess, fork, type ForkOptions } from "node:child_process";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/supervisor.ts";
+import { standingClock } from "../helpers/clock.ts";
+import { until } from "../helpers/until.ts";
+
+/** One process of the handlers is kept running, whatever becomes of it. The processes here do what the test says. */
+
+test("a process that cannot be started, for want of its program or of memory, is started again", async () => {
+  let forks = 0;
+  const broken: SupervisorOptions["fork"][] = [
+    (file, args, options) => fork(file, args, { ...options, execPath: "/nowhere/node" }),
+    () => {
+      throw Object.assign(new Error("spawn ENOMEM"), { code: "ENOMEM" });
+    },
+  ];
+  for (const start of broken) {
+    forks = 0;
+    const { clock, supervisor } = supervise({
+      fork: (...given) => {
+        forks += 1;
+        return start!(...given);
+      },
+    });
+    for (const wanted of [2, 3]) {
+      await until(
+        async () => clock.pass(100).then(() => forks),
+        (count) => count >= wanted,
+      );
+    }
+    await supervisor.stop(0);
+    await clock.pass(60_000);
+    expect(forks).toBe(3);
+  }
+});
+
+test("a process gets its module, environment, memory and debugger, and no debugger of ours", () => {
+  const before = process.execArgv;
+  onTestFinished(() => void (process.execArgv = before));
+  process.execArgv = ["--inspect", "--inspect-brk=9230", "--conditions=test"];
+  const starts: [unknown, ForkOptions][] = [];
+  const start = (handlersModule: string, inspect?: string): void => {
+    supervise({
+      environment: { MINE: "1" },
+      handlersModule: new URL(handlersModule),
+      memoryMegabytes: 96,
+      inspect,
+      fork: (_file, args, options) => {
+        starts.push([args, options]);
+        return standIn();
+      },
+    });
+  };
+  start("file:///app/handlers.js", "127.0.0.1:9229");
+  start("file:///app/handlers.ts");
+  const [[plainArgs, plain] = [], [, undebugged] = []] = starts;
+  expect(plainArgs).toEqual(["file:///app/handlers.js"]);
+  expect(plain?.env).toMatchObject({ MINE: "1" });
+  expect(plain?.execArgv).toEqual([
+    "--conditions=test",
+    "--max-old-space-size=96",
+    "--inspect=127.0.0.1:9229",
+  ]);
+  expect(undebugged?.execArgv).toEqual(["--conditions=test", "--max-old-space-size=96"]);
+});
+
+describe("a process that dies", () => {
+  test("early is followed after a second, twice as long each time, half a minute at most", async () => {
+    const { clock, children, last, ready } = supervise();
+    const pauses: number[] = [];
+    for (let death = 0; death < 7; death += 1) {
+      const before = children.length;
+      ready();
+      last().ends(1);
+      let passedMs = 0;
+      for (; children.length === before; passedMs += 500) await clock.pass(500);
+      pauses.push(passedMs);
+    }
+    expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+  });
+
+  test("after five seconds is followed at once, and an early death after it waits a second again", async () => {
+    const { clock, children, last, live } = supervise();
+    for (const pauseMs of [1_000, 2_000]) {
+      last().ends(1);
+      await clock.pass(pauseMs);
+    }
+    await live(5);
+    last().ends(1);
+    await clock.pass(0);
+    expect(children).toHaveLength(4);
+    last().ends(1);
+    await clock.pass(999);
+    expect(children).toHaveLength(4);
+    await clock.pass(1);
+    expect(children).toHaveLength(5);
+  });
+
+  test("is counted, and the log names the job that it was running, or all of them", async () => {
+    const running = [{ handler: "pos", id: "evt_1" }];
+    const { clock, last, ready, lines, deaths, supervisor } = supervise({
+      running: async () => [...running],
+    });
+    ready();
+    last().ends(7);
+    expect(supervisor.status()).toEqual({ state: "restarting" });
+    await clock.pass(1_000);
+    running.push({ handler: "crm", id: "evt_2" });
+    last().ends(null);
+    await clock.pass(0);
+    const msg = "the handlers' process died; events are stored, and it starts again";
+    expect(lines()).toMatchObject([
+      { level: "error", code: 7, handler: "pos", event_id: "evt_1", msg },
+      { running: ["pos evt_1", "crm evt_2"], msg },
+    ]);
+    expect(deaths()).toBe(2);
+  });
+
+  test("is followed though nobody can tell what it was running", async () => {
+    const { clock, children, last, lines } = supervise({
+      running: () => Promise.reject(new Error("locked")),
+    });
+    last().ends(1);
+    await clock.pass(1_000);
+    expect([children.length, lines().length]).toEqual([2, 1]);
+  });
+
+  test("while the receiver stops is followed by none", async () => {
+    const { clock, children, last, supervisor, deaths } = supervise();
+    const stopped = supervisor.stop(5_000);
+    expect(last().orders).toEqual([{ kind: "drain", graceMs: 5_000 }]);
+    last().ends(0);
+    await stopped;
+    await clock.pass(60_000);
+    expect([children.length, deaths()]).toEqual([1, 0]);
+  });
+});
+
+describe("a process is ended", () => {
+  test("when it is silent for five seconds, and the log says that a handler blocks it", async () => {
+    const { clock, children, live, lines } = supervise();
+    await live(3);
+    await clock.pass(5_000);
+    expect(children[0]?.signals).toEqual([]);
+    await clock.pass(1_000);
+    expect(children[0]?.signals).toEqual(["SIGKILL"]);
+    expect(lines()).toMatchObject([{ msg: "a handler blocks its process; it is ended", handler: "pos" }]);
+  });
+
+  test("after a minute if it does not start, and one that waits for another worker has time as long as it beats", async () => {
+    const { clock, last, children, says, lines } = supervise();
+    await clock.pass(60_000);
+    expect(last().signals).toEqual([]);
+    await clock.pass(1_000);
+    expect(children[0]?.signals).toEqual(["SIGKILL"]);
+    expect(lines()).toMatchObject([{ msg: expect.stringContaining("does not start") }]);
+    for (let second = 0; second < 120; second += 1) {
+      says({ kind: "alive", isWorking: false, memoryBytes: 0, ended: [] });
+      await clock.pass(1_000);
+    }
+    expect(last().signals).toEqual([]);
+  });
+
+  test("when handlers take more than HANDLER_MEMORY_MEGABYTES", async () => {
+    const { clock, children, live, says, lines } = supervise({ memoryMegabytes: 64 });
+    await live(1, 64 * 1_048_576);
+    expect(children[0]?.signals).toEqual([]);
+    says({ kind: "alive", isWorking: true, memoryBytes: 64 * 1_048_576 + 1, ended: [] });
+    await clock.pass(1_000);
+    expect(children[0]?.signals).toEqual(["SIGKILL"]);
+    expect(lines()).toMatchObject([{ msg: "handlers take more than HANDLER_MEMORY_MEGABYTES" }]);
+  });
+
+  test("when it has not ended a second after the grace of a stop", async () => {
+    const { clock, last, supervisor } = supervise();
+    const stopped = supervisor.stop(5_000);
+    await clock.pass(5_999);
+    expect(last().signals).toEqual([]);
+    await clock.pass(1);
+    await stopped;
+    expect(last().signals).toEqual(["SIGKILL"]);
+  });
+
+  test("not while a debugger may have stopped it", async () => {
+    const { clock, last, live } = supervise({ inspect: "127.0.0.1:9229" });
+    await live(1);
+    await clock.pass(600_000);
+    expect(last().signals).toEqual([]);
+  });
+});
+
+describe("handlers that cannot be loaded", () => {
+  const broken = (problem: string) => ({ kind: "broken", problem, files: [] });
+
+  test("are the status until they can be, are logged once each, and count as no death", async () => {
+    const { clock, last, says, ready, lines, supervisor, deaths } = supervise();
+    expect(supervisor.status()).toEqual({ state: "starting" });
+    for (const problem of ["no CRM_TOKEN", "no CRM_TOKEN", "no menu"]) {
+      says(broken(problem));
+      last().ends(78);
+      await clock.pass(10_000);
+      expect(supervisor.status()).toEqual({ state: "broken", problem });
+    }
+    ready();
+    expect(supervisor.status()).toEqual({ state: "working" });
+    says(broken("no menu"));
+    expect(lines().map(({ problem }) => problem)).toEqual(["no CRM_TOKEN", "no menu", "no menu"]);
+    expect(deaths()).toBe(0);
+  });
+});
+
+test("ended attempts are handed on, and messages that are not ours are ignored", () => {
+  const { says, ended, supervisor } = supervise();
+  const attempt = {
+    handler: "pos",
+    id: "evt_1",
+    type: "order.created",
+    attempt: 1,
+    outcome: "done",
+    durationMs: 1,
+  };
+  for (const message of ["ready", { kind: "ready" }, { kind: "alive", ended: "none" }, null]) says(message);
+  expect(supervisor.status()).toEqual({ state: "starting" });
+  says({ kind: "alive", isWorking: true, memoryBytes: 0, ended: [attempt] });
+  expect(ended).toEqual([attempt]);
+});
+
+test("events that are stored at one time wake the process once, and a later one again", async () => {
+  const { clock, last, supervisor } = supervise();
+  for (let event = 0; event < 5; event += 1) supervisor.wake();
+  await clock.pass(5);
+  expect(last().orders).toEqual([{ kind: "wake" }]);
+  supervisor.wake();
+  await clock.pass(5);
+  expect(last().orders).toHaveLength(2);
+});
+
+type StandIn = ChildProcess & {
+  orders: unknown[];
+  signals: string[];
+  ends: (code: number | null) => void;
+};
+
+/** A process that does what the test says. */
+function standIn(): StandIn {
+  const child: StandIn = Object.assign(new ChildProcess(), {
+    orders: [] as unknown[],
+    signals: [] as string[],
+    connected: true,
+    ends: (code: number | null) => {
+      Object.assign(child, { connected: false });
+      child.emit("close", code, null);
+    },
+    send: (order: unknown) => child.orders.push(order) > 0,
+    kill: (signal: string) => {
+      child.signals.push(signal);
+      queueMicrotask(() => {
+        if (child.connected) child.ends(null);
+      });
+      return true;
+    },
+  });
+  return child;
+}
+
+/** A supervisor of stand-ins, on a clock that stands still. */
+function supervise(options: Partial<SupervisorOptions> = {}) {
+  const clock = standingClock();
+  const children: StandIn[] = [];
+  const logLines: Record<string, unknown>[] = [];
+  const ended: object[] = [];
+  let deaths = 0;
+  const supervisor = startSupervisor({
+    environment: {},
+    memoryMegabytes: 512,
+    clock,
+    log: createLog({
+      level: "info",
+      destination: { write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>) },
+    }),
+    running: async () => [{ handler: "pos", id: "evt_1" }],
+    onEnded: (attempts) => void ended.push(...attempts),
+    onDeath: () => (deaths += 1),
+    fork: () => {
+      const child = standIn();
+      children.push(child);
+      return child;
+    },
+    ...options,
+  });
+  const last = (): StandIn => children.at(-1)!;
+  const says = (message: unknown): void => void last().emit("message", message);
+  return {
+    ...{ clock, children, ended, supervisor, last, says },
+    deaths: () => deaths,
+    lines: () => logLines,
+    ready: () => says({ kind: "ready", files: [] }),
+    /** Lets it work, and beat, for so many seconds. */
+    live: async (seconds: number, memoryBytes = 0) => {
+      says({ kind: "ready", files: [] });
+      for (let second = 0; second < seconds; second += 1) {
+        await clock.pass(1_000);
+        says({ kind: "alive", isWorking: true, memoryBytes, ended: [] });
+      }
+    },
+  };
+}

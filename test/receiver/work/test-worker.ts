@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Clock } from "../../../receiver/clock.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { openStore } from "../../../receiver/store/open.ts";
+import type { InboxJob, Jobs, Store } from "../../../receiver/store/port.ts";
+import type { Handler } from "../../../receiver/work/handler.ts";
+import type { Ended } from "../../../receiver/work/messages.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../../../receiver/work/worker.ts";
+import { movableClock } from "../helpers/clock.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { accept, event, jobOf } from "../store-suite/harness.ts";
+import { until } from "../helpers/until.ts";
+
+export type TestWorker = {
+  worker: Worker;
+  store: Store;
+  clock: ReturnType<typeof movableClock>;
+  ended: Ended[];
+  stuck: { handler: string; id: string }[];
+  lines: Record<string, unknown>[];
+  /** Stores an event of each type, and returns their ids. */
+  send: (...types: string[]) => Promise<string[]>;
+  job: (id: string, handler: string) => Promise<InboxJob | undefined>;
+  /** Waits until so many attempts have ended. */
+  end: (attempts: number) => Promise<Ended[]>;
+};
+
+/** A worker on a database of its own. `jobs` changes what the worker sees of the store. */
+export async function startTestWorker(
+  handlers: readonly Handler[],
+  options: Partial<WorkerOptions["config"]> &
+    Pick<WorkerOptions, "onDead"> & {
+      file?: string;
+      jobs?: (jobs: Jobs) => Partial<Jobs>;
+      after?: Clock["after"];
+    } = {},
+): Promise<TestWorker> {
+  const { file = join(temporaryDirectory(), "receiver.db"), jobs, onDead, after, ...config } = options;
+  const clock = { ...movableClock(), ...(after && { after }) };
+  const store = await openStore({ databaseFile: file, clock, isWorker: true, onFatal: console.error });
+  const ended: Ended[] = [];
+  const stuck: TestWorker["stuck"] = [];
+  const lines: TestWorker["lines"] = [];
+  const worker = await startWorker({
+    handlers,
+    store: { jobs: { ...store.jobs, ...jobs?.(store.jobs) } },
+    onDead,
+    config: {
+      handlerTimeoutMs: 60_000,
+      maximumAgeMs: 72 * 3_600_000,
+      maximumAttempts: 3,
+      workerConcurrency: 8,
+      ...config,
+    },
+    clock,
+    random: () => 0,
+    clean: (text) => text,
+    log: createLog({
+      level: "info",
+      destination: { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+    }),
+    onEnded: (one) => void ended.push(one),
+    onStuck: (job) => void stuck.push(job),
+  });
+  onTestFinished(async () => {
+    await worker.drain(0);
+    await store.close();
+  });
+  return {
+    worker,
+    store,
+    clock,
+    ended,
+    stuck,
+    lines,
+    send: async (...types) => {
+      const ids = await accept(store, ...types.map((type) => documented(type)));
+      worker.wake();
+      return ids;
+    },
+    job: async (id, handler) => jobOf(store, id, handler),
+    end: async (attempts) =>
+      until(
+        () => ended,
+        ({ length }) => length >= attempts,
+      ),
+  };
+}
+
+/** An event of any type, with every field of an envelope. */
+export function documented(type: string, object: object = {}) {
+  const { id } = event();
+  const envelope = {
+    id,
+    type,
+    created: 1,
+    api_version: "v1",
+    org_id: "org_1",
+    data: { object: { object: "x", ...object } },
+  };
+  return event({ id, type, envelope });
+}

@@ -1,0 +1,414 @@
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { PermanentFailure, defineHandler, type HandlerContext } from "../../../receiver/work/handler.ts";
+import { systemClock } from "../../../receiver/clock.ts";
+import { openStore } from "../../../receiver/store/open.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { signalled, until } from "../helpers/until.ts";
+import { accept, claimOne } from "../store-suite/harness.ts";
+import { documented, startTestWorker } from "./test-worker.ts";
+
+/** Each handler is a queue of its own: what it claims, what it holds up, and what becomes of it in the end. */
+
+type Policies = Partial<Parameters<typeof defineHandler>[0]>;
+
+function handler(
+  name: string,
+  handle: (context: HandlerContext, id: string) => unknown = () => undefined,
+  policies: Policies = {},
+) {
+  return defineHandler({
+    ...policies,
+    name,
+    type: name,
+    object: z.unknown(),
+    handle: ({ id }, context) => handle(context, id),
+  });
+}
+
+describe("slots", () => {
+  test("as many jobs of a handler run as it has slots, and a freed slot takes the next, oldest first", async () => {
+    const order: string[] = [];
+    const ends: (() => void)[] = [];
+    const slow = handler("slow", async (_, id) => {
+      order.push(id);
+      await new Promise<void>((resolve) => ends.push(resolve));
+    });
+    const { worker, send, end } = await startTestWorker([slow], { workerConcurrency: 2 });
+    const ids = [...(await send("slow")), ...(await send("slow")), ...(await send("slow"))];
+    await until(
+      () => order,
+      ({ length }) => length === 2,
+    );
+    await turns(20);
+    expect(worker.running().map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    ends[1]?.();
+    await until(
+      () => order,
+      ({ length }) => length === 3,
+    );
+    expect(order).toEqual(ids);
+    for (const finish of ends) finish();
+    await end(3);
+    expect(worker.running()).toEqual([]);
+  });
+
+  test("a slow handler with all its slots taken holds up no other", async () => {
+    const ending = signalled();
+    const { send, end } = await startTestWorker(
+      [handler("slow", async () => ending.promise), handler("quick")],
+      {
+        workerConcurrency: 1,
+      },
+    );
+    await send("slow", "slow", "quick", "quick");
+    expect((await end(2)).map(({ handler: name }) => name)).toEqual(["quick", "quick"]);
+    ending.give();
+    await end(4);
+  });
+
+  test("a handler's own concurrency is below WORKER_CONCURRENCY, never above it", async () => {
+    const ending = signalled();
+    const few = handler("few", async () => ending.promise, { concurrency: 1 });
+    const many = handler("many", async () => ending.promise, { concurrency: 9 });
+    const { worker, send } = await startTestWorker([few, many], { workerConcurrency: 3 });
+    await send(...Array.from({ length: 5 }, () => ["few", "many"]).flat());
+    const running = () => worker.running().map(({ handler: name }) => name);
+    await until(running, ({ length }) => length === 4);
+    await turns(20);
+    expect(running().toSorted()).toEqual(["few", "many", "many", "many"]);
+    ending.give();
+  });
+
+  test("no more than `limit` attempts begin within any `perSeconds`", async () => {
+    const limited = handler("limited", () => undefined, { rateLimit: { limit: 2, perSeconds: 0.2 } });
+    const begun: number[] = [];
+    const { send, end, clock } = await startTestWorker([limited], {
+      jobs: ({ claim }) => ({
+        claim: async (...given) => {
+          const claimed = await claim(...given);
+          begun.push(...claimed.map(() => clock.monotonicMs()));
+          return claimed;
+        },
+      }),
+    });
+    await send(...Array.from({ length: 5 }, () => "limited"));
+    await end(5);
+    // Between one and the next but one lies the whole window.
+    for (const [index, atMs] of begun.slice(2).entries())
+      expect(atMs - (begun[index] ?? 0)).toBeGreaterThanOrEqual(195);
+  });
+});
+
+describe("when it looks", () => {
+  test("at once when it is woken, and at least every second", async () => {
+    const { worker, store, end } = await startTestWorker([handler("quick")]);
+    await turns(20);
+    const beganMs = performance.now();
+    await accept(store, documented("quick"));
+    worker.wake();
+    await end(1);
+    const wokenMs = performance.now() - beganMs;
+    // Nothing wakes it now.
+    await accept(store, documented("quick"));
+    await end(2);
+    expect(wokenMs).toBeLessThan(900);
+  });
+
+  test("at once after a full claim and after each end, so that nothing of a backlog waits for the second", async () => {
+    const { send, end } = await startTestWorker([handler("quick")], { workerConcurrency: 2 });
+    const beganMs = performance.now();
+    await send(...Array.from({ length: 200 }, () => "quick"));
+    await end(200);
+    expect(performance.now() - beganMs).toBeLessThan(20_000);
+  });
+
+  test("for the next job of a key as soon as the one before it has ended", async () => {
+    const order: string[] = [];
+    const keyed = handler("keyed", (_, id) => void order.push(id), { key: "data.object.phone" });
+    const { store, worker, end } = await startTestWorker([keyed]);
+    const ids = await accept(store, ...Array.from({ length: 30 }, () => documented("keyed", { phone: "1" })));
+    worker.wake();
+    const beganMs = performance.now();
+    await end(30);
+    expect(performance.now() - beganMs).toBeLessThan(20_000);
+    expect(order).toEqual(ids);
+  });
+
+  test("with a turn for timers and requests in between, though a store returns at once", async () => {
+    let endless = true;
+    const job = { handler: "quick", id: "evt_1", type: "quick", body: "{}", trace: null };
+    const claimed = { ...job, attempt: 1, receivedAtMs: 0, waitingSinceMs: 0 };
+    const { ended } = await startTestWorker([handler("quick")], {
+      jobs: () => ({ claim: async () => (endless ? [claimed] : []), end: async () => true }),
+    });
+    await turns(3);
+    endless = false;
+    expect(ended.length).toBeGreaterThan(10);
+  });
+});
+
+describe("an attempt's end", () => {
+  test("is reported with its handler, type, attempt, outcome and duration", async () => {
+    const failing = handler("failing", async () => {
+      await setImmediate();
+      throw new Error("no");
+    });
+    const { send, end } = await startTestWorker([failing]);
+    const [id] = await send("failing");
+    const [one] = await end(1);
+    const wanted = {
+      handler: "failing",
+      id,
+      type: "failing",
+      attempt: 1,
+      outcome: "failed",
+      error: "Error: no",
+    };
+    expect(one).toEqual({ ...wanted, durationMs: expect.any(Number) });
+  });
+
+  test("is tried until it is written while the database takes no writes, and the trouble is logged once", async () => {
+    let failures = 0;
+    const { send, end, lines, job } = await startTestWorker([handler("quick")], {
+      jobs: (jobs) => ({
+        end: async (...given) => {
+          failures += 1;
+          if (failures <= 3) throw new Error("database or disk is full");
+          return jobs.end(...given);
+        },
+      }),
+    });
+    const [id = ""] = await send("quick");
+    expect(await end(1)).toMatchObject([{ outcome: "done" }]);
+    expect(await job(id, "quick")).toMatchObject({ state: "done", attempts: 1 });
+    expect(lines.map(({ msg }) => msg)).toEqual(["the worker cannot use the database; it tries again"]);
+  });
+
+  test("follows a claim that failed at first", async () => {
+    let failures = 0;
+    const { send, end, lines } = await startTestWorker([handler("quick")], {
+      jobs: (jobs) => ({
+        claim: async (...given) => {
+          failures += 1;
+          if (failures <= 2) throw new Error("database is locked");
+          return jobs.claim(...given);
+        },
+      }),
+    });
+    await send("quick");
+    expect(await end(1)).toMatchObject([{ outcome: "done" }]);
+    expect(lines).toHaveLength(1);
+  });
+
+  test("is reported as lost if the job was no longer this attempt's", async () => {
+    const { send, end } = await startTestWorker([handler("quick")], {
+      jobs: () => ({ end: async () => false }),
+    });
+    await send("quick");
+    expect(await end(1)).toMatchObject([{ outcome: "lost" }]);
+  });
+
+  test("of a type that this version of its handler does not take is a failure, which another version may handle", async () => {
+    const { send, end } = await startTestWorker([handler("quick")], {
+      jobs: ({ claim }) => ({
+        claim: async (...given) => {
+          const claimed = await claim(...given);
+          return claimed.map((job) => Object.assign(job, { type: "older" }));
+        },
+      }),
+    });
+    await send("quick");
+    expect(await end(1)).toMatchObject([
+      { outcome: "failed", error: expect.stringContaining("does not take older") },
+    ]);
+  });
+});
+
+describe("onDead", () => {
+  test("is called with event, handler, attempts and error of each job that dies, before that is written", async () => {
+    const dead: unknown[] = [];
+    const states: unknown[] = [];
+    const dying = handler("dying", () => {
+      throw new PermanentFailure("no such order");
+    });
+    const { send, end, job } = await startTestWorker([dying, handler("quick")], {
+      onDead: async (given) => {
+        dead.push(given);
+        states.push(await job(given.event.id, "dying"));
+      },
+    });
+    const [id] = await send("dying", "quick");
+    await end(2);
+    const error = "PermanentFailure: no such order";
+    expect(dead).toMatchObject([{ event: { id, type: "dying" }, handler: "dying", attempts: 1, error }]);
+    expect(states).toMatchObject([{ state: "running" }]);
+  });
+
+  test("that throws or never ends keeps no job alive", async () => {
+    const dying = handler("dying", () => {
+      throw new PermanentFailure("no such order");
+    });
+    const { send, end, lines } = await startTestWorker([dying], {
+      onDead: () => {
+        throw new Error("no mail");
+      },
+    });
+    await send("dying");
+    expect(await end(1)).toMatchObject([{ outcome: "dead" }]);
+    expect(lines).toMatchObject([{ msg: "onDead failed", handler: "dying", error: "Error: no mail" }]);
+  });
+
+  test("is called for a job whose process ended during its last attempt, which is not made again", async () => {
+    const dead: unknown[] = [];
+    const begun: string[] = [];
+    const file = await fileOfCrashed("dying", { maximumAttempts: 1, attempts: 1 });
+    const dying = handler("dying", (_, id) => void begun.push(id), { maxAttempts: 1 });
+    const { end } = await startTestWorker([dying], { file, onDead: (given) => void dead.push(given) });
+    expect(await end(1)).toMatchObject([
+      { outcome: "dead", error: expect.stringContaining("process ended") },
+    ]);
+    expect(begun).toEqual([]);
+    expect(dead).toMatchObject([{ handler: "dying", attempts: 1 }]);
+  });
+
+  test("without it, such a job is dead when the next worker begins", async () => {
+    const file = await fileOfCrashed("dying", { maximumAttempts: 1, attempts: 1 });
+    const { store } = await startTestWorker([handler("dying", undefined, { maxAttempts: 1 })], { file });
+    expect(await store.ledger.list({ state: "dead" }, { limit: 1 })).toHaveLength(1);
+  });
+});
+
+describe("a drain", () => {
+  test("waits for what runs, begins nothing more, and what ends in time is done", async () => {
+    const ending = signalled();
+    const { worker, send, job } = await startTestWorker([handler("slow", async () => ending.promise)], {
+      workerConcurrency: 1,
+    });
+    const [first = "", second = ""] = await send("slow", "slow");
+    await until(worker.running, ({ length }) => length === 1);
+    const drained = worker.drain(30_000);
+    await turns(5);
+    ending.give();
+    await drained;
+    expect(await job(first, "slow")).toMatchObject({ state: "done" });
+    expect(await job(second, "slow")).toMatchObject({ state: "waiting", attempts: 0 });
+  });
+
+  test.for<[string, (context: HandlerContext) => Promise<unknown>]>([
+    ["goes on", async () => new Promise(() => undefined)],
+    [
+      "ends with an error when its signal is aborted",
+      async ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(new PermanentFailure("aborted")));
+        }),
+    ],
+  ])("gives back the job of a handler that %s, uncounted and due at once", async ([, behave]) => {
+    const { worker, send, job, ended } = await startTestWorker([handler("slow", behave)]);
+    const [id = ""] = await send("slow");
+    await until(worker.running, ({ length }) => length === 1);
+    await worker.drain(50);
+    expect(await job(id, "slow")).toMatchObject({ state: "waiting", attempts: 0, errors: [] });
+    expect(ended).toEqual([]);
+  });
+
+  test("counts as done what returns after its signal was aborted", async () => {
+    const returning = handler("slow", async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    });
+    const { worker, send, job } = await startTestWorker([returning]);
+    const [id = ""] = await send("slow");
+    await until(worker.running, ({ length }) => length === 1);
+    await worker.drain(600);
+    expect(await job(id, "slow")).toMatchObject({ state: "done" });
+  });
+
+  test("gives back what was claimed while it began", async () => {
+    const claiming = signalled();
+    const { worker, send, job } = await startTestWorker([handler("quick")], {
+      jobs: (jobs) => ({
+        claim: async (...given) => {
+          const claimed = await jobs.claim(...given);
+          if (claimed.length > 0) await claiming.promise;
+          return claimed;
+        },
+      }),
+    });
+    const [id = ""] = await send("quick");
+    await until(
+      async () => job(id, "quick"),
+      (one) => one?.state === "running",
+    );
+    const drained = worker.drain(30_000);
+    claiming.give();
+    await drained;
+    expect(await job(id, "quick")).toMatchObject({ state: "waiting", attempts: 0 });
+  });
+
+  test("ends although the database takes no writes", async () => {
+    const ending = signalled();
+    const { worker, send } = await startTestWorker([handler("slow", async () => ending.promise)], {
+      jobs: () => ({ end: () => Promise.reject(new Error("disk I/O error")) }),
+    });
+    await send("slow");
+    await until(worker.running, ({ length }) => length === 1);
+    const drained = worker.drain(30_000);
+    ending.give();
+    await drained;
+    expect(worker.running()).toEqual([]);
+  });
+});
+
+test("a handler that goes on after its deadline fails its job, gives the others back, and the process has to end", async () => {
+  const { worker, send, job, stuck, end } = await startTestWorker(
+    [
+      handler("stuck", async () => new Promise(() => undefined), { timeoutSeconds: 3 }),
+      handler("other", async () => new Promise(() => undefined)),
+    ],
+    // Its timers ring fifty times as early.
+    { after: (ms, run) => systemClock.after(ms / 50, run) },
+  );
+  const [failed = "", other = ""] = await send("stuck", "other");
+  await until(worker.running, ({ length }) => length === 2);
+  expect(await end(1)).toMatchObject([
+    { outcome: "failed", id: failed, error: expect.stringContaining("within 3 s") },
+  ]);
+  await until(
+    () => stuck,
+    ({ length }) => length === 1,
+  );
+  expect(stuck).toEqual([{ handler: "stuck", id: failed }]);
+  expect(await job(failed, "stuck")).toMatchObject({ state: "waiting", attempts: 1 });
+  expect(await job(other, "other")).toMatchObject({ state: "waiting", attempts: 0 });
+});
+
+test("two handlers of one name are refused", async () => {
+  await expect(startTestWorker([handler("crm"), handler("crm")])).rejects.toThrow('called "crm"');
+});
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await setImmediate();
+}
+
+/** A database file whose worker died during an attempt. */
+async function fileOfCrashed(
+  name: string,
+  policy: { maximumAttempts: number; attempts: number },
+): Promise<string> {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const store = await openStore({
+    databaseFile: file,
+    clock: systemClock,
+    isWorker: true,
+    onFatal: console.error,
+  });
+  await accept(store, documented(name));
+  const crashed = { name, types: [name], key: [], migrations: [], backoffMs: () => 0, ...policy };
+  await store.jobs.begin([crashed], new AbortController().signal);
+  await claimOne(store, name);
+  await store.close();
+  return file;
+}
