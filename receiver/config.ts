@@ -34,7 +34,7 @@ export function loadConfig(
   if (has("API_KEY") !== has("API_BASE_URL"))
     problems.push("API_BASE_URL: the REST API needs API_BASE_URL and API_KEY. Set both or neither.");
   const adminHost = given["ADMIN_HOST"] ?? "127.0.0.1";
-  if (!isLoopback(adminHost) && !has("ADMIN_TOKEN") && given["ADMIN_ALLOWED_HOSTS"] === undefined)
+  if (!isLoopback(adminHost.trim()) && !has("ADMIN_TOKEN") && given["ADMIN_ALLOWED_HOSTS"] === undefined)
     problems.push(`ADMIN_HOST: ${adminHost} ${OPEN_ADMIN}`);
   if (parsed.data && parsed.data.retentionDays > parsed.data.idRetentionDays)
     problems.push("ID_RETENTION_DAYS: must be at least RETENTION_DAYS: an event's id outlives its body.");
@@ -67,11 +67,12 @@ function withSecretsFromFiles(environment: Environment, problems: string[]): Rec
     }
     try {
       // Editors and `echo` end a file with a line break, which is no part of the secret.
-      given[name] = readSmallFile(file).replace(/\r?\n$/, "");
+      const secret = readSmallFile(file).replace(/\r?\n$/, "");
+      if (secret === "") problems.push(`${name}_FILE: ${file} holds no secret. Put it in.`);
+      else given[name] = secret;
     } catch (error) {
       problems.push(`${name}_FILE: ${error instanceof Error ? error.message : String(error)}`);
     }
-    if (given[name] === "") problems.push(`${name}_FILE: ${file} holds no secret. Put it in.`);
   }
   return given;
 }

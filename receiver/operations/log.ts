@@ -35,7 +35,13 @@ export function createLog(options: {
       formatters: { level: (level) => ({ level }), log: (fields) => withoutPersons(fields, 0) },
       serializers: { err: (error: unknown) => describeError(error, clean) },
       // Logs are read on terminals and by build servers.
-      hooks: { streamWrite: printableJson },
+      hooks: {
+        streamWrite: printableJson,
+        // Without a message pino would take the error's own, unmasked.
+        logMethod(given, method) {
+          method.apply(this, given.length === 1 && typeof given[0] === "object" ? [given[0], ""] : given);
+        },
+      },
     },
     options.destination ?? standardOutput(),
   );

@@ -34,8 +34,9 @@ const CAUSES_WITH_TIME = 10;
 const REFRESH_SECONDS = 10;
 /** An action that takes longer shows how far it is. */
 const SHORT_ACTION_MS = 2_000;
-/** A longer envelope is downloaded, in pieces. */
+/** A longer envelope is downloaded, in chunks that hold up no other answer. */
 const LONGEST_SHOWN_BYTES = 65_536;
+const CHUNK = 8_192;
 
 /**
  * The operator's page: what is stuck, why and since when; requeue and discard of what is chosen. Plain HTML and forms, no
@@ -95,7 +96,7 @@ export function createOperatorPage(options: PageOptions): Express {
     let chunk = "";
     for (const piece of piecesIn(bytes)) {
       chunk += piece;
-      if (chunk.length < LONGEST_SHOWN_BYTES) continue;
+      if (chunk.length < CHUNK) continue;
       response.write(chunk);
       chunk = "";
       await setImmediate();

@@ -1,0 +1,56 @@
+import { createServer } from "node:http";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
+import { createAdminApp } from "../../../receiver/operations/admin.ts";
+import { createHealth, type WorkerStatus } from "../../../receiver/operations/health.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { createMetrics } from "../../../receiver/operations/metrics.ts";
+import type { Ledger, Store } from "../../../receiver/store/port.ts";
+import { onTestFinished } from "vitest";
+import { listen } from "../../helpers/listen.ts";
+
+export type AdminOptions = {
+  ledger?: Partial<Ledger>;
+  clock?: Clock;
+  adminAllowedHosts?: readonly string[] | undefined;
+  adminToken?: string;
+  adminShowsBodies?: boolean;
+  workerStatus?: () => WorkerStatus;
+};
+
+/** What the parts of the operator's side need, around a store. */
+export function operatorParts(
+  store: Store,
+  { ledger, clock = systemClock, workerStatus }: AdminOptions = {},
+) {
+  const lines: string[] = [];
+  const health = createHealth({
+    probe: store.intake.probe,
+    clock,
+    freeBytes: async () => Number.POSITIVE_INFINITY,
+    minimumFreeBytes: 0,
+    role: "all",
+    workerStatus,
+  });
+  onTestFinished(health.stop);
+  return {
+    ledger: { ...store.ledger, ...ledger },
+    health,
+    metrics: createMetrics({ counts: store.ledger.counts, clock }),
+    log: createLog({ level: "info", destination: { write: (line) => void lines.push(line) } }),
+    clock,
+    workerStatus,
+    lines,
+  };
+}
+
+/** The admin app on a free port. */
+export async function serveAdmin(store: Store, options: AdminOptions = {}) {
+  const parts = operatorParts(store, options);
+  const app = createAdminApp({
+    ...parts,
+    adminAllowedHosts: "adminAllowedHosts" in options ? options.adminAllowedHosts : ["127.0.0.1"],
+    adminToken: options.adminToken,
+    adminShowsBodies: options.adminShowsBodies ?? false,
+  });
+  return { ...parts, ...(await listen(createServer(app))) };
+}

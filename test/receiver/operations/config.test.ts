@@ -1,0 +1,185 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { loadConfig, readEnvironment, type Config } from "../../../receiver/config.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+function problems(environment: Record<string, string>): string[] {
+  const loaded = loadConfig({ SIGNING_SECRET: "s", ...environment });
+  return loaded.ok ? [] : loaded.problems;
+}
+
+function config(environment: Record<string, string>): Config {
+  const loaded = loadConfig({ SIGNING_SECRET: "s", ...environment });
+  if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
+  return loaded.config;
+}
+
+function fileWith(content: string | Uint8Array): string {
+  const file = join(temporaryDirectory(), "file");
+  writeFileSync(file, content);
+  return file;
+}
+
+describe("the configuration", () => {
+  test("needs a signing secret and nothing else", () => {
+    expect(config({})).toMatchObject({
+      port: 3_000,
+      adminPort: 3_001,
+      host: "127.0.0.1",
+      webhookPath: "/webhooks",
+      signingSecrets: ["s"],
+      databaseFile: "data/receiver.db",
+      databaseUrl: undefined,
+      role: "all",
+      maxBodyBytes: 1_048_576,
+      keepAliveMs: 5_000,
+      retentionDays: 30,
+      idRetentionDays: 400,
+      maximumAgeMs: 72 * 3_600_000,
+      shutdownTimeoutMs: 15_000,
+    });
+    expect(problems({ SIGNING_SECRET: "" })).toEqual([
+      expect.stringMatching(/^SIGNING_SECRET: is missing\. /),
+    ]);
+    expect(loadConfig({ RECEIVER_ROLE: "worker" }).ok).toBe(true);
+  });
+
+  test("reports all mistakes at once, sorted, one line each with its variable", () => {
+    expect(problems({ PORT: "70000", HOST: "a b", LOG_LEVEL: "loud", RETENTION_DAYS: "0" })).toEqual([
+      "HOST: contains white space. Remove it.",
+      'LOG_LEVEL: must be one of trace, debug, info, warn, error, silent, not "loud".',
+      'PORT: must be a whole number from 0 to 65535, not "70000". Leave it out for 3000.',
+      'RETENTION_DAYS: must be a whole number from 1 to 3650, not "0". Leave it out for 30.',
+    ]);
+  });
+
+  test.each(["-1", "1.5", "0x10", " 3000", "1e3", ""])(
+    "takes %o for PORT only if it is a whole number",
+    (PORT) => {
+      expect(problems({ PORT })).toHaveLength(PORT === "" ? 0 : 1);
+    },
+  );
+
+  test.each([" ", "s ", "\ts", '"s"', "a,", ",a", "a,,b", "a, b"])(
+    "refuses the secret %o",
+    (SIGNING_SECRET) => {
+      expect(problems({ SIGNING_SECRET })[0]).toMatch(
+        /^SIGNING_SECRET: secret \d of \d (?:is empty|contains white space)/,
+      );
+    },
+  );
+
+  test("takes several secrets, the current one first", () => {
+    expect(config({ SIGNING_SECRET: "new,old" }).signingSecrets).toEqual(["new", "old"]);
+  });
+
+  test.each([
+    ["sqlite:data/receiver.db", "data/receiver.db"],
+    ["sqlite:/var/lib/receiver.db", "/var/lib/receiver.db"],
+    ["sqlite:///var/lib/receiver.db", "/var/lib/receiver.db"],
+    ["  sqlite: my inbox.db \n", "my inbox.db"],
+  ])("%o names one file, whatever blanks are around it", (DATABASE_URL, databaseFile) => {
+    expect(config({ DATABASE_URL })).toMatchObject({ databaseFile, databaseUrl: undefined });
+  });
+
+  test.each([
+    ["sqlite://data/receiver.db", "Write sqlite:data/receiver.db"],
+    ["sqlite:data/receiver.db?mode=ro", "Write sqlite:data/receiver.db"],
+    ["sqlite:file:data/receiver.db?cache=shared", "Write sqlite:data/receiver.db"],
+    ["sqlite:", "sqlite:/var/lib/receiver.db"],
+    ["sqlite::memory:", "sqlite:/var/lib/receiver.db"],
+    ["mysql://host/db", "postgres://host/receiver"],
+    ["postgres://user:p/w@host:x/db", "/ is %2F"],
+  ])("%s is refused with the form to use", (DATABASE_URL, form) => {
+    expect(problems({ DATABASE_URL })).toEqual([expect.stringContaining(form)]);
+  });
+
+  test("the admin port is open to other machines only with a token or with names to ask by", () => {
+    for (const ADMIN_HOST of ["0.0.0.0", "::", "10.0.0.7", "127.example.com"]) {
+      expect(problems({ ADMIN_HOST })).toEqual([
+        expect.stringMatching(/^ADMIN_HOST: .*ADMIN_TOKEN.*ADMIN_ALLOWED_HOSTS/),
+      ]);
+      const ADMIN_TOKEN = "0123456789abcdef";
+      expect(config({ ADMIN_HOST, ADMIN_TOKEN }).adminAllowedHosts).toBeUndefined();
+      const named = config({ ADMIN_HOST, ADMIN_ALLOWED_HOSTS: "Receiver.internal" }).adminAllowedHosts;
+      expect(named).toEqual(["127.0.0.1", "localhost", "[::1]", "receiver.internal"]);
+    }
+    expect(problems({ ADMIN_TOKEN: "short" })).toHaveLength(1);
+    expect(problems({ ADMIN_HOST: "127.0.0.1 " })).toEqual(["ADMIN_HOST: contains white space. Remove it."]);
+  });
+
+  test("the REST API needs its address and its key, and no secret in the address", () => {
+    const API_BASE_URL = "https://api.example.com";
+    expect(problems({ API_BASE_URL })).toHaveLength(1);
+    expect(problems({ API_KEY: "key" })).toHaveLength(1);
+    expect(config({ API_BASE_URL, API_KEY: "key" }).api).toEqual({ baseUrl: API_BASE_URL, key: "key" });
+    for (const url of [
+      "https://hidden@api.example.com",
+      "https://api.example.com/?key=hidden",
+      "ftp://hidden",
+    ]) {
+      const found = problems({ API_BASE_URL: url, API_KEY: "key" });
+      expect(found).toHaveLength(1);
+      expect(found.join()).not.toContain("hidden");
+    }
+  });
+
+  test("an id outlives its body, and longer than a retry may take", () => {
+    expect(problems({ RETENTION_DAYS: "30", ID_RETENTION_DAYS: "29" })).toHaveLength(1);
+    expect(problems({ RETENTION_DAYS: "30", ID_RETENTION_DAYS: "30" })).toEqual([]);
+    expect(problems({ RETENTION_DAYS: "1", ID_RETENTION_DAYS: "1" })).toHaveLength(1);
+  });
+});
+
+describe("a file that holds a secret", () => {
+  const secretOf = (file: string): string[] => {
+    const loaded = loadConfig({ SIGNING_SECRET_FILE: file });
+    return loaded.ok ? loaded.config.signingSecrets : loaded.problems;
+  };
+
+  test.each([
+    ["whsec_1", "without an end of line"],
+    ["whsec_1\n", "with one"],
+    ["whsec_1\r\n", "with Windows' one"],
+    ["\uFEFFwhsec_1\r\n", "with a byte order mark"],
+  ])("is read: %o, %s", (content) => {
+    expect(secretOf(fileWith(content))).toEqual(["whsec_1"]);
+  });
+
+  test("is refused in one line if it is in UTF-16, empty, blank, too long, or not there", () => {
+    const utf16 = Buffer.from("\uFEFFwhsec_1", "utf16le");
+    const folder = temporaryDirectory();
+    for (const file of [
+      fileWith(utf16),
+      fileWith(""),
+      fileWith("\n"),
+      fileWith("s".repeat(65_537)),
+      folder,
+      join(folder, "none"),
+    ])
+      expect(secretOf(file)).toEqual([
+        expect.stringMatching(/^SIGNING_SECRET_FILE: .*(?:UTF-16|bytes|no secret|ENOENT)/),
+      ]);
+    expect(secretOf(fileWith(" "))).toEqual([expect.stringContaining("white space")]);
+  });
+
+  test.skipIf(process.platform === "win32")("is refused at once if it is a pipe or a device", () => {
+    const pipe = join(temporaryDirectory(), "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const file of [pipe, "/dev/zero"]) expect(secretOf(file)[0]).toContain("Name the right file.");
+  });
+
+  test("counts alone", () => {
+    const SIGNING_SECRET_FILE = fileWith("whsec_1");
+    expect(problems({ SIGNING_SECRET_FILE })).toEqual([expect.stringContaining("Remove one of them.")]);
+  });
+});
+
+test("what the environment says counts more than .env, which may have a byte order mark", () => {
+  const file = fileWith("\uFEFFPORT=4000\r\nHOST=0.0.0.0\r\n");
+  expect(readEnvironment({ PORT: "5000" }, file)).toEqual({ PORT: "5000", HOST: "0.0.0.0" });
+  expect(readEnvironment({ PORT: "5000" }, `${file}.none`)).toEqual({ PORT: "5000" });
+  expect(() => readEnvironment({}, fileWith(Buffer.from("\uFEFFPORT=1", "utf16le")))).toThrow("UTF-16");
+});
