@@ -68,7 +68,13 @@ export async function reconcile(options: {
   await limitToUnpruned();
   try {
     const { id: organizationId } = await api.me();
-    for (const list of LISTS) await walk(list, organizationId);
+    for (const list of LISTS)
+      await walk(list, organizationId).catch(async (error: unknown) => {
+        // An object that the bookmark names is gone: the next run reads everything.
+        if (error instanceof RestError && error.code === "invalid_cursor")
+          await ledger.setBookmark(`reconcile ${list}`, undefined);
+        throw error;
+      });
     report.finished = true;
   } catch (error) {
     if (!(error instanceof RestError) && !(error instanceof StoreError)) throw error;

@@ -18,8 +18,8 @@ export type Inbox = Store & {
 export async function openInbox(
   handlers: Readonly<Record<string, string>> = { "log-call": "call.completed", kitchen: "order.created" },
   clock: Clock = systemClock,
+  file = join(temporaryDirectory(), "receiver.db"),
 ): Promise<Inbox> {
-  const file = join(temporaryDirectory(), "receiver.db");
   const onFatal = (problem: string): never => {
     throw new Error(problem);
   };

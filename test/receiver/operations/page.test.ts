@@ -163,17 +163,19 @@ describe("events", () => {
     const page = await get(`${url}/events/${id}`);
     expect(page.text.length).toBeLessThan(20_000);
     expect(page.text).toContain(`href="/events/${id}/body"`);
-    let longestMs = 0;
-    let lastMs = performance.now();
+    // In CPU time: other processes take their part of a busy machine.
+    let longest = 0;
+    let { user } = process.threadCpuUsage();
     const turning = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - lastMs);
-      lastMs = performance.now();
+      const now = process.threadCpuUsage().user;
+      longest = Math.max(longest, now - user);
+      user = now;
     }, 1);
     const download = await get(`${url}/events/${id}/body`);
     clearInterval(turning);
     expect(download.headers["content-disposition"]).toContain("attachment");
     expect(download.text).toBe(body.toString().replace("+12125550123", "+10000000000"));
-    expect(longestMs).toBeLessThan(400);
+    expect(longest / 1_000).toBeLessThan(200);
   });
 });
 
