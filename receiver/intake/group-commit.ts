@@ -5,6 +5,7 @@ import type { Acceptance, Intake, NewEvent, Refusal } from "../store/port.ts";
 const MAXIMUM_HELD_EVENTS = 10_000;
 const MAXIMUM_HELD_BYTES = 64 * 1_048_576;
 const MAXIMUM_BATCH_EVENTS = 1_024;
+const MAXIMUM_BATCH_BYTES = 8 * 1_048_576;
 
 /** The service waits 10 s for its answer, so it gets a 503 before that. */
 const LIMIT_MS = 8_000;
@@ -57,7 +58,7 @@ export function createGroupCommit({
   async function commitAll(): Promise<void> {
     isRunning = true;
     while (waiting.length > 0) {
-      const batch = waiting.splice(0, MAXIMUM_BATCH_EVENTS);
+      const batch = waiting.splice(0, batchSize());
       const result = await accept(batch.map(({ event }) => event)).catch(failed);
       for (const [index, { event, answer }] of batch.entries()) {
         heldEvents -= 1;
@@ -68,6 +69,16 @@ export function createGroupCommit({
       }
     }
     isRunning = false;
+  }
+
+  /** How many events go into the next commit: at least one, and no more than one turn of the event loop may write. */
+  function batchSize(): number {
+    let bytes = 0;
+    const beyond = waiting.findIndex(({ event }, index) => {
+      bytes += event.body.byteLength;
+      return index === MAXIMUM_BATCH_EVENTS || bytes > MAXIMUM_BATCH_BYTES;
+    });
+    return beyond === -1 ? waiting.length : Math.max(1, beyond);
   }
 }
 

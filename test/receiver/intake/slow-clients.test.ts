@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { newBody } from "./helpers/events.ts";
-import { startIntake } from "./helpers/intake.ts";
-import { open, rawRequest, readAnswer } from "./helpers/raw.ts";
+import { newBody } from "../helpers/events.ts";
+import { startIntake } from "../helpers/intake.ts";
+import { open, rawRequest, readAnswer } from "../helpers/raw.ts";
 
 /**
  * Ten times as fast as in earnest, unless SLOW_CLIENTS=real. Node looks once a second, so that is how late it may be where

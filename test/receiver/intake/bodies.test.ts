@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { newBody, signatureFor } from "./helpers/events.ts";
-import { handClock, startIntake, type TestIntake } from "./helpers/intake.ts";
-import { open, rawRequest, readAnswer, sendRaw } from "./helpers/raw.ts";
+import { newBody, signatureFor } from "../helpers/events.ts";
+import { handClock, startIntake, type TestIntake } from "../helpers/intake.ts";
+import { open, rawRequest, readAnswer, sendRaw } from "../helpers/raw.ts";
 
 /** What unknown senders can make us read and hold. */
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createReceiver, type ReceiverOptions } from "../../receiver/index.ts";
-import { environmentOf, type Settings } from "../../receiver/library/settings.ts";
-import { temporaryDirectory } from "./helpers/temporary.ts";
+import { createReceiver, type ReceiverOptions } from "../../../receiver/index.ts";
+import { environmentOf, type Settings } from "../../../receiver/library/settings.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** The variable of each setting, as docs/operations.md has it. */
 const VARIABLES: [keyof Settings, string, Settings[keyof Settings], string][] = [

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { idOf, newBody, post, signatureFor } from "./helpers/events.ts";
-import { open, rawRequest } from "./helpers/raw.ts";
-import { randomFrom, SEED } from "../helpers/seed.ts";
-import { startTestReceiver } from "./helpers/receiver.ts";
+import { idOf, newBody, post, signatureFor } from "../helpers/events.ts";
+import { open, rawRequest } from "../helpers/raw.ts";
+import { randomFrom, SEED } from "../../helpers/seed.ts";
+import { startTestReceiver } from "../helpers/receiver.ts";
 
 const REQUESTS = Number(process.env["MUTATED_REQUESTS"] ?? 1_000);
 const random = randomFrom(SEED);
@@ -15,7 +15,7 @@ test(
   `${String(REQUESTS)} mutated requests, drawn from seed ${String(SEED)}, are answered or dropped, never stored when changed, and harm nobody`,
   { timeout: 60_000 + REQUESTS * 20 },
   async () => {
-    const { url, engine, logLines } = await startTestReceiver();
+    const { url, store, logLines } = await startTestReceiver();
     const statuses = new Map<number, number>();
     const changed: string[] = [];
     for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
@@ -26,8 +26,8 @@ test(
           const status = await exchange(url, mutate(original));
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           // Whatever was stored under this id is what was signed.
-          const found = await engine.ledger.find(idOf(body));
-          if (found && !body.equals((await engine.ledger.body(found.seq))!)) changed.push(found.id);
+          const found = await store.ledger.find(idOf(body));
+          if (found && !body.equals((await store.ledger.body(found.seq))!)) changed.push(found.id);
         }),
       );
     }

@@ -1,10 +1,10 @@
 import express from "express";
 import { createServer, request as ask, type IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { createMiddleware, pathOf } from "../../receiver/intake/adapters.ts";
-import { createBodyReader } from "../../receiver/intake/body.ts";
-import { listen } from "../helpers/listen.ts";
-import { FULL, NOTHING, READ, recording } from "./helpers/recording.ts";
+import { createMiddleware, pathOf } from "../../../receiver/intake/adapters.ts";
+import { createBodyReader } from "../../../receiver/intake/body.ts";
+import { listen } from "../../helpers/listen.ts";
+import { FULL, NOTHING, READ, recording } from "../helpers/recording.ts";
 
 /** What is read of a request is the same, however it comes. */
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createBodyReader } from "../../receiver/intake/body.ts";
-import { createFetch } from "../../receiver/library/fetch.ts";
-import { FULL, NOTHING, READ, recording } from "./helpers/recording.ts";
+import { createBodyReader } from "../../../receiver/intake/body.ts";
+import { createFetch } from "../../../receiver/library/fetch.ts";
+import { FULL, NOTHING, READ, recording } from "../helpers/recording.ts";
 
 /** Of requests of the Fetch API the same is read as of node:http's. */
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../receiver/clock.ts";
-import type { NewEvent } from "../../receiver/engine.ts";
-import type { Stored } from "../../receiver/intake/group-commit.ts";
-import { createInbox, type Delivery } from "../../receiver/intake/inbox.ts";
-import { idOf, newBody, SECRET, signatureFor } from "./helpers/events.ts";
+import { systemClock } from "../../../receiver/clock.ts";
+import type { NewEvent } from "../../../receiver/store/port.ts";
+import type { Stored } from "../../../receiver/intake/group-commit.ts";
+import { createInbox, type Delivery } from "../../../receiver/intake/inbox.ts";
+import { idOf, newBody, SECRET, signatureFor } from "../helpers/events.ts";
 
 const T = 1_800_000_000;
 

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { systemClock, type Clock } from "../../receiver/clock.ts";
-import type { Trace } from "../../receiver/engine.ts";
-import { ANSWERS, type Answer } from "../../receiver/intake/answers.ts";
-import type { Body } from "../../receiver/intake/body.ts";
-import type { Delivery, Receipt } from "../../receiver/intake/inbox.ts";
-import { createWebhook, type WebhookRequest } from "../../receiver/intake/webhook.ts";
-import { createHealth } from "../../receiver/operations/health.ts";
-import { createLog } from "../../receiver/operations/log.ts";
-import { createMetrics } from "../../receiver/operations/metrics.ts";
-import { createRequestLog } from "../../receiver/operations/request-log.ts";
-import { handClock } from "./helpers/intake.ts";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
+import type { Trace } from "../../../receiver/store/port.ts";
+import { ANSWERS, type Answer } from "../../../receiver/intake/answers.ts";
+import type { Body } from "../../../receiver/intake/body.ts";
+import type { Delivery, Receipt } from "../../../receiver/intake/inbox.ts";
+import { createWebhook, type WebhookRequest } from "../../../receiver/intake/webhook.ts";
+import { createHealth } from "../../../receiver/operations/health.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { createMetrics } from "../../../receiver/operations/metrics.ts";
+import { createRequestLog } from "../../../receiver/operations/request-log.ts";
+import { handClock } from "../helpers/intake.ts";
 
 /** The way of one request to its answer, without the network before it and the database behind it. */
 
@@ -34,7 +34,7 @@ async function ask(
     clock: systemClock,
     freeBytes: async () => world.freeBytes ?? 100,
     minimumFreeBytes: 100,
-    storedBytes: () => 0,
+    role: "ingest",
   });
   // It has looked at the disk by then.
   await new Promise(setImmediate);
@@ -50,7 +50,7 @@ async function ask(
     log,
     logRequest: createRequestLog({ log, clock: systemClock }),
     metrics: {
-      ...createMetrics({ counts: () => Promise.reject(new Error("nobody asks")) }),
+      ...createMetrics({ counts: async () => undefined, clock: systemClock }),
       received: (_receipt, seconds) => void tookSeconds.push(seconds),
       refused: (reason) => void refused.push(reason),
     },

@@ -1,11 +1,11 @@
 import express, { type RequestHandler } from "express";
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { createApp } from "../../receiver/app.ts";
-import { createHealth } from "../../receiver/operations/health.ts";
-import { createLog } from "../../receiver/operations/log.ts";
-import { listen } from "../helpers/listen.ts";
-import { handClock } from "./helpers/intake.ts";
+import { createApp } from "../../../receiver/app.ts";
+import { createHealth } from "../../../receiver/operations/health.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { listen } from "../../helpers/listen.ts";
+import { handClock } from "../helpers/intake.ts";
 
 /** What the app answers when a route of your own fails. */
 
@@ -17,7 +17,7 @@ async function ask(route: RequestHandler, body: string) {
     clock: handClock(),
     freeBytes: async () => Number.POSITIVE_INFINITY,
     minimumFreeBytes: 0,
-    storedBytes: () => 0,
+    role: "ingest",
   });
   onTestFinished(health.stop);
   const parts = { middleware: async () => undefined, health, logRequest: () => undefined };

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { backoffMs } from "../../receiver/work/policies.ts";
-import { parseEnvelope } from "../../receiver/intake/envelope.ts";
-import { sign, verify } from "../../shared/signature.ts";
+import { parseEnvelope } from "../../../receiver/intake/envelope.ts";
+import { sign, verify } from "../../../shared/signature.ts";
 
 const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 1_000) };
 const bytes = fc.uint8Array({ maxLength: 300 });
@@ -76,22 +75,6 @@ test("an envelope is an event exactly when it has an id, a type, and at most 64 
           `{"note":${JSON.stringify(`[[{{"\\${text}`)},"id":"evt_${hex}","type":${JSON.stringify(type)},"deep":${deep}}`,
         );
         expect(parseEnvelope(body).ok).toBe(hex.length === 32 && type !== null && levels <= 64);
-      },
-    ),
-    RUNS,
-  );
-});
-
-test("a backoff grows, never beyond its cap, and chance takes a fifth at most", () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 100 }),
-      fc.double({ min: 0, max: 0.999999, noNaN: true }),
-      (attempt, chance) => {
-        const waitMs = backoffMs(attempt, () => chance);
-        const fullMs = Math.min(5_000 * 3 ** (attempt - 1), 6 * 3_600_000);
-        expect(waitMs).toBeLessThanOrEqual(fullMs);
-        expect(waitMs).toBeGreaterThanOrEqual(Math.floor(fullMs * 0.8));
       },
     ),
     RUNS,

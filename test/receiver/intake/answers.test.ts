@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { rawRequest, sendRaw, type RawAnswer } from "./helpers/raw.ts";
-import { SECRET, idOf, newBody, newEventId, nowSeconds, signatureFor } from "./helpers/events.ts";
-import { startTestReceiver, useReceiver } from "./helpers/receiver.ts";
+import { rawRequest, sendRaw, type RawAnswer } from "../helpers/raw.ts";
+import { SECRET, idOf, newBody, newEventId, nowSeconds, signatureFor } from "../helpers/events.ts";
+import { startTestReceiver, useReceiver } from "../helpers/receiver.ts";
 
 /** The receiver's answers, each over a socket of its own, so that no client library smooths anything out. */
 
@@ -25,34 +25,34 @@ describe("what was signed and sent as agreed", () => {
   const receiver = useReceiver();
 
   test("is stored once, and recognised every time after that", async () => {
-    const { url, engine } = receiver();
+    const { url, store } = receiver();
     const body = newBody();
     expectStored(await sendRaw(url, rawRequest(url, { body })));
     const again = await sendRaw(url, rawRequest(url, { body }));
     expect({ status: again.status, json: again.json }).toEqual({ status: 200, json: DUPLICATE });
-    expect(await engine.ledger.find(idOf(body))).toMatchObject({ state: "pending", duplicates: 1 });
+    expect(await store.ledger.find(idOf(body))).toMatchObject({ state: "waiting", duplicates: 1 });
   });
 
   test("is new for exactly one of many who bring it at the same time", async () => {
-    const { url, engine } = receiver();
+    const { url, store } = receiver();
     const body = newBody();
     const answers = await Promise.all(
       Array.from({ length: 40 }, async () => sendRaw(url, rawRequest(url, { body }))),
     );
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(answers.filter(({ json }) => !(json as typeof STORED).duplicate)).toHaveLength(1);
-    expect(await engine.ledger.find(idOf(body))).toMatchObject({ duplicates: 39 });
+    expect(await store.ledger.find(idOf(body))).toMatchObject({ duplicates: 39 });
   });
 
   test("is a duplicate under the same id even with another body, and both hashes are logged", async () => {
-    const { url, engine, logLines } = receiver();
+    const { url, store, logLines } = receiver();
     const first = newBody();
     const second = newBody("voicemail.created", { id: idOf(first) });
     await sendRaw(url, rawRequest(url, { body: first }));
     const answer = await sendRaw(url, rawRequest(url, { body: second }));
     expect(answer.json).toEqual(DUPLICATE);
-    const found = await engine.ledger.find(idOf(first));
-    expect(Buffer.from((await engine.ledger.body(found?.seq ?? 0)) ?? []).equals(first)).toBe(true);
+    const found = await store.ledger.find(idOf(first));
+    expect(Buffer.from((await store.ledger.body(found?.seq ?? 0)) ?? []).equals(first)).toBe(true);
     expect(
       logLines.some((line) => /"stored_sha256":"[0-9a-f]{64}","received_sha256":"[0-9a-f]{64}"/.test(line)),
     ).toBe(true);
@@ -143,7 +143,7 @@ describe("the signature", () => {
     ["is longer than 1,024 characters", (valid) => [`${valid},x=${"y".repeat(1_024)}`]],
     ["is of another secret", () => []],
   ])("that %s is refused", async ([what, change]) => {
-    const { url, engine } = receiver();
+    const { url, store } = receiver();
     const body = newBody();
     const valid = signatureFor(body);
     const signatures = what.includes("another secret")
@@ -151,7 +151,7 @@ describe("the signature", () => {
       : change(valid);
     const answer = await sendRaw(url, rawRequest(url, { body, signatures }));
     expectError(answer, 401, "invalid_signature");
-    expect(await engine.ledger.find(idOf(body))).toBeUndefined();
+    expect(await store.ledger.find(idOf(body))).toBeUndefined();
   });
 
   test.for([
@@ -164,7 +164,7 @@ describe("the signature", () => {
   ] as const)("made %s seconds from now is answered %i", async ([offset, status]) => {
     // The clock stands still: on a slow machine a second may pass between signing and verifying.
     const nowMs = Date.now();
-    const { systemClock } = await import("../../receiver/clock.ts");
+    const { systemClock } = await import("../../../receiver/clock.ts");
     const { url } = await startTestReceiver({ clock: { ...systemClock, nowMs: () => nowMs } });
     const body = newBody();
     const timestampSeconds = Math.floor(nowMs / 1_000) + Number(offset);
@@ -333,17 +333,17 @@ describe("when nothing can be stored", () => {
   test.for(["busy", "full", "read_only", "io_error", "connection_lost", "outcome_unknown"] as const)(
     "because the database is %s, the answer is 503",
     async (reason) => {
-      const { url, engine } = await startTestReceiver({
-        wrapEngine: (engine) => ({
-          ...engine,
-          intake: { ...engine.intake, accept: async () => ({ ok: false, reason, detail: "made up" }) },
+      const { url, store } = await startTestReceiver({
+        wrapStore: (store) => ({
+          ...store,
+          intake: { ...store.intake, accept: async () => ({ ok: false, reason, detail: "made up" }) },
         }),
       });
       const body = newBody();
       const answer = await sendRaw(url, rawRequest(url, { body }));
       expectError(answer, 503, "unavailable");
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-      expect(await engine.ledger.find(idOf(body))).toBeUndefined();
+      expect(await store.ledger.find(idOf(body))).toBeUndefined();
     },
   );
 });

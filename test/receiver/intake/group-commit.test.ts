@@ -1,0 +1,143 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
+import { createGroupCommit } from "../../../receiver/intake/group-commit.ts";
+import type { Intake, NewEvent } from "../../../receiver/store/port.ts";
+import { newEventId } from "../helpers/events.ts";
+import { handClock } from "../helpers/intake.ts";
+
+type Result = Awaited<ReturnType<Intake["accept"]>>;
+
+const MIB = 1_048_576;
+const STORED = { ok: true, acceptance: { duplicate: false } };
+const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function newEvent(bytes = 10): NewEvent {
+  const body = Buffer.alloc(bytes);
+  return { id: newEventId(), type: "t", objectId: null, source: "webhook", body, envelope: {}, trace: null };
+}
+
+/** A store whose commits are finished by hand. */
+function slowStore() {
+  const commits: { size: number; finish: (result?: Result) => void }[] = [];
+  const accept = async (batch: readonly NewEvent[]): Promise<Result> => {
+    const { promise, resolve } = Promise.withResolvers<Result>();
+    const good: Result = { ok: true, acceptances: batch.map(() => ({ duplicate: false })) };
+    commits.push({ size: batch.length, finish: (result = good) => resolve(result) });
+    return promise;
+  };
+  const sizes = (): number[] => commits.map(({ size }) => size);
+  /** Finishes what is committed, until nothing is. */
+  const finishAll = async (): Promise<void> => {
+    for (let next = 0; next < commits.length; next += 1) {
+      commits[next]?.finish();
+      await settled();
+    }
+  };
+  return { commits, accept, sizes, finishAll };
+}
+
+test("what arrives during a commit is committed together, and nothing is answered before its own commit", async () => {
+  const store = slowStore();
+  const add = createGroupCommit({ ...store, clock: systemClock });
+  const answered: number[] = [];
+  const adding = [0, 1, 2, 3].map(async (index) => add(newEvent()).then(() => answered.push(index)));
+  await settled();
+  expect(store.sizes()).toEqual([1]);
+  store.commits[0]?.finish();
+  await settled();
+  expect([answered, store.sizes()]).toEqual([[0], [1, 3]]);
+  store.commits[1]?.finish();
+  await Promise.all(adding);
+  expect(answered).toEqual([0, 1, 2, 3]);
+});
+
+test("each event gets the answer to itself; a commit that fails is a no to its events, and the next is tried", async () => {
+  const store = slowStore();
+  const add = createGroupCommit({ ...store, clock: systemClock });
+  const [first, second, third] = [add(newEvent()), add(newEvent()), add(newEvent())];
+  const full: Result = { ok: false, reason: "full", detail: "no room" };
+  store.commits[0]?.finish(full);
+  expect(await first).toEqual(full);
+  await settled();
+  store.commits[1]?.finish({ ok: true, acceptances: [{ duplicate: true }, { duplicate: false }] });
+  expect(await second).toEqual({ ok: true, acceptance: { duplicate: true } });
+  expect(await third).toEqual(STORED);
+});
+
+test("a store that throws is a no as well", async () => {
+  const accept = async () => Promise.reject(new Error("surprise"));
+  const add = createGroupCommit({ accept, clock: systemClock });
+  expect(await add(newEvent())).toMatchObject({
+    ok: false,
+    reason: "io_error",
+    detail: expect.stringMatching("surprise"),
+  });
+});
+
+test.each([
+  { what: "in number", count: 10_000, bytes: 1 },
+  { what: "in bytes, with what a commit holds", count: 64, bytes: MIB },
+])("what waits is bounded $what, and all of the room returns", async ({ count, bytes }) => {
+  const store = slowStore();
+  const add = createGroupCommit({ ...store, clock: systemClock });
+  for (const _ of [1, 2]) {
+    const adding = Array.from({ length: count + 1 }, async () => add(newEvent(bytes)));
+    expect(await adding.at(-1)).toMatchObject({ ok: false, reason: "overloaded" });
+    await store.finishAll();
+    expect(await Promise.all(adding.slice(0, -1))).toEqual(Array.from({ length: count }, () => STORED));
+  }
+});
+
+test.each([
+  { bytes: 10, sizes: [1_024, 1_024, 2] },
+  { bytes: 2 * MIB, sizes: [4, 4, 1] },
+  { bytes: 9 * MIB, sizes: [1, 1] },
+])("of events of $bytes bytes so many go into one commit: $sizes", async ({ bytes, sizes }) => {
+  const store = slowStore();
+  const add = createGroupCommit({ ...store, clock: systemClock });
+  void add(newEvent());
+  const count = sizes.reduce((sum, size) => sum + size, 0);
+  const adding = Array.from({ length: count }, async () => add(newEvent(bytes)));
+  await store.finishAll();
+  await Promise.all(adding);
+  expect(store.sizes()).toEqual([1, ...sizes]);
+});
+
+test("what has no answer 8 s after it arrived is answered as a time-out, in a commit or behind one, and once", async () => {
+  const store = slowStore();
+  const clock = handClock();
+  const add = createGroupCommit({ ...store, clock });
+  const answers: Record<string, string> = {};
+  const watch = (name: string): void =>
+    void add(newEvent()).then((answer) => (answers[name] = answer.ok ? "stored" : answer.reason));
+  watch("committing");
+  clock.pass(3_000);
+  watch("waiting");
+  clock.pass(4_999);
+  await settled();
+  expect(answers).toEqual({});
+  clock.pass(1);
+  await settled();
+  expect(answers).toEqual({ committing: "timeout" });
+  clock.pass(3_000);
+  await settled();
+  expect(answers).toEqual({ committing: "timeout", waiting: "timeout" });
+  watch("after");
+  await store.finishAll();
+  expect(answers).toEqual({ committing: "timeout", waiting: "timeout", after: "stored" });
+});
+
+test("an event that has its answer leaves no timer behind", async () => {
+  const waiting = new Set<() => void>();
+  const after: typeof systemClock.after = (_ms, run) => {
+    waiting.add(run);
+    return () => void waiting.delete(run);
+  };
+  const store = slowStore();
+  const add = createGroupCommit({ ...store, clock: { ...systemClock, after } });
+  const adding = [add(newEvent()), add(newEvent())];
+  expect(waiting.size).toBe(2);
+  await store.finishAll();
+  await Promise.all(adding);
+  expect(waiting.size).toBe(0);
+});
