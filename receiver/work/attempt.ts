@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { within, type Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
+import type { Log } from "../operations/log.ts";
+import type { RestClient } from "../operations/rest-client.ts";
 import type { Ending, Job, Jobs } from "../store/port.ts";
-import { createContext, type ContextOptions } from "./context.ts";
-import { againAfter, type Handler } from "./handler.ts";
+import { againAfter, type HandlerContext, type Json } from "./handler.ts";
 import { LONGEST_DELAY_MS, type Policy } from "./policy.ts";
 
-/** How long a handler may go on after its deadline before its process has to end. */
+/** How long a handler may go on after its deadline before its process has to end, and how long `onDead` may take. */
 const ENDING_MS = 5_000;
-
+const ON_DEAD_MS = 5_000;
 /** `RetryAfter(0)` for ever must not keep a core busy. */
 const SHORTEST_LATER_MS = 1_000;
 
@@ -20,15 +21,19 @@ export type OnDead = (dead: {
   error: string;
 }) => unknown;
 
-/** How long `onDead` may take. */
-const ON_DEAD_MS = 5_000;
+/** The envelope; the intake has checked these two. */
+const eventSchema = z.looseObject({ id: z.string(), type: z.string() });
+type DeadEvent = z.infer<typeof eventSchema>;
 
-export type AttemptOptions = ContextOptions & {
+export type AttemptOptions = {
+  services?: unknown;
   onDead?: OnDead | undefined;
   config: Pick<Config, "maximumAgeMs">;
   clock: Clock;
+  log: Log;
   /** Masks secrets and persons in a thrown message before it is kept. */
   clean: (text: string) => string;
+  api?: RestClient | undefined;
 };
 
 /** How an attempt ended. `isCommitted`: its `atomically` has made the job done already. */
@@ -36,7 +41,7 @@ export type Attempted = { ending: Ending; isCommitted: boolean };
 
 /** Makes attempts: parses the event, runs the handler until its deadline, and says how it ended. */
 export function createAttempts(jobs: Jobs, options: AttemptOptions) {
-  const { clock, clean, log, onDead } = options;
+  const { clock, clean, log, onDead, services, api } = options;
   return { attempt, reportDead };
 
   /**
@@ -45,27 +50,24 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
    */
   async function attempt(
     job: Job,
-    handler: Handler,
     policy: Policy,
     abort: AbortController,
     onStuck: (ending: Ending) => void,
   ): Promise<Attempted> {
+    const { handler, timeoutMs, maximumAttempts } = policy;
     let overdue: Error | undefined;
-    let cancel = clock.after(policy.timeoutMs, () => {
-      overdue = named(
-        "DeadlinePassed",
-        `The handler did not finish within ${String(policy.timeoutMs / 1_000)} s.`,
-      );
+    let cancel = clock.after(timeoutMs, () => {
+      overdue = named("DeadlinePassed", `The handler did not finish within ${String(timeoutMs / 1_000)} s.`);
       abort.abort(overdue);
       const ending = endingOf(overdue, job, policy);
       cancel = clock.after(ENDING_MS, () => onStuck(ending));
     });
-    const { context, open, isCommitted } = createContext(jobs, job, abort.signal, options);
+    const { context, open, isCommitted } = createContext(job, abort.signal);
     try {
-      if (job.attempt > policy.maximumAttempts)
+      if (job.attempt > maximumAttempts)
         throw named(
           "NoAttemptLeft",
-          `The process ended during the last of ${String(policy.maximumAttempts)} attempts.`,
+          `The process ended during the last of ${String(maximumAttempts)} attempts.`,
         );
       if (handler.types !== "*" && !handler.types.includes(job.type))
         throw new Error(`This version of the handler does not take ${job.type}.`);
@@ -78,8 +80,9 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
       if (overdue) throw overdue;
       return { ending: { kind: "done" }, isCommitted: isCommitted() };
     } catch (error) {
-      // Stops what else the handler has begun. After the deadline the error may be only that of the aborted signal.
+      // After the deadline the error may be only that of the aborted signal.
       const thrown = overdue ?? error;
+      // Stops what else the handler has begun.
       abort.abort(error);
       await Promise.allSettled(open);
       return { ending: endingOf(thrown, job, policy), isCommitted: isCommitted() };
@@ -88,17 +91,72 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     }
   }
 
+  /** What a handler gets for one attempt. `open` holds its steps and its transaction until they end. */
+  function createContext(job: Job, signal: AbortSignal) {
+    const { id, handler, attempt } = job;
+    const open = new Set<Promise<unknown>>();
+    const steps = new Set<string>();
+    let transaction: "none" | "open" | "committed" | "failed" = "none";
+    let ownLog: Log | undefined;
+
+    const context: HandlerContext = {
+      attempt,
+      signal,
+      // Made when it is used: most attempts log nothing.
+      get log() {
+        return (ownLog ??= log.child({ event_id: id, handler, attempt }));
+      },
+      idempotencyKey: id,
+      idempotencyKeyFor: (name) => `${id}:${handler}:${name}`,
+      step: (name, run) => track(step(name, run)),
+      services,
+      trace: job.trace,
+      atomically: (work) => {
+        if (transaction !== "none") throw new Error("atomically() makes the job done: call it once, last.");
+        transaction = "open";
+        const result = jobs.atomically(job, work, signal);
+        result.then(
+          () => (transaction = "committed"),
+          () => (transaction = "failed"),
+        );
+        return track(result);
+      },
+      api,
+    };
+    return { context, open, isCommitted: () => transaction === "committed" };
+
+    /** Returns the tracked promise itself: a failure that the handler does not await is an uncaught error. */
+    function track<Result>(work: Promise<Result>): Promise<Result> {
+      const tracked = work.finally(() => open.delete(tracked));
+      open.add(tracked);
+      return tracked;
+    }
+
+    /** One that begins before `signal` is aborted is recorded all the same, or later attempts would do it again. */
+    async function step<Result>(name: string, run: () => Promise<Result> | Result): Promise<Json<Result>> {
+      if (transaction === "open") throw new Error(`step("${name}") inside atomically(): call it before.`);
+      if (steps.has(name)) throw new Error(`step("${name}") is called twice: give each call its own name.`);
+      steps.add(name);
+      signal.throwIfAborted();
+      let json = await jobs.findStep(job, name);
+      if (json === undefined) {
+        // In an object, since `undefined` alone is no JSON.
+        json = JSON.stringify({ result: await run() });
+        await jobs.recordStep(job, name, json);
+      }
+      // Written by the same step; no schema knows its type.
+      // eslint-disable-next-line typescript/no-unsafe-type-assertion
+      return (JSON.parse(json) as { result: Json<Result> }).result;
+    }
+  }
+
   function endingOf(thrown: unknown, job: Job, policy: Policy): Ending {
     const error = clean(textOf(thrown));
     const again = againAfter(thrown);
-    if (again === "never") return { kind: "dead", error };
-    if (again !== undefined) return postponed(again, error, job);
-    if (job.attempt >= policy.maximumAttempts) return { kind: "dead", error };
-    return { kind: "failed", error, delayMs: policy.backoffMs(job.attempt) };
-  }
-
-  function postponed(again: number | Date, error: string, job: Job): Ending {
     const nowMs = clock.nowMs();
+    if (again === undefined && job.attempt < policy.maximumAttempts)
+      return { kind: "failed", error, delayMs: policy.backoffMs(job.attempt) };
+    if (again === undefined || again === "never") return { kind: "dead", error };
     const leftMs = job.waitingSinceMs + options.config.maximumAgeMs - nowMs;
     if (leftMs <= 0)
       return { kind: "dead", error: `${error} It was put off for MAX_AGE_HOURS; requeue it to try again.` };
@@ -107,23 +165,21 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     return { kind: "later", error, delayMs };
   }
 
-  /** Calls `onDead`, before the job's death is written: after a crash in between it is called again. */
-  async function reportDead(job: Job, policy: Policy, error: string): Promise<void> {
-    const { body, handler, attempt, id } = job;
+  /** Calls `onDead` before the job's death is written: after a crash in between it is called again. */
+  async function reportDead(
+    { id, handler, attempt, body }: Job,
+    policy: Policy,
+    error: string,
+  ): Promise<void> {
     const attempts = Math.min(attempt, policy.maximumAttempts);
     try {
-      const dead = async () =>
-        onDead?.({ event: eventSchema.parse(JSON.parse(body)), handler, attempts, error });
-      await within(ON_DEAD_MS, dead(), clock);
+      const event = eventSchema.parse(JSON.parse(body));
+      await within(ON_DEAD_MS, (async () => onDead?.({ event, handler, attempts, error }))(), clock);
     } catch (thrown) {
       log.error({ handler, event_id: id, error: clean(textOf(thrown)) }, "onDead failed");
     }
   }
 }
-
-/** The envelope; the intake has checked these two. */
-const eventSchema = z.looseObject({ id: z.string(), type: z.string() });
-type DeadEvent = z.infer<typeof eventSchema>;
 
 /** What is thrown may have no text, such as an object without a prototype. */
 function textOf(thrown: unknown): string {

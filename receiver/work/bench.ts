@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { z } from "zod";
 import { systemClock, type Clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
@@ -63,22 +64,25 @@ export async function createHandlerBench<Services>(
   if (Number.isNaN(now.getTime())) throw new RangeError(`now is no date: ${String(options.now)}`);
   const clock = benchClock(now.getTime());
   const logs: HandlerBench["logs"] = [];
-  const destination = {
-    write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>),
-  };
+  const write = (line: string): void => void logs.push(lineSchema.parse(JSON.parse(line)));
   const store = await openStore({ ...config, clock, isWorker: true, onFatal: console.error });
   const ended: Ended[] = [];
   let next = Promise.withResolvers<void>();
-  const onEnded = (one: Ended): void => {
-    ended.push(one);
-    next.resolve();
-    next = Promise.withResolvers();
-  };
   const worker = await startWorker({
-    ...{ store, handlers: [handler], config, clock, random: () => 0 },
-    ...{ services: options.services, api: options.api, clean: createCleaner(secrets) },
-    log: createLog({ level: "debug", destination, secrets }),
-    onEnded,
+    store,
+    handlers: [handler],
+    services: options.services,
+    api: options.api,
+    config,
+    clock,
+    random: () => 0,
+    clean: createCleaner(secrets),
+    log: createLog({ level: "debug", destination: { write }, secrets }),
+    onEnded: (one) => {
+      ended.push(one);
+      next.resolve();
+      next = Promise.withResolvers();
+    },
     // The receiver would end its process.
     onStuck: () => undefined,
   });
@@ -99,15 +103,9 @@ export async function createHandlerBench<Services>(
     state === "running" || (state === "waiting" && !held && (nextAttemptAtMs ?? 0) <= clock.nowMs());
 
   const resultOf = async ({ id, outcome, attempt, error }: Ended): Promise<BenchResult> => {
-    const nextAtMs = (await job(id))?.nextAttemptAtMs;
-    return {
-      outcome,
-      attempt,
-      ...(error === undefined ? {} : { error }),
-      ...(nextAtMs == null
-        ? {}
-        : { nextAttemptInSeconds: Math.ceil((nextAtMs - (await store.nowMs())) / 1_000) }),
-    };
+    const nextAtMs = (await job(id))?.nextAttemptAtMs ?? undefined;
+    const seconds = nextAtMs && Math.ceil((nextAtMs - (await store.nowMs())) / 1_000);
+    return { outcome, attempt, ...(error && { error }), ...(seconds && { nextAttemptInSeconds: seconds }) };
   };
 
   return {
@@ -147,6 +145,8 @@ export async function createHandlerBench<Services>(
   };
 }
 
+const lineSchema = z.record(z.string(), z.unknown());
+
 function newEvent(event: object): NewEvent {
   const body = Buffer.from(JSON.stringify(event));
   const parsed = parseEnvelope(body);
@@ -155,32 +155,22 @@ function newEvent(event: object): NewEvent {
   return { id: id.toLowerCase(), type, objectId, source: "webhook", body, envelope: event, trace: null };
 }
 
-/** Its date stands still until it is moved. Timers ring when it is moved past them, or when their real time has passed. */
+/** Its date stands still until it is moved; its timers ring when it is moved past them. */
 function benchClock(startMs: number): Clock & { move: (ms: number) => void } {
   let movedMs = 0;
-  const timers = new Set<{ atMs: number; ring: () => void }>();
-  const monotonicMs = (): number => systemClock.monotonicMs() + movedMs;
+  const timers = new Set<{ atMs: number; run: () => void }>();
   return {
     nowMs: () => startMs + movedMs,
-    monotonicMs,
+    monotonicMs: () => systemClock.monotonicMs() + movedMs,
     sleep: systemClock.sleep,
     after: (ms, run) => {
-      const timer = {
-        atMs: monotonicMs() + ms,
-        ring: () => {
-          if (timers.delete(timer)) run();
-        },
-      };
+      const timer = { atMs: movedMs + ms, run };
       timers.add(timer);
-      const cancel = systemClock.after(ms, timer.ring);
-      return () => {
-        timers.delete(timer);
-        cancel();
-      };
+      return () => void timers.delete(timer);
     },
     move: (ms) => {
       movedMs += ms;
-      for (const timer of timers) if (timer.atMs <= monotonicMs()) timer.ring();
+      for (const timer of timers) if (timer.atMs <= movedMs && timers.delete(timer)) timer.run();
     },
   };
 }

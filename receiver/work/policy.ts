@@ -22,6 +22,7 @@ export function policyOf(
 ) {
   const { maxAttempts, timeoutSeconds = config.handlerTimeoutMs / 1_000, concurrency = Infinity } = handler;
   return {
+    handler,
     maximumAttempts: maxAttempts ?? config.maximumAttempts,
     timeoutMs: timeoutSeconds * 1_000,
     concurrency: Math.min(concurrency, config.workerConcurrency),

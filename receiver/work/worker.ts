@@ -44,7 +44,6 @@ export type Worker = {
 
 /** The jobs of one handler: as many run as it has slots, the longest due first. */
 type Queue = {
-  handler: Handler;
   policy: Policy;
   limit: ReturnType<typeof createRateLimit>;
   busy: number;
@@ -65,13 +64,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 
   refuseEqualNames(handlers);
   const queues = handlers.map((handler): Queue => ({
-    handler,
     policy: policyOf(handler, config, random),
     limit: createRateLimit(handler.rateLimit, clock),
     busy: 0,
     alarm: new AbortController(),
   }));
-  const jobHandlers = queues.map(({ handler, policy }) => jobHandler(handler, policy, onDead !== undefined));
+  const jobHandlers = queues.map(({ policy }) => jobHandler(policy, onDead !== undefined));
   await jobs.begin(jobHandlers, options.signal ?? stopping.signal);
   const stopListening = jobs.onArrival?.(wake);
   const loops = Promise.all(queues.map(runQueue));
@@ -94,11 +92,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 
   /** Claims and starts as many jobs as there is room for. Returns how long to rest. */
   async function look(queue: Queue): Promise<number> {
-    const { handler, policy, limit, busy } = queue;
+    const { policy, limit, busy } = queue;
     const isFull = unended.size >= running.size + MOST_UNWRITTEN;
     const room = isFull ? 0 : Math.min(policy.concurrency - busy, limit.room());
     if (room <= 0) return Math.min(LOOK_MS, limit.waitMs());
-    const claimed = await jobs.claim(handler.name, room);
+    const claimed = await jobs.claim(policy.handler.name, room);
     for (const job of claimed) {
       limit.begin();
       const done = work(job, queue);
@@ -112,7 +110,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   async function work(job: Job, queue: Queue): Promise<void> {
     // Claimed while the worker began to stop.
     if (stopping.signal.aborted) return void (await write(job, { kind: "returned" }));
-    const { handler, policy } = queue;
+    const { policy } = queue;
     const startedAtMs = clock.monotonicMs();
     const abort = new AbortController();
     running.set(job, abort);
@@ -128,13 +126,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       queue.alarm.abort("woken");
       const isWritten = isCommitted || (await write(job, ending));
       // The next job of its key may be due now.
-      if (handler.key.length > 0) queue.alarm.abort("woken");
+      if (policy.handler.key.length > 0) queue.alarm.abort("woken");
       const outcome = isCommitted ? "done" : isWritten === false ? "lost" : ending.kind;
       if (isWritten === undefined || outcome === "returned") return;
-      const { id, type, attempt } = job;
+      const { id, handler, type, attempt } = job;
       const durationMs = clock.monotonicMs() - startedAtMs;
       const error = "error" in ending ? { error: ending.error } : {};
-      onEnded({ handler: handler.name, id, type, attempt, outcome, durationMs, ...error });
+      onEnded({ handler, id, type, attempt, outcome, durationMs, ...error });
     };
 
     const onStuck = async (ending: Ending): Promise<void> => {
@@ -143,7 +141,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       await giveBack();
       options.onStuck({ handler: job.handler, id: job.id });
     };
-    await end(await attempt(job, handler, policy, abort, (ending) => void onStuck(ending)));
+    await end(await attempt(job, policy, abort, (ending) => void onStuck(ending)));
   }
 
   /** Tries until it is written: no other attempt can follow before. Undefined if the only try during a drain fails. */
@@ -198,9 +196,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
  * What the store has to know of a handler. With `onDead` the store does not bury a job whose process died during its last
  * attempt: it is claimed once more, at once, and the worker reports its death.
  */
-function jobHandler(handler: Handler, policy: Policy, reportsDeaths: boolean): JobHandler {
+function jobHandler(policy: Policy, reportsDeaths: boolean): JobHandler {
+  const { handler, maximumAttempts: most, backoffMs } = policy;
   const { name, types, key, migrations = [] } = handler;
-  const { maximumAttempts: most, backoffMs } = policy;
   return {
     name,
     types,
