@@ -11,7 +11,9 @@ export async function mountedPackages(): Promise<
 > {
   try {
     const { resolve } = createRequire(`${await sharedProgram("mounted")}/`);
-    return { load: async (name) => import(pathToFileURL(resolve(name)).href) };
+    return {
+      load: async <Module>(name: string) => (await import(pathToFileURL(resolve(name)).href)) as Module,
+    };
   } catch (error) {
     console.log(`skipped: ${String(error)}`);
     return undefined;
