@@ -1,5 +1,4 @@
 import { timingSafeEqual } from "node:crypto";
-import { parseCookie } from "cookie";
 import type { RequestHandler } from "express";
 import { answerError } from "./answers.ts";
 
@@ -57,8 +56,7 @@ export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHa
 /** Where the simulator is bound wider than loopback: a bearer token, or the cookie that the dashboard's link sets. */
 export function tokenGuard(token: string): RequestHandler {
   return (request, response, next) => {
-    const given =
-      bearerOf(request.headers.authorization) ?? parseCookie(request.headers.cookie ?? "")[TOKEN_COOKIE];
+    const given = bearerOf(request.headers.authorization) ?? cookieOf(request.headers.cookie);
     if (given !== undefined && isSame(given, token)) return next();
     const fromLink = request.query["token"];
     if (request.method === "GET" && typeof fromLink === "string" && isSame(fromLink, token)) {
@@ -81,4 +79,14 @@ function isSame(left: string, right: string): boolean {
   const a = Buffer.from(left);
   const b = Buffer.from(right);
   return a.byteLength === b.byteLength && timingSafeEqual(a, b);
+}
+
+/** The token in a Cookie header, as Express writes it: percent-encoded. */
+function cookieOf(header = ""): string | undefined {
+  const cookie = header.split("; ").find((pair) => pair.startsWith(`${TOKEN_COOKIE}=`));
+  try {
+    return cookie && decodeURIComponent(cookie.slice(TOKEN_COOKIE.length + 1));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,10 +1,6 @@
-import { faker as german } from "@faker-js/faker/locale/de";
-import { faker as english } from "@faker-js/faker/locale/en";
-import { faker as spanish } from "@faker-js/faker/locale/es";
-import { faker as french } from "@faker-js/faker/locale/fr";
-import { faker as italian } from "@faker-js/faker/locale/it";
 import { type Random, createRandom } from "../random.ts";
 import { type Business, USUAL_LANGUAGE } from "./organizations.ts";
+import names from "./names.json" with { type: "json" };
 import { LANGUAGES, type Language } from "./phrases/phrases.ts";
 
 /** Somebody who calls. The same number is always the same person, who speaks the same language. */
@@ -13,11 +9,11 @@ export type Caller = { phone: string; name: string; language: Language };
 type Names = { given: readonly string[]; family: readonly string[] };
 
 const NAMES: Record<Language, Names> = {
-  en: namesOf(english),
-  es: namesOf(spanish),
-  fr: namesOf(french),
-  de: namesOf(german),
-  it: namesOf(italian),
+  en: namesOf(names.en),
+  es: namesOf(names.es),
+  fr: namesOf(names.fr),
+  de: namesOf(names.de),
+  it: namesOf(names.it),
 };
 
 const AREA_CODES = [
@@ -63,11 +59,6 @@ function nameOf(options: { seed: number; business: Business; phone: string; lang
   return `${random.pick(given)} ${random.pick(family)}`;
 }
 
-/** Some languages list given names once, others by gender. */
-function namesOf(faker: typeof english): Names {
-  const { first_name: first, last_name: last } = faker.definitions.person;
-  return {
-    given: first.generic ?? [...(first.female ?? []), ...(first.male ?? [])],
-    family: last.generic ?? [],
-  };
+function namesOf({ given, family }: { given: string; family: string }): Names {
+  return { given: given.split(" "), family: family.split(" ") };
 }

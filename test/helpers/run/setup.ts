@@ -1,7 +1,11 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
 import { createServer as createPostgres, type PostgresServer } from "../../../tools/postgres-server.ts";
 import { makeDirectory } from "../../receiver/helpers/temporary.ts";
@@ -9,17 +13,22 @@ import type { BrowserServer } from "playwright-core";
 import { freePort } from "../free-port.ts";
 import { tellCosts } from "./costs.ts";
 
-/** Of all test files together: one PostgreSQL server and one browser, each started for the first who asks. */
+/**
+ * Of all test files together: one PostgreSQL server, one browser, and the packages of the mounted examples, each started or
+ * installed for the first who asks.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = makeDirectory();
   let postgres: Promise<PostgresServer> | undefined;
   let browser: Promise<BrowserServer> | undefined;
+  let mounted: Promise<string> | undefined;
   const addressOf = async (path: string | undefined): Promise<string> => {
     if (path === "/browser") {
       // Loaded when it is wanted: it is large.
       browser ??= import("./browser-program.ts").then(async ({ startBrowser }) => startBrowser());
       return (await browser).wsEndpoint();
     }
+    if (path === "/mounted") return (mounted ??= install("examples/mounted"));
     const port = await freePort();
     return (await (postgres ??= createPostgres(directory, { port }))).url();
   };
@@ -44,4 +53,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
     programs.close();
     await rm(directory, { recursive: true, force: true });
   };
+}
+
+/** Installs the packages of a folder as its lockfile has them, unless they are there; returns the folder's path. */
+async function install(folder: string): Promise<string> {
+  const [wanted, there] = [`${folder}/package-lock.json`, `${folder}/node_modules/.package-lock.json`].map(
+    (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs,
+  );
+  const words = ["ci", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund"];
+  if (wanted === undefined || there === undefined || there < wanted) await promisify(execFile)("npm", words);
+  return resolve(folder);
 }
