@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 import { systemClock as clock } from "../clock.ts";
 import { compose, type Work } from "../compose.ts";
@@ -97,13 +98,14 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
   };
 }
 
+/** What `defineHandler` returns. */
+const handlerSchema = z.object({ name: z.string(), parse: z.function() });
+
 /** How long a start waits for handlers in this process. */
 const BEGINNING_MS = 1_000;
 
 function isList(handlers: unknown): handlers is readonly Handler[] {
-  return (
-    Array.isArray(handlers) && handlers.every((one) => typeof (one as Partial<Handler>)?.parse === "function")
-  );
+  return z.array(handlerSchema).safeParse(handlers).success;
 }
 
 /** Handles jobs in this process. Nothing replaces a handler that blocks it, crashes it or ignores its deadline. */
@@ -121,7 +123,12 @@ async function workHere(
   const created = await options.createServices?.();
   const stopping = new AbortController();
   const worker = startWorker({
-    ...{ store, handlers, config, clock, log, random: Math.random },
+    store,
+    handlers,
+    config,
+    clock,
+    log,
+    random: Math.random,
     services: created?.services,
     clean: createCleaner(secretsOf(config)),
     api: config.api && createRestClient(config.api),

@@ -3,6 +3,7 @@ import { open, stat, type FileHandle } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers";
 import Database from "better-sqlite3";
+import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import type { Refusal, Unavailable } from "./port.ts";
 import { SCHEMA } from "./schema.ts";
@@ -48,9 +49,9 @@ export type OpenOptions = {
 };
 
 type Queued = {
-  work: (turn: Turn) => unknown;
-  resolve: (value: unknown) => void;
-  reject: (error: unknown) => void;
+  run: (turn: Turn) => Promise<void>;
+  onCommitted: () => void;
+  onFailed: (error: unknown) => void;
 };
 
 /**
@@ -92,22 +93,22 @@ export async function openDatabase({
 
   return {
     db,
-    write: async <Result>(work: (turn: Turn) => Result | Promise<Result>) =>
-      // The result is what `work` returned: see `run`.
-      new Promise<Result>((fulfil, reject) => {
-        queue.push({ work, resolve: fulfil as (value: unknown) => void, reject });
+    write: async (work) =>
+      new Promise((fulfil, reject) => {
+        let result: { value: Awaited<ReturnType<typeof work>> } | undefined;
+        queue.push({
+          run: async (turn) => void (result = { value: await work(turn) }),
+          onCommitted: () => result && fulfil(result.value),
+          onFailed: reject,
+        });
         flushing ??= flush();
       }),
     sync: async () => {
-      try {
-        await wal.datasync();
-      } catch (error) {
-        // The system may have dropped what it could not write: a second sync would succeed and mean nothing.
-        return fail(`the log of ${file} could not be synced: ${String(error)}`);
-      }
+      // The system may have dropped what it could not write: a second sync would succeed and mean nothing.
+      await wal.datasync().catch(async (error: unknown) => fail(`could not be synced: ${String(error)}`));
       const named = await stat(`${file}-wal`).catch(() => undefined);
-      if (named?.ino !== ino) return fail(`${file}-wal was moved, deleted or replaced while it was in use`);
-      if (named.size > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
+      if (named?.ino !== ino) await fail("was moved, deleted or replaced while it was in use");
+      else if (named.size > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
     },
     close: async () => {
       await flushing;
@@ -118,7 +119,7 @@ export async function openDatabase({
   };
 
   async function fail(problem: string): Promise<never> {
-    onFatal(problem);
+    onFatal(`${file}-wal ${problem}`);
     return new Promise(() => undefined);
   }
 
@@ -129,7 +130,7 @@ export async function openDatabase({
       try {
         await retry(() => begin.run(), clock);
       } catch (error) {
-        for (const { reject } of queue.splice(0)) reject(error);
+        for (const { onFailed } of queue.splice(0)) onFailed(error);
         continue;
       }
       await commit(queue.splice(0));
@@ -138,48 +139,45 @@ export async function openDatabase({
   }
 
   async function commit(batch: readonly Queued[]): Promise<void> {
-    const results: PromiseSettledResult<unknown>[] = [];
+    const failed = new Map<Queued, unknown>();
     try {
-      for (const { work } of batch) results.push(await run(work));
+      for (const one of batch) await run(one).catch((error: unknown) => failed.set(one, error));
       db.exec("COMMIT");
     } catch (error) {
       // On a full disk SQLite may have rolled back by itself.
       if (db.inTransaction) db.exec("ROLLBACK");
-      for (const { reject } of batch) reject(error);
+      for (const one of batch) one.onFailed(failed.get(one) ?? error);
       return;
     }
-    for (const [index, { resolve: fulfil, reject }] of batch.entries()) {
-      const result = results[index];
-      if (result?.status === "fulfilled") fulfil(result.value);
-      else reject(result?.reason);
-    }
+    for (const one of batch)
+      if (failed.has(one)) one.onFailed(failed.get(one));
+      else one.onCommitted();
   }
 
-  async function run(work: (turn: Turn) => unknown): Promise<PromiseSettledResult<unknown>> {
+  /** Rejects with what the work was rejected with, after what it wrote is rolled back. */
+  async function run(one: Queued): Promise<void> {
     const turn = { isOver: false };
     db.exec("SAVEPOINT work");
-    const result = await settleWithinTurn(() => work(turn));
+    const error = await errorWithinTurn(one.run(turn));
     turn.isOver = true;
-    if (!db.inTransaction)
-      throw result.status === "rejected" ? result.reason : new Error("The transaction is gone.");
-    if (result.status === "rejected") db.exec("ROLLBACK TO work");
-    db.exec("RELEASE work");
-    return result;
+    if (!error) return void db.exec("RELEASE work");
+    if (db.inTransaction) db.exec("ROLLBACK TO work; RELEASE work");
+    throw error.thrown;
   }
 }
 
-/** Calls `work` and waits for its promise by microtasks alone: the event loop does not turn meanwhile. */
-async function settleWithinTurn(work: () => unknown): Promise<PromiseSettledResult<unknown>> {
-  try {
-    const value = work();
-    if (!(value instanceof Promise)) return { status: "fulfilled", value };
-    let settled: PromiseSettledResult<unknown> | undefined;
-    void Promise.allSettled([value]).then(([result]) => (settled = result));
-    for (let turn = 0; turn < MOST_MICROTASKS && !settled; turn += 1) await null;
-    return settled ?? { status: "rejected", reason: new Error(FOREIGN_AWAIT) };
-  } catch (reason) {
-    return { status: "rejected", reason };
+/** Waits for a promise by microtasks alone: the event loop does not turn meanwhile. Returns what it was rejected with. */
+async function errorWithinTurn(work: Promise<void>): Promise<{ thrown: unknown } | undefined> {
+  let end: { error: { thrown: unknown } | undefined } | undefined;
+  const ended = work.then(
+    () => (end = { error: undefined }),
+    (thrown: unknown) => (end = { error: { thrown } }),
+  );
+  for (let turn = 0; turn < MOST_MICROTASKS; turn += 1) {
+    await Promise.resolve();
+    if (end) return (await ended).error;
   }
+  return { thrown: new Error(FOREIGN_AWAIT) };
 }
 
 /** Tries again while another process has the lock, up to 8 s; waits between two tries without blocking. */
@@ -196,13 +194,15 @@ async function retry(attempt: () => unknown, clock: Clock): Promise<void> {
   }
 }
 
+const checkpointSchema = z.array(z.object({ busy: z.number() }));
+
 function checkpointAll(db: Database.Database): void {
   // The log exists after the first write only.
   db.exec(
     "INSERT INTO bookmarks VALUES ('opened', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   );
-  const [result] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: number }];
-  if (result.busy !== 0) throw new Database.SqliteError("the log is in use", "SQLITE_BUSY");
+  const [result] = checkpointSchema.parse(db.pragma("wal_checkpoint(TRUNCATE)"));
+  if (result?.busy !== 0) throw new Database.SqliteError("the log is in use", "SQLITE_BUSY");
 }
 
 function createSchema(db: Database.Database, file: string): void {
@@ -243,7 +243,8 @@ export function prepareFile(file: string): void {
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
-  await handle.sync().finally(async () => handle.close());
+  await handle.sync();
+  await handle.close();
 }
 
 /** Which kind of trouble an error of SQLite is; undefined if it is a bug. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { createJobMaker } from "./announced.ts";
 import type { DatabaseFile } from "./database.ts";
@@ -25,6 +26,8 @@ const SET_BOOKMARK = `
   INSERT INTO bookmarks VALUES ($name, $value) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 const DELETE_BOOKMARK = `DELETE FROM bookmarks WHERE name = ?`;
 const KNOWN = `SELECT 1 FROM events WHERE object_id = ? AND type = ? AND object_id IS NOT NULL LIMIT 1`;
+
+const checkSchema = z.array(z.object({ quick_check: z.string() }));
 
 /** Events changed in one transaction. */
 const BATCH = 100;
@@ -63,7 +66,7 @@ export function createLedger({ db, write }: DatabaseFile, clock: Clock): Ledger 
       await write(() => (value === undefined ? deleteBookmark.run(name) : setBookmark.run({ name, value })));
     },
     check: async () => {
-      const found = db.pragma("quick_check") as { quick_check: string }[];
+      const found = checkSchema.parse(db.pragma("quick_check"));
       return found.map((row) => row.quick_check).filter((line) => line !== "ok");
     },
     backup: async (file) => void db.prepare("VACUUM INTO ?").run(file),

@@ -69,7 +69,7 @@ export function createWorkerRole(options: {
       for (const handler of handlers) await migrate(handler);
       const isFirst = jobs.latest() === 0;
       // What is stored already gets its jobs in small transactions, and what is left with the announcement.
-      while (isFirst && (await write(() => catchUp(handlers))) === BATCH);
+      if (isFirst) while ((await write(() => catchUp(handlers))) === BATCH);
       await write(() => announce(handlers, isFirst));
     },
     resign: () => void lock?.close(),

@@ -64,7 +64,16 @@ async function work(): Promise<void> {
   setInterval(beat, BEAT_MS);
   const api = config.api && createRestClient(config.api);
   worker = await startWorker({
-    ...{ store, handlers, services, onDead, config, clock, random: Math.random, log, clean, api },
+    store,
+    handlers,
+    services,
+    onDead,
+    config,
+    clock,
+    random: Math.random,
+    log,
+    clean,
+    api,
     signal: stopping.signal,
     onEnded: (attempt) => {
       logEnded(log, attempt);

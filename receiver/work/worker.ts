@@ -101,7 +101,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       limit.begin();
       const done = work(job, queue);
       unended.add(done);
-      void done.then(() => unended.delete(done));
+      void done.finally(() => unended.delete(done));
     }
     return claimed.length < room ? LOOK_MS : 0;
   }

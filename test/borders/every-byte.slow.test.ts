@@ -1,9 +1,6 @@
 import type { Socket } from "node:net";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../receiver/clock.ts";
-import { createRestClient, RestError } from "../../receiver/operations/rest-client.ts";
+import { describe, expect, test } from "vitest";
 import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
-import type { Call } from "../../shared/resources.ts";
 import { wireHeaders } from "../../simulator/domain/attempt-request.ts";
 import { createSender } from "../../simulator/sender/sender.ts";
 import { loopTurns } from "../helpers/loop-turns.ts";
@@ -12,7 +9,6 @@ import { createVirtualWall } from "../helpers/virtual-wall.ts";
 import { newBody } from "../receiver/helpers/events.ts";
 import { startIntake } from "../receiver/helpers/intake.ts";
 import { open, rawRequest, sendRaw } from "../receiver/helpers/raw.ts";
-import { API_KEY, makeCalls, startRestService } from "../receiver/helpers/rest-service.ts";
 
 /** Every wire over which bytes come, broken after each of them. The short form steps through them. */
 const STEP = Number(process.env["BORDERS"] ?? 1) > 1 ? 1 : 23;
@@ -64,79 +60,6 @@ describe("a webhook on its way into the receiver", () => {
     expect((await sendRaw(url, request)).status).toBe(200);
     expect(stored).toHaveLength(1);
     expect(logLines.filter((line) => line.includes("a bug"))).toEqual([]);
-  });
-});
-
-describe("an answer of the REST API", { timeout: STEP === 1 ? 120_000 : 20_000 }, () => {
-  const calls = makeCalls(2, Date.UTC(2026, 0, 31, 18));
-  const json = JSON.stringify({ object: "list", data: calls, has_more: false });
-  const answer = (head: string, body: string): Buffer =>
-    Buffer.from(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`);
-
-  async function setUp() {
-    const { state, baseUrl } = await startRestService();
-    state.calls = calls;
-    const deadlines = new Set<() => void>();
-    const api = createRestClient({
-      baseUrl,
-      key: API_KEY,
-      random: () => 1,
-      clock: {
-        ...systemClock,
-        sleep: async () => undefined,
-        after: (_ms, run) => {
-          deadlines.add(run);
-          return () => void deadlines.delete(run);
-        },
-      },
-    });
-    onTestFinished(api.close);
-    const breakOnce = (bytes: Buffer, how: Break): void => {
-      state.interludes = [
-        ({ socket }) => {
-          sendPart(socket, bytes, how);
-          if (how === "stalled") for (const run of deadlines) setImmediate(run);
-        },
-      ];
-    };
-    /** Every item that came out of the list, whether or not it could be read to its end. */
-    const read = async (): Promise<Call[]> => {
-      const items: Call[] = [];
-      try {
-        for await (const call of api.calls()) items.push(call);
-      } catch (error) {
-        if (!(error instanceof RestError)) throw error;
-      }
-      return items;
-    };
-    return { breakOnce, read };
-  }
-
-  test.each([
-    ["of a length that is told", answer(`Content-Length: ${String(json.length)}`, json)],
-    [
-      "in chunks",
-      answer("Transfer-Encoding: chunked", `${json.length.toString(16)}\r\n${json}\r\n0\r\n\r\n`),
-    ],
-  ])("%s that breaks off after any byte is asked for again, and read whole", async (_name, bytes) => {
-    const { breakOnce, read } = await setUp();
-    for (const how of BREAKS) {
-      for (const place of placesIn(bytes.length)) {
-        breakOnce(bytes.subarray(0, place), how);
-        expect(await read(), `${how} after ${String(place)}`).toEqual(calls);
-      }
-    }
-  });
-
-  test("whose end is that of the connection is read whole or not at all", async () => {
-    const { breakOnce, read } = await setUp();
-    const bytes = answer("Connection: close", json);
-    for (const place of placesIn(bytes.length)) {
-      breakOnce(bytes.subarray(0, place), "ended");
-      expect([[], calls], `after ${String(place)}`).toContainEqual(await read());
-    }
-    breakOnce(bytes, "ended");
-    expect(await read()).toEqual(calls);
   });
 });
 

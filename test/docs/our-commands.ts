@@ -27,10 +27,10 @@ async function receiverProgram(): Promise<Command> {
     const spy = vi.spyOn(Command.prototype, "parseAsync").mockImplementation(async () => new Command());
     // Another file of this worker may have loaded it.
     vi.resetModules();
-    await import("../../receiver/program.ts");
+    await import("../../receiver/main.ts");
     const [program] = spy.mock.contexts;
     spy.mockRestore();
-    if (!(program instanceof Command)) throw new Error("receiver/program.ts has parsed nothing.");
+    if (!(program instanceof Command)) throw new Error("receiver/main.ts has parsed nothing.");
     return program;
   })());
 }

@@ -127,7 +127,7 @@ test("it arrives, and nothing happens: the inbox says of which event and why", a
   };
   expect((await post(receiver.url, Buffer.from(JSON.stringify(event)))).status).toBe(200);
   await until(
-    async () => receiver.engine.ledger.find(id),
+    async () => receiver.store.ledger.find(id),
     (found) => found?.state === "ignored",
   );
   const environment = {

@@ -1,11 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
 import { ROOT } from "../repository/files.ts";
-import { newBody, post } from "../receiver/helpers/events.ts";
+import { newBody } from "../receiver/helpers/events.ts";
 import { startProcess } from "../receiver/helpers/process.ts";
+import { rawRequest, sendRaw } from "../receiver/helpers/raw.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 
 /** What the first lines of the app and of the service invite to change. */
@@ -24,36 +23,11 @@ function changedReceiver(changes: readonly [file: string, find: string, replace:
   return folder;
 }
 
-function check(folder: string): void {
-  const tsc = spawnSync("npx", ["tsc", "--noEmit", "-p", folder], { cwd: ROOT, encoding: "utf8" });
-  expect(tsc.stdout).toBe("");
-}
-
 const start = async (folder: string) =>
   startProcess({
     entry: join(folder, "receiver/main.mjs"),
     environment: { DATABASE_URL: `sqlite:${join(folder, "receiver.db")}`, RECEIVER_ROLE: "ingest" },
   });
-
-test("without the line of PostgreSQL, and its folder, it type-checks, runs on SQLite, and says what it lacks", async () => {
-  const line = /^rooms\.push\(.*\n/m.exec(readFileSync(join(ROOT, "receiver/engines/open.ts"), "utf8"));
-  const folder = changedReceiver([["receiver/engines/open.ts", line?.[0] ?? "the line", ""]]);
-  rmSync(join(folder, "receiver/engines/postgres"), { recursive: true });
-  check(folder);
-  const receiver = await start(folder);
-  const answer = await post(receiver.url, newBody());
-  expect(await answer.json()).toEqual({ received: true, duplicate: false });
-  const main = join(folder, "receiver/main.mjs");
-  const run = (words: string[], env: Record<string, string>) =>
-    spawnSync(process.execPath, [...RUN_TYPESCRIPT, main, ...words], { encoding: "utf8", env });
-  expect(run(["inbox", "stats"], { DATABASE_URL: "postgres://127.0.0.1:1/receiver" })).toMatchObject({
-    status: 3,
-    stderr: expect.stringContaining(
-      "this receiver was made without PostgreSQL: DATABASE_URL has to name a file, sqlite:",
-    ),
-  });
-  expect(run(["move", "--to", "postgres://127.0.0.1:1/receiver"], {}).stderr).toContain("unknown command");
-});
 
 test("middleware in front of the webhook, and routes behind it, are one's own", async () => {
   const folder = changedReceiver([

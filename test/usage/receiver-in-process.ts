@@ -6,7 +6,7 @@ type Ran = { code: number; out: string; err: string };
 export const runReceiver = async (
   words: readonly string[],
   environment: Readonly<Record<string, string>>,
-): Promise<Ran> => runProgram(async () => import("../../receiver/program.ts"), words, environment);
+): Promise<Ran> => runProgram(async () => import("../../receiver/main.ts"), words, environment);
 
 /** The same for any program that begins when it is loaded. */
 export async function runProgram(

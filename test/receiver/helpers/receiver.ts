@@ -63,7 +63,11 @@ async function launch(directory: string, options: Options): Promise<TestReceiver
   const onFatal = (problem: string): void => void logLines.push(problem);
   const store = wrapStore(await openStore({ ...config, clock, isWorker: false, onFatal }));
   const receiver = await startReceiver({
-    ...{ config, store, clock, log, handlersModule },
+    config,
+    store,
+    clock,
+    log,
+    handlersModule,
     environment: { ...process.env, SIGNING_SECRET: SECRET, ...environment },
   });
   let stopped: Promise<void> | undefined;

@@ -102,8 +102,8 @@ describe("the file of the inbox", () => {
     const file = join(temporaryDirectory(), "receiver.db");
     const store = await openFile(file);
     const probe = await open(`${file}-probe`, "w");
-    const prototype = Object.getPrototypeOf(probe) as typeof probe;
-    const real = Reflect.get(prototype, "datasync") as () => Promise<void>;
+    const prototype = Object.getPrototypeOf(probe);
+    const real = Reflect.get(prototype, "datasync") as typeof probe.datasync;
     await probe.close();
     const gate = Promise.withResolvers<void>();
     const seen: number[] = [];
@@ -175,9 +175,7 @@ describe("several processes on one file", () => {
     let isWorker = false;
     const begun = standby.jobs
       .begin([handler({ backoffMs: () => 0 })], AbortSignal.timeout(60_000))
-      .then(() => {
-        isWorker = true;
-      });
+      .then(() => (isWorker = true));
     const told = new AbortController();
     const given = (await openStore(backend)).jobs.begin([handler()], told.signal);
     told.abort(new Error("stopped"));

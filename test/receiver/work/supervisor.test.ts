@@ -292,7 +292,12 @@ function supervise(options: Partial<SupervisorOptions> = {}) {
   const last = (): StandIn => children.at(-1)!;
   const says = (message: unknown): void => void last().emit("message", message);
   return {
-    ...{ clock, children, ended, supervisor, last, says },
+    clock,
+    children,
+    ended,
+    supervisor,
+    last,
+    says,
     deaths: () => deaths,
     lines: () => logLines,
     ready: () => says({ kind: "ready", files: [] }),

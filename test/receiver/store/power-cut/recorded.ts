@@ -33,11 +33,11 @@ await worker.jobs.begin(
 const checkpoints = new Database(file);
 checkpoints.pragma(`synchronous = ${variant === "worker-off" ? "OFF" : "NORMAL"}`);
 
-let isOver = false;
+const life = { isOver: false };
 const working = work();
 // Two that take turns by themselves: one commits while the sync of the other is under way.
 await Promise.all([0, 1].map(acceptAll));
-isOver = true;
+life.isOver = true;
 await working;
 // No close: it would checkpoint, and a power cut does not.
 process.kill(process.pid, "SIGKILL");
@@ -64,7 +64,7 @@ async function accept(store: Store, batch: number, part: number): Promise<void> 
 }
 
 async function work(): Promise<void> {
-  for (let round = 0; !isOver; round += 1) {
+  for (let round = 0; !life.isOver; round += 1) {
     const [effects, second] = await Promise.all([
       worker.jobs.claim("effects", 5),
       worker.jobs.claim("second", 5),

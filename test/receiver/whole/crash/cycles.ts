@@ -76,7 +76,10 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
   const clock = movableClock();
   const store = await openSqliteStore({ file: databaseFile, clock, isWorker: true, onFatal: console.error });
   const worker = await startWorker({
-    ...{ store, clock, random: () => 1, clean: (text: string) => text },
+    store,
+    clock,
+    random: () => 1,
+    clean: (text: string) => text,
     handlers: countingHandlers({ end: () => undefined }),
     config: { maximumAttempts: 10, handlerTimeoutMs: 10_000, workerConcurrency: 8, maximumAgeMs: 3_600_000 },
     log: createLog({ level: "silent" }),

@@ -17,8 +17,9 @@ function pass(point: string): void {
   if (process.env["CRASH_AT"] === point && ++passed === 8) process.kill(process.pid, "SIGKILL");
 }
 
-const { exec } = Database.prototype;
-Database.prototype.exec = function execOrDie(sql: string) {
+const statements = Database.prototype;
+const exec = Reflect.get(statements, "exec");
+statements.exec = function execOrDie(sql: string) {
   if (sql === "COMMIT") pass("before-commit");
   return exec.call(this, sql);
 };
@@ -33,7 +34,10 @@ prototype.datasync = async function syncOrDie() {
 };
 
 await startReceiver({
-  ...{ config, store, clock, environment: process.env },
+  config,
+  store,
+  clock,
+  environment: process.env,
   log: createLog({ level: config.logLevel }),
   handlersModule: new URL("deadly-handlers.mjs", import.meta.url),
 });
