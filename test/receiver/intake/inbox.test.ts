@@ -68,7 +68,9 @@ test.each<[unknown, string | null]>([
   const trace = { requestId: "request 1" };
   const body = newBody("call.completed", { data, type: "made.up" });
   const { receipt, events } = await bring(body, { trace });
-  expect(events).toEqual([{ id: idOf(body), type: "made.up", objectId, source: "webhook", body, trace }]);
+  const envelope: unknown = JSON.parse(body.toString());
+  const stored = { id: idOf(body), type: "made.up", objectId, source: "webhook", body, envelope, trace };
+  expect(events).toEqual([stored]);
   expect(receipt).toEqual({ kind: "stored", id: idOf(body), type: "made.up", secretIndex: 1 });
 });
 

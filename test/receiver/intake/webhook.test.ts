@@ -32,8 +32,8 @@ async function ask(
   const health = createHealth({
     probe: async () => ({ ok: true }),
     clock: systemClock,
-    freeBytes: async () => world.freeBytes ?? 100,
-    minimumFreeBytes: 100,
+    freeBytes: async () => world.freeBytes ?? 2 ** 30,
+    minimumFreeBytes: 2 ** 30,
     role: "ingest",
   });
   // It has looked at the disk by then.
