@@ -269,14 +269,12 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   return z.looseObject({ object: z.literal("list"), data: z.array(item) });
 }
 
-export type AttemptShape = z.input<typeof attemptSchema>;
 export type DeliveryShape = z.input<typeof deliverySchema>;
 export type DeliveryDetailShape = z.input<typeof deliveryDetailSchema>;
 export type EmittedShape = z.input<typeof emittedSchema>;
 export type CountShape = z.input<typeof countSchema>;
 export type JobShape = z.input<typeof jobSchema>;
 export type EndpointShape = z.input<typeof endpointSchema>;
-export type EventShape = z.input<typeof eventSchema>;
 export type Verdict = z.input<typeof verdictSchema>;
 export type Meant = Verdict["meant"];
 export type VerdictResult = Verdict["result"];

@@ -25,7 +25,7 @@ type Spelled<Schema, Suffix extends string, Time> = Schema extends Moment
     ? Spelled<Inner, Suffix, Time> | null
     : Schema extends z.ZodArray<infer Item>
       ? Spelled<Item, Suffix, Time>[]
-      : Schema extends z.ZodObject<infer Fields, z.core.$strip>
+      : Schema extends z.ZodObject<infer Fields>
         ? {
             // A literal says which object it is: it is only told.
             [
@@ -96,12 +96,16 @@ function objectConverter(shape: Record<string, unknown>, spelling: Spelling): Co
   }
   const begun: Record<string, unknown> = spelling.withLiterals ? Object.fromEntries(literals) : {};
   return (value) => {
-    const source: Record<string, unknown> = Object(value);
+    if (!isRecord(value)) return value;
     const result = { ...begun };
     for (const { from, to, convert } of fields)
-      result[to] = convert === undefined ? source[from] : convert(source[from]);
+      result[to] = convert === undefined ? value[from] : convert(value[from]);
     return result;
   };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
 function isMoment(field: unknown): boolean {
