@@ -75,7 +75,7 @@ async function move(flags: SimulatorFlags, step: Step, doing: string): Promise<v
   print(clock, flags);
 }
 
-function print(clock: z.infer<typeof clockSchema>, flags: SimulatorFlags): void {
+function print(clock: z.input<typeof clockSchema>, flags: SimulatorFlags): void {
   const output = createOutput(flags);
   output.value(clock);
   output.table([

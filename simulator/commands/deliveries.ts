@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Command } from "commander";
+import { CAUSES } from "../../shared/causes.ts";
 import {
   addSimulatorOptions,
   type ControlClient,
@@ -87,6 +88,8 @@ export default function deliveriesCommand(): Command {
         ["State", stateText(delivery, output)],
         ["Verdict", delivery.verdict.sentence],
       ];
+      const { cause } = delivery.verdict;
+      if (cause !== null) rows.push(["Cause", `${cause}: ${CAUSES[cause].words}`]);
       if (delivery.next_attempt_at !== null) {
         rows.push(["Next", `${timeText(delivery.next_attempt_at)} of schedule time`]);
       }

@@ -154,7 +154,7 @@ function pathOf(id: string): string {
   return `/endpoints/${encodeURIComponent(id)}`;
 }
 
-function print(endpoint: z.infer<typeof endpointSchema>, output: Output): void {
+function print(endpoint: z.input<typeof endpointSchema>, output: Output): void {
   output.value(endpoint);
   output.table([
     ["Endpoint", endpoint.id],
@@ -171,7 +171,7 @@ function selectionText(types: readonly string[]): string {
   return types.length === 0 ? "all" : types.join(", ");
 }
 
-function failuresText(endpoint: z.infer<typeof endpointSchema>, output: Output): string {
+function failuresText(endpoint: z.input<typeof endpointSchema>, output: Output): string {
   const count = `${endpoint.consecutive_failures} in a row`;
   return endpoint.flagged ? output.style("red", `flagged, ${count}`) : count;
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { STATE_WORDS } from "../domain/outcome.ts";
 import type { SelectionFields } from "../domain/selection.ts";
-import { VERDICT_RESULTS } from "../domain/shapes.ts";
+import { CAUSE_NAMES, VERDICT_RESULTS } from "../domain/shapes.ts";
 
 /** The option for each field of a selection. */
 const OPTIONS: Record<keyof SelectionFields, { flag: string; says: string; choices?: readonly string[] }> = {
@@ -10,7 +10,7 @@ const OPTIONS: Record<keyof SelectionFields, { flag: string; says: string; choic
   endpoint_id: { flag: "--endpoint <id>", says: "to this endpoint" },
   event_id: { flag: "--event <id>", says: "of this event" },
   verdict: { flag: "--verdict <verdict>", says: "whether the receiver did right", choices: VERDICT_RESULTS },
-  cause: { flag: "--cause <cause>", says: "what went wrong" },
+  cause: { flag: "--cause <cause>", says: "what went wrong", choices: CAUSE_NAMES },
   status: { flag: "--status <status>", says: "with an attempt that ended so: 500, or timeout" },
   phone: { flag: "--phone <digits>", says: "with this phone number" },
   q: { flag: "--text <query>", says: "with these words, or terms such as status:500 or 'order.total:>50'" },

@@ -3,6 +3,8 @@ import { parseSignature, SIGNATURE_HEADER, verify } from "../../shared/signature
 import type { Attempt } from "../domain/attempts.ts";
 import type { JudgedAttempt } from "../domain/blame.ts";
 import { FAULTS } from "../domain/faults.ts";
+import type { signatureSchema } from "../domain/shapes.ts";
+import type { Kept } from "../domain/spelling.ts";
 
 const PREFIX_CHARACTERS = 120;
 
@@ -14,7 +16,7 @@ export function signatureView(
   attempt: Attempt & Pick<JudgedAttempt, "injected">,
   body: Buffer,
   secrets: readonly string[],
-) {
+): Kept<typeof signatureSchema> {
   const header = attempt.requestHeaders[SIGNATURE_HEADER.toLowerCase()] ?? "";
   const headers = header === "" ? [] : [header];
   const parsed = parseSignature(headers);
@@ -30,11 +32,11 @@ export function signatureView(
     t: parsed.ok ? parsed.timestamp : null,
     v1: parsed.ok ? parsed.digests : [],
     problem: parsed.ok ? null : parsed.reason,
-    signed_string_start: parsed.ok ? `${parsed.timestamp}.${text.slice(0, PREFIX_CHARACTERS)}` : null,
-    signed_bytes: parsed.ok ? parsed.timestamp.length + 1 + body.byteLength : null,
+    signedStringStart: parsed.ok ? `${parsed.timestamp}.${text.slice(0, PREFIX_CHARACTERS)}` : null,
+    signedBytes: parsed.ok ? parsed.timestamp.length + 1 + body.byteLength : null,
     matches: parsed.ok && isKnown ? isMatch : null,
-    age_at_send_seconds: sentAtSeconds - attempt.signatureTimestamp,
-    tolerance_seconds: SIGNATURE_TOLERANCE_SECONDS,
+    ageAtSendSeconds: sentAtSeconds - attempt.signatureTimestamp,
+    toleranceSeconds: SIGNATURE_TOLERANCE_SECONDS,
     verdict: isKnown ? verdictOf(judged(sentAtSeconds)) : null,
   };
 }

@@ -1,18 +1,8 @@
 import type { Database } from "better-sqlite3";
+import type { dueSchema } from "./shapes.ts";
+import type { Kept } from "./spelling.ts";
 
-/**
- * What falls due at about one moment: `count` attempts, or steps of stories. The first of them, due at `dueAtMs`, is the
- * one that is named.
- */
-export type Due = {
-  kind: "attempt" | "step";
-  dueAtMs: number;
-  count: number;
-  eventType: string;
-  /** Which attempt of which delivery; null for a step. */
-  deliveryId: string | null;
-  number: number | null;
-};
+export type Due = Kept<typeof dueSchema>;
 
 /** What falls due, by due time; with `hasMore`, only the first of it. */
 export type Ahead = { due: Due[]; hasMore: boolean };
@@ -28,14 +18,14 @@ const MOMENT = `CAST(60 * ln(1 + max(0, due_at - @nowMs) / 60000.0) AS INTEGER)`
 
 const ATTEMPTS = `
   SELECT 'attempt' AS kind, min(due_at) AS dueAtMs, count(*) AS count, id AS deliveryId, event_type AS eventType,
-    attempts_made + 1 AS number
+    attempts_made + 1 AS attempt
   FROM (
     SELECT next_attempt_at AS due_at, id, event_type, attempts_made FROM deliveries
     WHERE next_attempt_at <= @untilMs ORDER BY next_attempt_at LIMIT ${MOST_LOOKED_AT}
   ) GROUP BY ${MOMENT} ORDER BY dueAtMs`;
 const STEPS = `
   SELECT 'step' AS kind, min(due_at) AS dueAtMs, count(*) AS count, json_extract(step, '$.type') AS eventType,
-    NULL AS deliveryId, NULL AS number
+    NULL AS deliveryId, NULL AS attempt
   FROM (
     SELECT due_at, step FROM agenda WHERE due_at <= @untilMs ORDER BY due_at, seq LIMIT ${MOST_LOOKED_AT}
   ) GROUP BY ${MOMENT} ORDER BY dueAtMs`;

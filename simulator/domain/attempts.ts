@@ -1,10 +1,11 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
 import type { Answer, Outcome } from "./outcome.ts";
-import type { AttemptShape, Kept } from "./shapes.ts";
+import type { attemptSchema } from "./shapes.ts";
+import type { Kept } from "./spelling.ts";
 
 /** One HTTP try, without what was sent and answered. */
-export type AttemptSummary = Kept<Omit<AttemptShape, "fault" | "blame">> & { deliveryId: string };
+export type AttemptSummary = Omit<Kept<typeof attemptSchema>, "fault" | "blame"> & { deliveryId: string };
 
 /** One HTTP try with everything. */
 export type Attempt = AttemptSummary & {

@@ -4,7 +4,7 @@ import { isSuccess } from "./judgement.ts";
 import type { Blame } from "./outcome.ts";
 
 /** An attempt with what we did wrong to it on purpose, and whose doing its failure is (null: it did not fail). */
-export type JudgedAttempt = AttemptSummary & { injected: Fault[]; blame: Blame | null };
+export type JudgedAttempt = AttemptSummary & { injected: Fault[]; fault: string | null; blame: Blame | null };
 
 /**
  * Whose doing it is that an attempt failed; null when it did not fail, or not yet. A failure after a fault that we put

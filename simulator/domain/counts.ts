@@ -2,16 +2,17 @@ import type { Database } from "better-sqlite3";
 import { type FoundDelivery, LAST } from "./delivery-search.ts";
 import { DELIVERY_STATES, type DeliveryState } from "./outcome.ts";
 import type { Selection } from "./selection.ts";
-import type { CountShape } from "./shapes.ts";
+import type { countSchema } from "./shapes.ts";
+import type { Kept } from "./spelling.ts";
 
 /** How many deliveries there are, by endpoint and event type. */
-export type DeliveryCount = Pick<CountShape, "total" | "counts">;
+export type DeliveryCount = Kept<typeof countSchema>;
 
-type GroupRow = CountShape["counts"][number];
+type GroupRow = DeliveryCount["counts"][number];
 
 const BY_STATE = `SELECT state, sum(count) AS count FROM delivery_counts WHERE count > 0 GROUP BY 1`;
 const OF_SELECTION = `
-  SELECT endpoint_id, event_type, sum(count) AS count FROM delivery_counts
+  SELECT endpoint_id AS endpointId, event_type AS eventType, sum(count) AS count FROM delivery_counts
   WHERE count > 0 AND endpoint_id = coalesce(@endpointId, endpoint_id) AND event_type = coalesce(@type, event_type)
     AND state = coalesce(@state, state) AND verdict = coalesce(@verdict, verdict) AND cause = coalesce(@cause, cause)
   GROUP BY 1, 2`;
@@ -70,12 +71,12 @@ export function createCounts(options: { database: Database }) {
 
 /** Counts what was found, by endpoint and event type. */
 export function countFound(found: readonly FoundDelivery[]): DeliveryCount {
-  const groups = Map.groupBy(found, ({ endpoint_id, event_type }) => `${endpoint_id} ${event_type}`);
+  const groups = Map.groupBy(found, (one) => `${one.endpoint_id} ${one.event_type}`);
   const counts = [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    const { endpoint_id, event_type } = first;
-    return [{ endpoint_id, event_type, count: group.length }];
+    const { endpoint_id: endpointId, event_type: eventType } = first;
+    return [{ endpointId, eventType, count: group.length }];
   });
   return { total: found.length, counts };
 }

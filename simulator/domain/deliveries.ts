@@ -3,13 +3,14 @@ import { readFaults } from "./endpoints.ts";
 import { formatFault, type Fault } from "./faults.ts";
 import type { DeliveryState } from "./outcome.ts";
 import { stableId } from "./random.ts";
-import type { DeliveryShape, Kept, VerdictResult } from "./shapes.ts";
+import type { deliverySchema, VerdictResult } from "./shapes.ts";
+import type { Kept } from "./spelling.ts";
 
 /** What is told of a delivery and stands in other tables, or follows from them. */
-type Derived = "org_id" | "recovered_by" | "summary" | "verdict" | "handling" | "attempts";
+type Derived = "orgId" | "recoveredBy" | "summary" | "verdict" | "handling" | "attempts";
 
 /** One event for one endpoint, as the table has it. */
-export type Delivery = Kept<Omit<DeliveryShape, "object" | "faults" | Derived>> & {
+export type Delivery = Omit<Kept<typeof deliverySchema>, "faults" | Derived> & {
   seq: number;
   attemptsMade: number;
   faults: Fault[];

@@ -2,17 +2,13 @@ import type { Database } from "better-sqlite3";
 import type { Attempts, AttemptSummary } from "./attempts.ts";
 import { blameOf, type JudgedAttempt } from "./blame.ts";
 import { readFaults } from "./endpoints.ts";
-import { type Fault, injectedFaults } from "./faults.ts";
-import type { DeliveryShape, Handling, Kept } from "./shapes.ts";
+import { formatFault, formatFaults, injectedFaults } from "./faults.ts";
+import type { deliverySchema, Handling } from "./shapes.ts";
+import type { Kept } from "./spelling.ts";
 import { judgeDelivery } from "./verdict.ts";
 
 /** What a list shows of one delivery. */
-export type DeliverySummary = Kept<Omit<DeliveryShape, "object" | "faults" | "attempts" | "handling">> & {
-  faults: Fault[];
-  attempts: JudgedAttempt[];
-  /** What the receiver tells of the event; undefined where nobody observes it. */
-  handling: Handling | undefined;
-};
+export type DeliverySummary = Omit<Kept<typeof deliverySchema>, "attempts"> & { attempts: JudgedAttempt[] };
 
 type SummaryRow = Omit<DeliverySummary, "faults" | "attempts" | "handling" | "verdict"> &
   Record<Exclude<keyof Handling, "isSettled" | "state">, number | null> & {
@@ -59,10 +55,11 @@ function fromRow(row: SummaryRow, made: readonly AttemptSummary[]): DeliverySumm
   const faults = readFaults(row.faults);
   const attempts = made.map((attempt) => {
     const injected = injectedFaults(faults, attempt.number);
-    return { ...attempt, injected, blame: blameOf(attempt, injected) };
+    const fault = injected.length === 0 ? null : formatFaults(injected);
+    return { ...attempt, injected, fault, blame: blameOf(attempt, injected) };
   });
   const handling =
-    handled === null ? undefined : { handled, duplicates, state: handlingState, isSettled: isSettled === 1 };
+    handled === null ? null : { handled, duplicates, state: handlingState, isSettled: isSettled === 1 };
   const isRecovered = row.recoveredBy !== null;
   const verdict = judgeDelivery({
     state: row.state,
@@ -71,5 +68,5 @@ function fromRow(row: SummaryRow, made: readonly AttemptSummary[]): DeliverySumm
     isAgain: isAgain === 1,
     isRecovered,
   });
-  return { ...delivery, faults, attempts, handling, verdict };
+  return { ...delivery, faults: faults.map(formatFault), attempts, handling, verdict };
 }

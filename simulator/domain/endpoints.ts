@@ -6,14 +6,15 @@ import { checkEndpointUrl, type EndpointUrl } from "./endpoint-url.ts";
 import { formatFault, parseFault, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import { stableId } from "./random.ts";
-import type { EndpointShape, Kept } from "./shapes.ts";
+import type { endpointSchema } from "./shapes.ts";
+import type { Kept } from "./spelling.ts";
 import type { EndpointSecrets } from "./signing-secrets.ts";
 import { type Refused, refused } from "./refused.ts";
 
-type SecretField = "secret_last4" | "previous_secret_last4" | "previous_secret_until";
+type SecretField = "secretLast4" | "previousSecretLast4" | "previousSecretUntilMs";
 
 /** Where events are sent: what is told of it, with its secrets. */
-export type Endpoint = Kept<Omit<EndpointShape, "object" | "faults" | SecretField>> &
+export type Endpoint = Omit<Kept<typeof endpointSchema>, "faults" | SecretField> &
   EndpointSecrets & { faults: Fault[] };
 
 export type EndpointSettings = {
@@ -163,6 +164,26 @@ export function createEndpoints(options: {
 export function isSubscribed(endpoint: Endpoint, event: { type: string; orgId: string }): boolean {
   const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes(event.type);
   return isSelected && (endpoint.orgId === null || endpoint.orgId === event.orgId);
+}
+
+/** An endpoint without its secrets, of which only the last four characters are shown. */
+export function shownEndpoint({
+  secret,
+  previousSecret: previous,
+  ...endpoint
+}: Endpoint): Kept<typeof endpointSchema> {
+  return {
+    ...endpoint,
+    faults: endpoint.faults.map(formatFault),
+    secretLast4: lastCharacters(secret),
+    previousSecretLast4: previous && lastCharacters(previous.secret),
+    previousSecretUntilMs: previous && previous.untilMs,
+  };
+}
+
+/** Enough to tell two secrets apart; of a short one that would be too much of it. */
+function lastCharacters(secret: string): string {
+  return secret.length < 12 ? "" : secret.slice(-4);
 }
 
 function faultList(faults: readonly Fault[]): string {

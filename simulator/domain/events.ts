@@ -5,11 +5,12 @@ import type { ScheduleClock } from "./clock.ts";
 import { parseExactly } from "./exact-json.ts";
 import type { Meta } from "./meta.ts";
 import { stableId } from "./random.ts";
-import type { EventShape, Kept } from "./shapes.ts";
+import type { eventSchema } from "./shapes.ts";
+import type { Kept } from "./spelling.ts";
 import { eventSummary } from "./world/event-summary.ts";
 
 /** What a list shows of one event. */
-export type EventSummary = Kept<Omit<EventShape, "object">>;
+export type EventSummary = Kept<typeof eventSchema>;
 
 export type StoredEvent = Omit<EventSummary, "summary"> & { seq: number; body: Buffer };
 

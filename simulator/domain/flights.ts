@@ -1,3 +1,4 @@
+import { causeOf } from "../../shared/causes.ts";
 import type { Attempts, OpenAttempt } from "./attempts.ts";
 import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
 import type { ScheduleClock } from "./clock.ts";
@@ -8,7 +9,6 @@ import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import type { EndedAttempt, Settle } from "./settlement.ts";
 import { signingSecrets } from "./signing-secrets.ts";
-import { causeOf } from "./verdict.ts";
 import type { WallTime } from "./wall-time.ts";
 import type { Answer, Outcome } from "./outcome.ts";
 

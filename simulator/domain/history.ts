@@ -2,24 +2,8 @@ import type { Database } from "better-sqlite3";
 import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
 import { LAST } from "./delivery-search.ts";
 import type { DeliveryState } from "./outcome.ts";
-
-/** What was sent in one slot of a period, which is schedule time; how long answers took is wall time. */
-export type HistorySlot = {
-  sent: number;
-  acknowledged: number;
-  failed: number;
-  meanMs: number | null;
-  longestMs: number | null;
-};
-
-/** Slots of one length from `sinceMs` on; how many deliveries were created within the period, by state, and are lost. */
-export type HistoryAnswer = {
-  sinceMs: number;
-  slotMs: number;
-  slots: HistorySlot[];
-  created: Record<DeliveryState, number>;
-  lost: number;
-};
+import type { historySchema } from "./shapes.ts";
+import type { Kept } from "./spelling.ts";
 
 export type HistorySearch = {
   /** From the first delivery on where it is absent. */
@@ -64,7 +48,7 @@ export function createHistory(database: Database, giveWay: () => Promise<unknown
   const newest = database.prepare<[number], { seq: number; createdAtMs: number }>(NEWEST);
   const first = database.prepare<[], number>(FIRST).pluck();
 
-  return async ({ endpointId, type, ...period }: HistorySearch): Promise<HistoryAnswer> => {
+  return async ({ endpointId, type, ...period }: HistorySearch): Promise<Kept<typeof historySchema>> => {
     const { untilMs, sinceMs = Math.min(first.get() ?? untilMs, untilMs) } = period;
     const slotMs = Math.max(SHORTEST_SLOT_MS, Math.ceil((untilMs - sinceMs + 1) / SLOTS));
     const count = Math.floor((untilMs - sinceMs) / slotMs) + 1;
@@ -88,13 +72,14 @@ export function createHistory(database: Database, giveWay: () => Promise<unknown
       await giveWay();
       at = newest.get(slice.from);
     }
-    const slots = sums.map(({ sent, ended, acknowledged, totalMs, longestMs }) => ({
+    const slots = sums.map(({ sent, ended, acknowledged, totalMs, longestMs }, index) => ({
+      startedAtMs: sinceMs + index * slotMs,
       sent,
       acknowledged,
       failed: ended - acknowledged,
       meanMs: ended === 0 ? null : Math.round(totalMs / ended),
       longestMs: ended === 0 ? null : longestMs,
     }));
-    return { sinceMs, slotMs, slots, created: total, lost };
+    return { slotSeconds: slotMs / 1_000, deliveries: total, lost, slots };
   };
 }

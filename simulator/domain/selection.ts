@@ -3,7 +3,7 @@ import { DURATIONS, parseDuration } from "./duration.ts";
 import { STATE_WORDS, type StateWord } from "./outcome.ts";
 import { parseQuery, type PathTerm } from "./query.ts";
 import { type Refused, refusedBy } from "./refused.ts";
-import { VERDICT_RESULTS, type VerdictResult } from "./shapes.ts";
+import { CAUSE_NAMES, VERDICT_RESULTS, type VerdictResult } from "./shapes.ts";
 
 const LONGEST_QUERY_CHARACTERS = 200;
 const MOMENTS = `expected a time such as 2026-01-31T18:00:00Z, or how long before now, with its unit: ${DURATIONS}`;
@@ -28,7 +28,7 @@ export const selectionFields = {
   state: z.enum(STATE_WORDS).optional(),
   verdict: z.enum(VERDICT_RESULTS).optional(),
   /** What happened to those that failed. */
-  cause: z.string().optional(),
+  cause: z.enum(CAUSE_NAMES).optional(),
   endpoint_id: z.string().optional(),
   event_id: z.string().optional(),
   /** How one of the attempts ended: a status such as `500`, or an error such as `timeout`. */

@@ -1,23 +1,24 @@
 import { z } from "zod";
+import { type CauseName, CAUSES } from "../../shared/causes.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { CLOCK_MODES } from "./clock.ts";
-import type { CamelCase } from "./names.ts";
 import { ATTEMPT_ERRORS, BLAMES, DELIVERY_STATES } from "./outcome.ts";
+import { type Kept, moment } from "./spelling.ts";
 
 /**
- * The shape of what the simulator tells, written once: the control API answers it so, in snake_case with times as ISO 8601,
- * and the commands read it so. What the domain keeps and what the library answers take their fields from here, by `Kept`
- * and `Dated`. Times are schedule time unless the name says wall.
+ * The shape of what the simulator tells, written once: the control API answers it so, the commands read it so, and what the
+ * domain keeps and what the library returns are other spellings of it (`spelling.ts`). Times are schedule time unless the
+ * name says wall.
  */
 
 /** One HTTP try, counted from 1. */
 export const attemptSchema = z.object({
   number: z.number(),
-  scheduled_at: z.string(),
-  started_at: z.string(),
+  scheduled_at: moment,
+  started_at: moment,
   /** Null while it is under way. */
-  ended_at: z.string().nullable(),
-  wall_started_at: z.string(),
+  ended_at: moment.nullable(),
+  wall_started_at: moment,
   /** Wall time until the outcome was known. */
   duration_ms: z.number().nullable(),
   /** The `t` of its signature, seconds of Unix time. */
@@ -37,13 +38,15 @@ export const JOB_STATES = ["counting", "sending", "done", "canceled", "failed"] 
 /** Whether the receiver did right: it did, it did not, nobody can tell, or it is too early to tell. */
 export const VERDICT_RESULTS = ["ok", "not", "unknown", "waiting"] as const;
 
+export const CAUSE_NAMES = Object.keys(CAUSES).filter((name): name is CauseName => name in CAUSES);
+
 /** A verdict in one sentence; `cause` names what the receiver did wrong, in one word for all that did the same; `why` says why it matters and how to find it, where the receiver did not do right. */
 const verdictSchema = z.object({
   /** What a delivery was meant to be: as the service sends it, or something that a receiver has to cope with. */
   meant: z.enum(["honest", "forged", "answer_lost", "cut_off", "duplicate", "unfamiliar", "slow"]),
   result: z.enum(VERDICT_RESULTS),
   sentence: z.string(),
-  cause: z.string().nullable(),
+  cause: z.enum(CAUSE_NAMES).nullable(),
   why: z.string().nullable(),
 });
 
@@ -64,9 +67,9 @@ export const deliverySchema = z.object({
   org_id: z.string(),
   endpoint_id: z.string(),
   state: z.enum(DELIVERY_STATES),
-  created_at: z.string(),
+  created_at: moment,
   /** When the next attempt is due; null while one is under way and when there is none. */
-  next_attempt_at: z.string().nullable(),
+  next_attempt_at: moment.nullable(),
   faults: z.array(z.string()),
   /** The delivery that this one was sent again for. */
   resend_of: z.string().nullable(),
@@ -81,7 +84,7 @@ export const deliverySchema = z.object({
 });
 
 /** A signature taken apart and checked; `matches` and `verdict` are null where the secret is no longer known. */
-const signatureSchema = z.object({
+export const signatureSchema = z.object({
   header: z.string(),
   t: z.string().nullable(),
   v1: z.array(z.string()),
@@ -142,9 +145,9 @@ export const jobSchema = countSchema.extend({
   failed: z.number(),
   /** Why it failed, where it did. */
   problem: z.string().nullable(),
-  created_at: z.string(),
+  created_at: moment,
   /** When the last of it was sent, or it was canceled. */
-  ended_at: z.string().nullable(),
+  ended_at: moment.nullable(),
 });
 
 /** What was set off: the events, and their deliveries. */
@@ -168,8 +171,8 @@ export const endpointSchema = z.object({
   consecutive_failures: z.number(),
   secret_last4: z.string(),
   previous_secret_last4: z.string().nullable(),
-  previous_secret_until: z.string().nullable(),
-  created_at: z.string(),
+  previous_secret_until: moment.nullable(),
+  created_at: moment,
 });
 
 /** The answer to a registration or a rotation, the only ones that tell the secret. */
@@ -182,9 +185,49 @@ export const eventSchema = z.object({
   org_id: z.string(),
   /** Who asked for it: the business itself, a user, a replay, or the dashboard's test action. */
   origin: z.enum(["world", "trigger", "replay", "test"]),
-  created_at: z.string(),
+  created_at: moment,
   /** One line that says what it is about. */
   summary: z.string(),
+});
+
+/** How an endpoint has answered lately: figures, and the last attempts, oldest first. */
+export const answersSchema = z.object({
+  object: z.literal("answers"),
+  counted: z.number(),
+  acknowledged: z.number(),
+  p95_ms: z.number().nullable(),
+  attempts: z.array(attemptSchema.extend({ delivery_id: z.string() })),
+});
+
+/** What was sent over a period, slot by slot; how long answers took is wall time. */
+export const historySchema = z.object({
+  object: z.literal("history"),
+  slot_seconds: z.number(),
+  /** How many deliveries were created within the period, by state, and how many of them are lost. */
+  deliveries: z.record(z.enum(DELIVERY_STATES), z.number()),
+  lost: z.number(),
+  slots: z.array(
+    z.object({
+      started_at: moment,
+      sent: z.number(),
+      acknowledged: z.number(),
+      failed: z.number(),
+      mean_ms: z.number().nullable(),
+      longest_ms: z.number().nullable(),
+    }),
+  ),
+});
+
+/** What falls due at about one moment: `count` attempts, or steps of stories. Of several, the first is named. */
+export const dueSchema = z.object({
+  object: z.literal("due"),
+  kind: z.enum(["attempt", "step"]),
+  due_at: moment,
+  count: z.number(),
+  event_type: z.string(),
+  /** Which attempt of which delivery; null for a step. */
+  delivery_id: z.string().nullable(),
+  attempt: z.number().nullable(),
 });
 
 /** An event with its envelope and its newest 1,000 deliveries. */
@@ -196,9 +239,9 @@ export const eventDetailSchema = eventSchema.extend({
 export const clockSchema = z.object({
   object: z.literal("clock"),
   mode: z.enum(CLOCK_MODES),
-  now: z.string(),
-  wall_now: z.string(),
-  next_attempt_at: z.string().nullable(),
+  now: moment,
+  wall_now: moment,
+  next_attempt_at: moment.nullable(),
   deliveries: z.record(z.enum(DELIVERY_STATES), z.number()),
   /** How many gave up and were not sent again since, to endpoints that are still there. */
   lost: z.number(),
@@ -216,7 +259,7 @@ export const clockSchema = z.object({
 export const scenarioSchema = z.object({ name: z.string(), summary: z.string() });
 
 /** A story that has begun, and when its last step happens. */
-export const storySchema = scenarioSchema.extend({ steps: z.number(), ends_at: z.string() });
+export const storySchema = scenarioSchema.extend({ steps: z.number(), ends_at: moment });
 
 /** What the specification leaves open, and how it is read now. */
 export const readingSchema = z.looseObject({ name: z.string(), choice: z.string(), default: z.string() });
@@ -226,29 +269,13 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   return z.looseObject({ object: z.literal("list"), data: z.array(item) });
 }
 
-export type AttemptShape = z.infer<typeof attemptSchema>;
-export type DeliveryShape = z.infer<typeof deliverySchema>;
-export type DeliveryDetailShape = z.infer<typeof deliveryDetailSchema>;
-export type EmittedShape = z.infer<typeof emittedSchema>;
-export type CountShape = z.infer<typeof countSchema>;
-export type JobShape = z.infer<typeof jobSchema>;
-export type EndpointShape = z.infer<typeof endpointSchema>;
-export type EventShape = z.infer<typeof eventSchema>;
-export type Verdict = z.infer<typeof verdictSchema>;
+export type DeliveryShape = z.input<typeof deliverySchema>;
+export type DeliveryDetailShape = z.input<typeof deliveryDetailSchema>;
+export type EmittedShape = z.input<typeof emittedSchema>;
+export type CountShape = z.input<typeof countSchema>;
+export type JobShape = z.input<typeof jobSchema>;
+export type EndpointShape = z.input<typeof endpointSchema>;
+export type Verdict = z.input<typeof verdictSchema>;
 export type Meant = Verdict["meant"];
 export type VerdictResult = Verdict["result"];
-export type Handling = Kept<z.infer<typeof handlingSchema>>;
-
-type In<Shape, Suffix extends string, Time> = {
-  [
-    Name in keyof Shape & string as Name extends `${string}_at`
-      ? `${CamelCase<Name>}${Suffix}`
-      : CamelCase<Name>
-  ]: Name extends `${string}_at` ? Time | Extract<Shape[Name], null> : Shape[Name];
-};
-
-/** The fields of a shape as the domain keeps them: camelCase, `created_at` as milliseconds in `createdAtMs`. */
-export type Kept<Shape> = In<Shape, "Ms", number>;
-
-/** The fields of a shape as the library answers them: camelCase, `created_at` as a `Date` in `createdAt`. */
-export type Dated<Shape> = In<Shape, "", Date>;
+export type Handling = Kept<typeof handlingSchema>;

@@ -1,7 +1,7 @@
 import type { AttemptSummary } from "./attempts.ts";
-import WHY from "./why.json" with { type: "json" };
-import { FORGERY_WORDS, forgeryAnswer, isSuccess } from "./judgement.ts";
-import type { AttemptError, Blame, DeliveryState, Outcome } from "./outcome.ts";
+import { type CauseName, causeOf, CAUSES, type Meaning } from "../../shared/causes.ts";
+import { forgeryAnswer, isSuccess } from "./judgement.ts";
+import type { Blame, DeliveryState } from "./outcome.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import type { Handling, Meant, Verdict, VerdictResult } from "./shapes.ts";
 
@@ -12,8 +12,8 @@ export type DeliveryFacts = {
   isAgain: boolean;
   /** Whether it gave up, and a later delivery brought the same event to the same endpoint. */
   isRecovered: boolean;
-  /** Undefined where nobody observes the receiver. */
-  handling: Handling | undefined;
+  /** Null where nobody observes the receiver. */
+  handling: Handling | null;
 };
 
 type Attempt = Pick<AttemptSummary, "endedAtMs" | "httpStatus" | "error"> & {
@@ -21,13 +21,6 @@ type Attempt = Pick<AttemptSummary, "endedAtMs" | "httpStatus" | "error"> & {
   blame: Blame | null;
 };
 type Ruling = Omit<Verdict, "meant">;
-type Cause = keyof typeof WORDS;
-const WORDS = {
-  ...WHY,
-  forgedAccepted: FORGERY_WORDS.accepted.why,
-  forgedFailed: FORGERY_WORDS.failed.why,
-} as const;
-
 /** Judges one delivery: what was meant, what came back, and, where it is observed, what was done. */
 export function judgeDelivery(facts: DeliveryFacts): Verdict {
   const meant = meantBy(facts);
@@ -72,20 +65,20 @@ function judgeForged(facts: DeliveryFacts): Ruling {
   const failed = statuses.find((status) => forgeryAnswer(status) === "failed");
   if (forged.length === 0) return ruling("waiting", "Forged on purpose: on its way");
   if (statuses.some((status) => forgeryAnswer(status) === "accepted"))
-    return ruling("not", "Forged on purpose, and accepted", "forgedAccepted");
+    return ruling("not", "Forged on purpose, and accepted", "forgery_accepted");
   if (honest.length > 0)
     return judgeTaken("Forged on purpose, refused; then sent as it should be", {
       ...facts,
       attempts: honest,
     });
-  if (handling !== undefined && handling.handled > 0)
-    return ruling("not", "Forged on purpose, refused, and handled all the same", "forgedHandled");
+  if (handling !== null && handling.handled > 0)
+    return ruling("not", "Forged on purpose, refused, and handled all the same", "forgery_handled");
   const silent = forged.find(({ error }) => error !== null);
   if (silent !== undefined)
     return ruling("unknown", `Forged on purpose, and nobody can tell: no answer (${silent.error})`);
   return failed === undefined
     ? ruling("ok", `Forged on purpose, refused (${statuses.at(-1)})`)
-    : ruling("ok", `Forged on purpose, kept out by ${failed} instead of a 401`, "forgedFailed");
+    : ruling("ok", `Forged on purpose, kept out by ${failed} instead of a 401`, "forgery_not_refused");
 }
 
 /** What we made fail is sent again: only how often it was handled tells whether the receiver did right. */
@@ -98,9 +91,9 @@ function judgeRetried(meant: string, facts: DeliveryFacts): Ruling {
     return judgeTaken(meant, { ...facts, attempts: attempts.filter((one) => !ours.includes(one)) });
   if (state === "attempting")
     return ruling("waiting", ours.length === 0 ? `${meant}: on its way` : `${meant}: to be tried again`);
-  if (handling === undefined) return ruling("unknown", `${meant}, each time: nobody can tell what was done`);
+  if (handling === null) return ruling("unknown", `${meant}, each time: nobody can tell what was done`);
   return handling.handled > 1
-    ? ruling("not", `${meant}, handled ${times(handling.handled)}`, "handledTwice")
+    ? ruling("not", `${meant}, handled ${times(handling.handled)}`, "handled_twice")
     : ruling("ok", `${meant} each time, handled ${times(handling.handled)}`);
 }
 
@@ -121,49 +114,33 @@ function judgeTaken(meant: string, facts: DeliveryFacts): Ruling {
   const words = isUnderWay
     ? `not acknowledged so far (${how})`
     : `never acknowledged: gave up after ${attemptsInWords(attempts.length)} (${how})`;
-  return ruling("not", capital(join(meant, words)), causeOfRefusal(meant, last));
+  return ruling("not", capital(join(meant, words)), causeOfFailure(meant, last));
 }
 
 function judgeHandling(meant: string, { attempts, handling }: DeliveryFacts, needsHandling: boolean): Ruling {
   const number = attempts.filter(({ endedAtMs }) => endedAtMs !== null).length;
   const late = meant === "" && number > 1 ? ` at attempt ${number}` : "";
   const taken = capital(join(meant, `acknowledged${late}`));
-  if (handling === undefined) return ruling(needsHandling ? "unknown" : "ok", taken);
+  if (handling === null) return ruling(needsHandling ? "unknown" : "ok", taken);
   const { handled, state, isSettled } = handling;
-  if (handled > 1) return ruling("not", capital(join(meant, `handled ${times(handled)}`)), "handledTwice");
+  if (handled > 1) return ruling("not", capital(join(meant, `handled ${times(handled)}`)), "handled_twice");
   if (handled === 1)
     return ruling("ok", capital(join(meant, `${meant === "" ? `acknowledged${late}, ` : ""}handled once`)));
   if (state === "ignored") return ruling("ok", `${taken} and ignored`);
   return isSettled
-    ? ruling("not", `${taken}, but never handled`, "neverHandled")
+    ? ruling("not", `${taken}, but never handled`, "never_handled")
     : ruling("waiting", `${taken}, not handled yet`);
 }
 
-function causeOfRefusal(meant: string, { httpStatus, error }: Attempt): Cause | null {
-  if (error === null && meant === "Duplicate") return "duplicateRefused";
-  if (error === null && meant === "Unfamiliar on purpose") return "unfamiliarRefused";
-  return causeOf(error === null ? { status: httpStatus ?? 0 } : { error });
+function causeOfFailure(meant: string, { httpStatus, error }: Attempt): CauseName | null {
+  const ending = error === null ? { status: httpStatus ?? 0 } : { error };
+  return causeOf(ending, MEANINGS[meant]) ?? null;
 }
 
-/** What a receiver did wrong that was sent what it has to take; null where it did nothing wrong. */
-export function causeOf(outcome: Outcome): Cause | null {
-  if ("error" in outcome)
-    return outcome.error === "interrupted" ? null : CAUSES_WITHOUT_ANSWER[outcome.error];
-  const { status } = outcome;
-  if (isSuccess(status)) return null;
-  if (status === 401 || status === 403) return "honestRefused";
-  if (status === 404 || status === 405) return "noSuchPath";
-  return status >= 300 && status <= 399 ? "redirected" : "failed";
-}
-
-const CAUSES_WITHOUT_ANSWER: Record<Exclude<AttemptError, "interrupted">, Cause> = {
-  dns: "unknownName",
-  refused: "refused",
-  reset: "cutOff",
-  closed: "cutOff",
-  tls: "badCertificate",
-  timeout: "tooSlow",
-  protocol: "notHttp",
+/** What a delivery was to the receiver, by the words that begin its sentence. */
+const MEANINGS: Record<string, Meaning> = {
+  Duplicate: "duplicate",
+  "Unfamiliar on purpose": "unfamiliar",
 };
 
 function isForged({ injected }: Attempt): boolean {
@@ -174,8 +151,8 @@ function isFailure(status: number | null): boolean {
   return status !== null && !isSuccess(status);
 }
 
-function ruling(result: VerdictResult, sentence: string, cause: Cause | null = null): Ruling {
-  return { result, sentence, cause: result === "not" ? cause : null, why: cause && WORDS[cause] };
+function ruling(result: VerdictResult, sentence: string, cause: CauseName | null = null): Ruling {
+  return { result, sentence, cause: result === "not" ? cause : null, why: cause && CAUSES[cause].fix };
 }
 
 function join(meant: string, words: string): string {

@@ -2,10 +2,11 @@ import { setImmediate } from "node:timers";
 import type { Database } from "better-sqlite3";
 import type { DeliverySummaries } from "./delivery-summaries.ts";
 import type { Journal } from "./journal.ts";
-import type { Handling, Meant, VerdictResult } from "./shapes.ts";
+import type { clockSchema, Handling } from "./shapes.ts";
+import type { Kept } from "./spelling.ts";
 
 /** How many deliveries to an endpoint were meant so and ended so. */
-export type VerdictCount = { endpointId: string; meant: Meant; verdict: VerdictResult; count: number };
+export type VerdictCount = Kept<typeof clockSchema>["verdicts"]["counts"][number];
 
 const OF_EVENT = `SELECT event_id FROM deliveries WHERE id = ?`;
 const OF_SETTLED = `SELECT event_id FROM deliveries WHERE id = ? AND state <> 'attempting'`;
@@ -15,7 +16,7 @@ const SET = `
   WHERE id = ? AND (meant <> ? OR verdict <> ? OR cause IS NOT ?)`;
 const LEFT = `SELECT DISTINCT event_id FROM deliveries WHERE verdict = 'waiting' AND attempts_made > 0`;
 const COUNTS = `
-  SELECT endpoint_id AS endpointId, meant, verdict, sum(count) AS count FROM delivery_counts WHERE count > 0
+  SELECT endpoint_id AS endpointId, meant, verdict AS result, sum(count) AS count FROM delivery_counts WHERE count > 0
   GROUP BY 1, 2, 3`;
 const RECORD = `
   INSERT INTO handlings (event_id, endpoint_id, handled, duplicates, state, is_settled) VALUES (?, ?, ?, ?, ?, ?)

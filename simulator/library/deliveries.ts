@@ -1,20 +1,15 @@
 import { envelopeSchema, type Envelope } from "../../shared/events.ts";
 import type { StoredEvent } from "../domain/events.ts";
-import { formatFault, formatFaults } from "../domain/faults.ts";
 import { camelCase, snakeCase } from "../domain/names.ts";
 import { refusedBy } from "../domain/refused.ts";
 import { type Selection, selectionFields, selectionOf, selectionSchema } from "../domain/selection.ts";
+import { attemptSchema, deliverySchema } from "../domain/shapes.ts";
+import { dated } from "../domain/spelling.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import { asynchronous, NAMES_OF_A_LIST } from "./asynchronous.ts";
 import { orThrow, refuseUnknown } from "./input.ts";
-import type {
-  AttemptRecord,
-  DeliveryControl,
-  DeliveryRecord,
-  DeliverySearch,
-  DeliverySelection,
-} from "./surface.ts";
+import type { DeliveryControl, DeliveryRecord, DeliverySearch, DeliverySelection } from "./surface.ts";
 
 const MOST_LISTED = 1_000;
 const SELECTION = Object.keys(selectionFields).map(camelCase);
@@ -115,37 +110,16 @@ export function envelopeOf(event: StoredEvent): Envelope {
   return envelopeSchema.parse(JSON.parse(event.body.toString()));
 }
 
+const dateDelivery = dated(deliverySchema);
+const dateAttempt = dated(attemptSchema);
+
 function record({ summary, attempts }: DeliveryDetail): DeliveryRecord {
-  const { createdAtMs, nextAttemptAtMs, handling: _, ...told } = summary;
   return {
-    ...told,
-    createdAt: new Date(createdAtMs),
-    nextAttemptAt: dateOf(nextAttemptAtMs),
-    faults: summary.faults.map(formatFault),
-    attempts: attempts.map(attemptRecord),
+    ...dateDelivery(summary),
+    attempts: attempts.map((attempt) => ({
+      ...dateAttempt(attempt),
+      request: { url: attempt.requestUrl, headers: attempt.requestHeaders, body: attempt.sentBody },
+      answer: attempt.answer,
+    })),
   };
-}
-
-function attemptRecord(attempt: DeliveryDetail["attempts"][number]): AttemptRecord {
-  const { requestUrl: url, requestHeaders: headers, sentBody: body } = attempt;
-  return {
-    number: attempt.number,
-    scheduledAt: new Date(attempt.scheduledAtMs),
-    startedAt: new Date(attempt.startedAtMs),
-    endedAt: dateOf(attempt.endedAtMs),
-    wallStartedAt: new Date(attempt.wallStartedAtMs),
-    durationMs: attempt.durationMs,
-    signatureTimestamp: attempt.signatureTimestamp,
-    httpStatus: attempt.httpStatus,
-    error: attempt.error,
-    errorDetail: attempt.errorDetail,
-    fault: attempt.injected.length === 0 ? null : formatFaults(attempt.injected),
-    blame: attempt.blame,
-    request: { url, headers, body },
-    answer: attempt.answer,
-  };
-}
-
-function dateOf(timeMs: number | null): Date | null {
-  return timeMs === null ? null : new Date(timeMs);
 }

@@ -1,10 +1,17 @@
-import type { Endpoint } from "../domain/endpoints.ts";
+import { type Endpoint, shownEndpoint } from "../domain/endpoints.ts";
 import { parseEventType } from "../domain/event-type.ts";
-import { formatFault } from "../domain/faults.ts";
+import { endpointSchema } from "../domain/shapes.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
+import { dated } from "../domain/spelling.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { faultsFrom, orThrow, secondsFrom, refuseUnknown } from "./input.ts";
-import type { EndpointControl, EndpointRecord, EndpointRequest, Rotation } from "./surface.ts";
+import type {
+  EndpointControl,
+  EndpointRecord,
+  EndpointRequest,
+  RegisteredEndpoint,
+  Rotation,
+} from "./surface.ts";
 
 const CHANGEABLE: (keyof EndpointRequest)[] = ["url", "eventTypes", "orgId", "faults"];
 const ROTATION: (keyof Rotation)[] = ["secret", "overlap"];
@@ -14,7 +21,7 @@ export function createEndpointControl({ endpoints, settled }: Simulator): Endpoi
   return {
     add(request) {
       refuseUnknown("simulator.endpoints.add()", request, [...CHANGEABLE, "secret"]);
-      return record(orThrow(endpoints.register({ ...settingsOf(request), url: request.url })).endpoint);
+      return registered(orThrow(endpoints.register({ ...settingsOf(request), url: request.url })).endpoint);
     },
     list: () => endpoints.list().map(record),
     get: (id) => record(orThrow(endpoints.get(id)).endpoint),
@@ -26,7 +33,7 @@ export function createEndpointControl({ endpoints, settled }: Simulator): Endpoi
       refuseUnknown("simulator.endpoints.rotate()", rotation, ROTATION);
       const { secret, overlap = OVERLAP_SECONDS } = rotation;
       const overlapMs = Math.round(secondsFrom(overlap) * 1000);
-      return record(orThrow(endpoints.rotate(id, { secret, overlapMs })).endpoint);
+      return registered(orThrow(endpoints.rotate(id, { secret, overlapMs })).endpoint);
     },
     remove: (id) => void orThrow(endpoints.remove(id)),
     async test(id) {
@@ -47,7 +54,12 @@ function settingsOf({ url, eventTypes, orgId, secret, faults }: Partial<Endpoint
   };
 }
 
+const dateEndpoint = dated(endpointSchema);
+
 function record(endpoint: Endpoint): EndpointRecord {
-  const { faults, createdAtMs, previousSecret: _, ...told } = endpoint;
-  return { ...told, faults: faults.map(formatFault), createdAt: new Date(createdAtMs) };
+  return dateEndpoint(shownEndpoint(endpoint));
+}
+
+function registered(endpoint: Endpoint): RegisteredEndpoint {
+  return { ...record(endpoint), secret: endpoint.secret };
 }

@@ -6,7 +6,8 @@ import type { CamelCase } from "../domain/names.ts";
 import type { Answer } from "../domain/outcome.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { SelectionFields } from "../domain/selection.ts";
-import type { AttemptShape, Dated, DeliveryShape, EndpointShape } from "../domain/shapes.ts";
+import type { attemptSchema, deliverySchema, endpointSchema } from "../domain/shapes.ts";
+import type { Dated } from "../domain/spelling.ts";
 
 // The library's types alone: to compile against them, only the types of zod and of Node.js are needed.
 
@@ -98,12 +99,12 @@ export type ClockControl = {
 };
 
 /** One event on its way to one endpoint. Times without `wall` are schedule time. */
-export type DeliveryRecord = Dated<Omit<DeliveryShape, "object" | "handling" | "attempts">> & {
+export type DeliveryRecord = Omit<Dated<typeof deliverySchema>, "attempts"> & {
   attempts: AttemptRecord[];
 };
 
 /** One HTTP try, counted from 1. */
-export type AttemptRecord = Dated<AttemptShape> & {
+export type AttemptRecord = Dated<typeof attemptSchema> & {
   request: { url: string; headers: Record<string, string>; body: Buffer };
   /** What came back, its body up to 16 KiB; null when nothing did. */
   answer: Answer | null;
@@ -159,22 +160,21 @@ export type Rotation = {
   overlap?: number | string;
 };
 
-type OfSecrets = "secret_last4" | "previous_secret_last4" | "previous_secret_until";
+/** An endpoint; of its secrets only the last four characters are shown. */
+export type EndpointRecord = Dated<typeof endpointSchema>;
 
-export type EndpointRecord = Dated<Omit<EndpointShape, "object" | OfSecrets>> & {
-  /** What its deliveries are signed with. */
-  secret: string;
-};
+/** What `add` and `rotate` return, and nothing else: the endpoint with what its deliveries are signed with. */
+export type RegisteredEndpoint = EndpointRecord & { secret: string };
 
 export type EndpointControl = {
   /** Registers an endpoint; throws with what to change when the service would refuse it. */
-  add(endpoint: EndpointRequest): EndpointRecord;
+  add(endpoint: EndpointRequest): RegisteredEndpoint;
   list(): EndpointRecord[];
   /** Throws when there is no such endpoint. */
   get(id: string): EndpointRecord;
   change(id: string, settings: Partial<Omit<EndpointRequest, "secret">>): EndpointRecord;
   /** Gives an endpoint a new secret, beside which the one before goes on signing for a while. */
-  rotate(id: string, rotation?: Rotation): EndpointRecord;
+  rotate(id: string, rotation?: Rotation): RegisteredEndpoint;
   remove(id: string): void;
   /** The dashboard's test action: sends a synthetic `call.completed` to this endpoint alone. Answers its event id. */
   test(id: string): Promise<string>;

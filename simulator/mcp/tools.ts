@@ -7,8 +7,8 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** The simulator that the tools speak to, by its control API and by nothing else. */
 export type Control = {
-  get<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.infer<Schema>>;
-  post<Schema extends z.ZodType>(path: string, body: unknown, schema: Schema): Promise<z.infer<Schema>>;
+  get<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.input<Schema>>;
+  post<Schema extends z.ZodType>(path: string, body: unknown, schema: Schema): Promise<z.input<Schema>>;
 };
 
 /** A tool: what an assistant is told of it, and what it does. Its input has been checked against `input`. */

@@ -15,7 +15,9 @@ import type { EventLog } from "../domain/events.ts";
 import { faultsOnAttempt } from "../domain/faults.ts";
 import type { History } from "../domain/history.ts";
 import type { Readings } from "../domain/readings.ts";
+import type { answersSchema } from "../domain/shapes.ts";
 import { signingSecrets } from "../domain/signing-secrets.ts";
+import type { Kept } from "../domain/spelling.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
 /** Maximum duration of a search for one page. */
@@ -29,9 +31,6 @@ export type DeliveryDetail = {
   endpoint: Endpoint | undefined;
   attempts: (JudgedAttempt & Attempt & { sentBody: Buffer })[];
 };
-
-/** How an endpoint has answered lately. */
-export type EndpointAnswers = ReturnType<DeliveryVerbs["answersOf"]>;
 
 export type DeliveryVerbs = ReturnType<typeof createDeliveryVerbs>;
 
@@ -132,13 +131,13 @@ export function createDeliveryVerbs(options: {
     history: options.history,
     attempts: (id: string): Attempt[] => attempts.ofDelivery(id),
     /** How an endpoint has answered in its last 200 deliveries. */
-    answersOf(endpointId: string) {
+    answersOf(endpointId: string): Kept<typeof answersSchema> {
       const recent = shown(find({ endpointId, limit: RECENT_DELIVERIES })).deliveries;
       const ended = recent
         .flatMap((delivery) => delivery.attempts)
         .filter(({ endedAtMs }) => endedAtMs !== null)
         .toSorted((left, right) => left.wallStartedAtMs - right.wallStartedAtMs);
-      return { figures: answerFigures(ended), attempts: ended.slice(-RECENT_ATTEMPTS) };
+      return { ...answerFigures(ended), attempts: ended.slice(-RECENT_ATTEMPTS) };
     },
     /** With all that was sent and answered, byte for byte. */
     detail(id: string): DeliveryDetail | Refused {

@@ -6,7 +6,8 @@ import type { Emitter } from "../domain/emitter.ts";
 import type { Journal } from "../domain/journal.ts";
 import { notFound, type Refused, refused } from "../domain/refused.ts";
 import type { Selection } from "../domain/selection.ts";
-import type { JobShape, Kept } from "../domain/shapes.ts";
+import type { jobSchema } from "../domain/shapes.ts";
+import type { Kept } from "../domain/spelling.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { messageOf } from "../text/errors.ts";
 import type { DeliveryVerbs } from "./deliveries.ts";
@@ -16,7 +17,7 @@ const MOST_A_TURN = 100;
 const MOST_KEPT = 50;
 
 /** A job, as it stands now. */
-export type Job = Kept<Omit<JobShape, "object">>;
+export type Job = Kept<typeof jobSchema>;
 
 export type JobResult = { ok: true; job: Job } | Refused;
 
@@ -103,7 +104,7 @@ export function createJobVerbs(options: {
 
   return {
     /** Begins a job; `asked` is the selection in the words of whoever asked. */
-    start(selection: Selection, asked: JobShape["selection"]): JobResult {
+    start(selection: Selection, asked: Job["selection"]): JobResult {
       if (running !== undefined)
         return refused(`${running.job.id} is running: cancel it, or wait for its end.`, "already_running");
       const job: Job = {

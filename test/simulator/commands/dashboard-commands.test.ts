@@ -9,9 +9,9 @@ test("endpoints: added, listed, shown, changed, tested and removed", async () =>
   expect(await sim("endpoints")).toMatchObject({ code: 0, out: "" });
   const added = await sim("endpoints", "add", receiver.url, "--events", "call.completed,order.created");
   expect(added.code).toBe(0);
-  const { id, secret } = simulator.endpoints.list()[0] ?? { id: "", secret: "" };
+  const { id = "" } = simulator.endpoints.list()[0] ?? {};
   expect(added.out).toContain(id);
-  expect(added.out).toContain(secret);
+  const [secret = ""] = /whsec_\w+/.exec(added.out) ?? [];
   expect(added.err).toContain(`endpoints test ${id} --simulator ${simulator.url}`);
 
   const listed = await sim("endpoints", "list");
@@ -30,9 +30,8 @@ test("endpoints: added, listed, shown, changed, tested and removed", async () =>
   expect((await sim("endpoints", "show", id)).out).toContain(`ends in ${secret.slice(-4)}`);
 
   const rotated = await sim("endpoints", "rotate", id, "--overlap", "90m");
-  const now = simulator.endpoints.list()[0]?.secret ?? "";
+  const [now = ""] = /whsec_\w+/.exec(rotated.out) ?? [];
   expect(now).not.toBe(secret);
-  expect(rotated.out).toContain(now);
   expect(rotated.out).toContain(`ends in ${secret.slice(-4)}, signs until `);
   const again = (
     await sim("endpoints", "rotate", id, "--secret", "whsec_mine", "--overlap", "0", "--json")

@@ -294,7 +294,9 @@ test("counts are kept through failures, resends, restarts, removals and resets",
 
   const { simulator, ask } = await startService({ dataFile, clock: "manual" });
   expect(await counted(ask)).toEqual(expect.arrayContaining(expected));
-  expect(await counted(ask, "?cause=failed&state=attempting")).toEqual([of(two.id, "order.created", 1)]);
+  expect(await counted(ask, "?cause=server_error&state=attempting")).toEqual([
+    of(two.id, "order.created", 1),
+  ]);
   await simulator.clock.run();
   expect(await counted(ask, "?state=dead&verdict=not")).toEqual([of(two.id, "order.created", 1)]);
   const [id = ""] = (await simulator.deliveries.findAll({ state: "dead" })).map((dead) => dead.id);

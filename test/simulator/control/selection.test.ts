@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { z } from "zod";
 import type { SimulatorOptions } from "../../../simulator/compose.ts";
 import type { DeliveryShape } from "../../../simulator/domain/shapes.ts";
 import { createDeliveryControl } from "../../../simulator/library/deliveries.ts";
@@ -126,8 +125,8 @@ test("a selection finds the same in lists, counts, resends, the library, the com
   const { ask, all, away, simulator, url } = varied;
   const fits = meanings(varied);
   const library = createDeliveryControl(simulator);
-  const get = async <Schema extends z.ZodType>(path: string, schema: Schema) =>
-    schema.parse((await ask("GET", path)).body);
+  // oxlint-disable-next-line typescript/no-explicit-any -- a tool looks at nothing of a list
+  const get = async (path: string): Promise<any> => (await ask("GET", path)).body;
   const [, tool] = createTools({ get, post: () => Promise.reject(new Error("It changes nothing.")) });
   const ids = (list: unknown) => (list as { id: string }[]).map(({ id }) => id);
   let asked = 0;

@@ -6,6 +6,7 @@ import {
   countSchema,
   deliveryDetailSchema,
   deliverySchema,
+  type DeliveryShape,
   emittedSchema,
   endpointSchema,
   eventDetailSchema,
@@ -28,7 +29,7 @@ const inLibrary = (told: Record<string, unknown>, ...without: string[]) =>
       .filter(([name]) => name !== "object" && !without.includes(name))
       .map(([name, value]) => [
         camel(name),
-        name.endsWith("_at") && typeof value === "string" ? new Date(value) : value,
+        /_at$|_until$/.test(name) && typeof value === "string" ? new Date(value) : value,
       ]),
   );
 
@@ -39,7 +40,7 @@ test("what the control API tells has the one shape, field for field, and the lib
   // Whatever the shape does not name would be left out.
   const told = async (schema: z.ZodType, method: string, path: string, body?: object) => {
     const answer = await ask(method, path, body);
-    expect(schema.parse(answer.body), path).toEqual(answer.body);
+    expect(z.encode(schema, schema.parse(answer.body)), path).toEqual(answer.body);
     return answer.body;
   };
   const url = "http://localhost:1/";
@@ -47,9 +48,7 @@ test("what the control API tells has the one shape, field for field, and the lib
   await told(emittedSchema, "POST", "/events", { type: "call.completed" });
   await simulator.clock.next();
   const { data = [] } = await told(listOf(deliverySchema), "GET", "/deliveries");
-  const [{ event_id: eventId, endpoint_id: endpointId }] = z
-    .tuple([deliverySchema, deliverySchema])
-    .parse(data);
+  const [{ event_id: eventId, endpoint_id: endpointId }] = data as [DeliveryShape];
   const endpoint = await told(endpointSchema, "GET", `/endpoints/${endpointId}`);
   await told(eventDetailSchema, "GET", `/events/${eventId}`);
   await told(listOf(eventSchema), "GET", "/events");
@@ -58,14 +57,11 @@ test("what the control API tells has the one shape, field for field, and the lib
   await told(jobSchema, "POST", "/deliveries/resend", { state: "lost" });
 
   for (const record of createDeliveryControl(simulator).list()) {
-    const path = `/deliveries/${record.id}`;
-    const detail = deliveryDetailSchema.parse(await told(deliveryDetailSchema, "GET", path));
-    expect(record).toMatchObject(inLibrary(detail, "handling", "attempts", "url"));
-    const [attempt] = detail.attempts;
+    const detail = await told(deliveryDetailSchema, "GET", `/deliveries/${record.id}`);
+    expect(inLibrary(detail, "attempts", "url")).toEqual({ ...record, attempts: undefined });
+    const [attempt] = detail["attempts"] as Record<string, { url: string }>[];
     expect(record.attempts[0]).toMatchObject(inLibrary(attempt!, "request", "signature", "answer"));
-    expect(record.attempts[0]?.request.url).toBe(attempt?.request.url);
+    expect(record.attempts[0]?.request.url).toBe(attempt?.["request"]?.url);
   }
-  expect(createEndpointControl(simulator).get(endpointId)).toMatchObject(
-    inLibrary(endpoint, "secret_last4", "previous_secret_last4", "previous_secret_until"),
-  );
+  expect(createEndpointControl(simulator).get(endpointId)).toEqual(inLibrary(endpoint));
 });

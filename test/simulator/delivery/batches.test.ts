@@ -41,7 +41,7 @@ test("what is done in several pieces is done to all: to the first of a piece as 
   const judged = (endpointId: string, count: number) => ({
     endpointId,
     meant: "honest",
-    verdict: "unknown",
+    result: "unknown",
     count,
   });
   const counts = second.verdicts.counts();

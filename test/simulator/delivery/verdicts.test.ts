@@ -23,7 +23,7 @@ function endingWith(outcomes: readonly Outcome[], fault?: Fault) {
 
 /** The verdicts that are kept: what lists are narrowed by, and what is counted. */
 function kept(simulator: Simulator): VerdictResult[] {
-  const counted = simulator.verdicts.counts().map(({ verdict }) => verdict);
+  const counted = simulator.verdicts.counts().map(({ result }) => result);
   for (const verdict of counted)
     expect(simulator.deliveries.page({ limit: 5, verdict }).deliveries).toMatchObject([
       { verdict: { result: verdict } },
@@ -79,8 +79,8 @@ test("states are counted whatever was meant, and verdicts whatever the type", as
   simulator.events.emit({ type: "order.created" });
   await simulator.settled();
   expect(simulator.verdicts.counts()).toMatchObject([
-    { meant: "honest", verdict: "ok", count: 3 },
-    { meant: "unfamiliar", verdict: "ok", count: 1 },
+    { meant: "honest", result: "ok", count: 3 },
+    { meant: "unfamiliar", result: "ok", count: 1 },
   ]);
   expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 4, dead: 0 });
   expect(await simulator.deliveries.count({ type: "call.completed" })).toMatchObject({ total: 3 });

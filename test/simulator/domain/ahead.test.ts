@@ -27,13 +27,13 @@ describe("what lies ahead", () => {
     const nowMs = simulator.clock.now();
     const group = { kind: "attempt", count: 3, eventType: "voicemail.created", deliveryId: first };
     expect(simulator.clock.ahead(SCHEDULE_SECONDS).due).toEqual([
-      { ...group, dueAtMs: nowMs + 60_000, number: 2 },
+      { ...group, dueAtMs: nowMs + 60_000, attempt: 2 },
     ]);
 
     await simulator.clock.advance(60);
     const later = simulator.clock.now();
     expect(simulator.clock.ahead(SCHEDULE_SECONDS).due).toEqual([
-      { ...group, dueAtMs: later + 300_000, number: 3 },
+      { ...group, dueAtMs: later + 300_000, attempt: 3 },
     ]);
   });
 
@@ -47,7 +47,7 @@ describe("what lies ahead", () => {
     await simulator.clock.advance(5 * 60 + 60);
     await simulator.clock.advance(30 * 60);
     await simulator.clock.advance(2 * 3_600);
-    expect(simulator.clock.ahead(SCHEDULE_SECONDS).due).toMatchObject([{ count: 3, number: 6 }]);
+    expect(simulator.clock.ahead(SCHEDULE_SECONDS).due).toMatchObject([{ count: 3, attempt: 6 }]);
   });
 
   test("ends where it is told to, that moment included", async () => {

@@ -39,6 +39,7 @@ function attempt(durationMs: number | null, more: Partial<JudgedAttempt> = {}): 
     error: null,
     errorDetail: null,
     injected: [],
+    fault: null,
     blame: null,
     ...more,
   };

@@ -33,7 +33,7 @@ test.each([
   { endpointId: "ep_1" },
   { state: "dead" },
   { verdict: "ok" },
-  { cause: "failed" },
+  { cause: "server_error" },
   { gaveUpSinceMs: 1 },
   { type: "call.completed" },
   { text: "lost", state: "delivered", type: "call.completed" },

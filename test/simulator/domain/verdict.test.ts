@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CAUSES } from "../../../shared/causes.ts";
 import { blameOf } from "../../../simulator/domain/blame.ts";
 import { injectedFaults, parseFault, type Fault } from "../../../simulator/domain/faults.ts";
 import type { Handling } from "../../../simulator/domain/shapes.ts";
@@ -34,7 +35,7 @@ function delivery(
   const state = more.state ?? (isDelivered ? "delivered" : endings.length === 6 ? "dead" : "attempting");
   const handling =
     more.handled === undefined
-      ? undefined
+      ? null
       : {
           handled: more.handled,
           duplicates: null,
@@ -94,27 +95,31 @@ describe("an honest event", () => {
 
 describe("what is wrong with a delivery", () => {
   test.each([
-    [401, "signed with the endpoint's secret"],
-    [403, "signed with the endpoint's secret"],
-    [404, "no POST at this path"],
-    [405, "no POST at this path"],
-    [300, "redirect is not followed"],
-    [308, "redirect is not followed"],
-    [399, "redirect is not followed"],
-    [400, "Only a 2xx counts"],
-    [402, "Only a 2xx counts"],
-    [409, "Only a 2xx counts"],
-    [500, "Only a 2xx counts"],
-    ["dns", "No address was found"],
-    ["refused", "Nobody listens"],
-    ["reset", "without an answer"],
-    ["closed", "without an answer"],
-    ["tls", "certificate was not accepted"],
-    ["timeout", "within 10 seconds"],
-    ["protocol", "no HTTP answer"],
-  ] as const)("that ended with %s is said with its reason", (ending, why) => {
-    expect(delivery([ending]).why).toContain(why);
-    expect(delivery([ending, ending, ending, ending, ending, ending]).why).toContain(why);
+    [401, "signature_refused"],
+    [404, "wrong_route"],
+    [308, "redirected"],
+    [400, "refused"],
+    [500, "server_error"],
+    ["dns", "unknown_host"],
+    ["timeout", "timed_out"],
+  ] as const)("that ended with %s is named and explained: %s", (ending, cause) => {
+    const verdict = { result: "not", cause, why: CAUSES[cause].fix };
+    expect(delivery([ending])).toMatchObject(verdict);
+    expect(delivery([ending, ending, ending, ending, ending, ending])).toMatchObject(verdict);
+  });
+
+  test("depends on what was meant, unless there was no answer", () => {
+    expect(delivery(["refused"], { isAgain: true }).cause).toBe("connection_refused");
+    expect(delivery([422], { isAgain: true }).cause).toBe("duplicate_refused");
+    expect(delivery([422], { faults: ["unknown-type"] }).cause).toBe("unfamiliar_refused");
+    expect(delivery([200], { handled: 2 }).cause).toBe("handled_twice");
+    expect(delivery([200], { handled: 0 }).cause).toBe("never_handled");
+    expect(delivery([200], { faults: ["bad-signature"] }).cause).toBe("forgery_accepted");
+    // Advice is no failure.
+    expect(delivery([500], { faults: ["bad-signature"] })).toMatchObject({
+      cause: null,
+      why: CAUSES.forgery_not_refused.fix,
+    });
   });
 
   test.each([
@@ -270,31 +275,5 @@ describe("an event that came again, was unfamiliar, or slow", () => {
   ] as const)("%s", (_name, judged, result, sentence) => {
     const verdict = judged();
     expect(verdict).toMatchObject({ result, sentence });
-  });
-});
-
-describe("what to do about a delivery that was not acknowledged", () => {
-  test.each([
-    ["dns", /^No address was found for this name: /],
-    ["refused", /^Nobody listens at this address: /],
-    ["tls", /^The certificate was not accepted/],
-    ["reset", /ended it without an answer/],
-    ["closed", /ended it without an answer/],
-    ["protocol", /^What came back is no HTTP answer/],
-    ["timeout", /within 10 seconds/],
-    [401, /signed with the endpoint's secret/],
-    [404, /takes no POST at this path/],
-    [405, /takes no POST at this path/],
-    [300, /^A redirect is not followed/],
-    [399, /^A redirect is not followed/],
-    [400, /receiver's log/],
-    [500, /receiver's log/],
-  ] as const)("after %s", (ended, why) => {
-    expect(delivery([ended]).why).toMatch(why);
-  });
-
-  test("after no answer it is the address, even where a duplicate was meant", () => {
-    expect(delivery(["refused"], { isAgain: true }).why).toMatch(/^Nobody listens/);
-    expect(delivery([409], { isAgain: true }).why).toMatch(/that you have already/);
   });
 });

@@ -140,10 +140,10 @@ test("a verdict that what was done changes is counted anew, though attempts are 
   simulator.verdicts.observe(observer);
   emitOne(simulator);
   await simulator.settled();
-  expect(simulator.verdicts.counts()).toMatchObject([{ meant: "forged", verdict: "ok", count: 1 }]);
+  expect(simulator.verdicts.counts()).toMatchObject([{ meant: "forged", result: "ok", count: 1 }]);
   receiver.handled = 1;
   await pass(60);
-  expect(simulator.verdicts.counts()).toMatchObject([{ meant: "forged", verdict: "not", count: 1 }]);
+  expect(simulator.verdicts.counts()).toMatchObject([{ meant: "forged", result: "not", count: 1 }]);
 });
 
 test("what was said last about one attempt ends nothing that is asked about the next", async () => {
@@ -239,8 +239,8 @@ test("verdicts are counted, told to those who watch, found, and kept through a r
   if (!resent.ok) throw new Error(resent.message);
   await simulator.settled();
   const counts = [
-    { endpointId: endpoint.id, meant: "duplicate", verdict: "not", count: 1 },
-    { endpointId: endpoint.id, meant: "honest", verdict: "not", count: 2 },
+    { endpointId: endpoint.id, meant: "duplicate", result: "not", count: 1 },
+    { endpointId: endpoint.id, meant: "honest", result: "not", count: 2 },
   ];
   expect(simulator.verdicts.counts()).toEqual(counts);
   const search = { limit: 10, verdict: "not" } as const;
