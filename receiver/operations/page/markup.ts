@@ -45,7 +45,7 @@ body { margin: 0 auto; max-width: 84rem; padding: 1rem; background: var(--back);
 header, form, .row { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: end; } header { align-items: center; border-bottom: 1px solid var(--line); padding-bottom: .6rem; }
 header form { margin-left: auto; } nav { display: flex; gap: .9rem; } form { margin: .6rem 0; }
 h1 { font-size: 1.35rem; margin: 1.1rem 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; } a { color: var(--accent); }
-.quiet, label span { color: var(--quiet); } label span { display: block; font-size: .8rem; } .done { color: var(--good); } .dead { color: var(--bad); } .waiting, .running { color: var(--wait); }
+label { max-width: 100%; } .quiet, label span { color: var(--quiet); } label span { display: block; font-size: .8rem; } .done { color: var(--good); } .dead { color: var(--bad); } .waiting, .running { color: var(--wait); }
 .alert { border: 1px solid var(--bad); border-left-width: 5px; border-radius: .4rem; padding: .5rem .75rem; color: var(--bad); overflow-wrap: anywhere; } .note { border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; color: var(--quiet); font-size: .85rem; } td.wide { white-space: normal; overflow-wrap: anywhere; width: 100%; min-width: 16rem; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }

@@ -51,10 +51,11 @@ function pairs(fields: Fields): [string, string][] {
   );
 }
 
-/** Links to the questions that come before a requeue and a discard. */
-export function actions(base: string, selection: Fields): Markup {
-  const to = (action: string): string => link(`${base}/confirm`, { action, ...selection });
-  return markup`<a class="button" href="${to("requeue")}">Requeue…</a> <a class="button" href="${to("discard")}">Discard…</a>`;
+/** Links to the questions that come before a requeue and a discard, of what is in this state. */
+export function actions(base: string, selection: Fields, state?: string): Markup {
+  const to = (action: string, words: string): Markup =>
+    markup`<a class="button" href="${link(`${base}/confirm`, { action, ...selection })}">${words}</a> `;
+  return markup`${state !== "waiting" && to("requeue", "Requeue…")}${state !== "ignored" && to("discard", "Discard…")}`;
 }
 
 /** The fields by which a list is chosen. */

@@ -72,7 +72,7 @@ export function eventList(
 <td class="number" data-name="attempts">${attempts}</td><td>${moment(event.receivedAtMs, nowMs)}</td><td class="wide">${lastError}</td></tr>`;
   });
   const older = markup`<a href="${link(`${base}/events`, { ...filter, before_seq: beforeSeq })}">Older events</a>`;
-  return markup`<p>All that match: ${actions(base, filter)}</p><form action="${base}/confirm">${hidden({ handler: filter.handler })}
+  return markup`<p>All that match: ${actions(base, filter, filter.state)}</p><form action="${base}/confirm">${hidden({ handler: filter.handler })}
 ${table(["", "Event", "State", "#Attempts", "Received (UTC)", "Last error"], rows)}<button name="action" value="requeue">Requeue the chosen…</button>
 <button name="action" value="discard">Discard the chosen…</button></form>${beforeSeq !== undefined && older}`;
 }
@@ -95,12 +95,12 @@ export function eventPage({ base, nowMs }: Place, event: InboxEvent, body: Marku
     );
     const canChange = job.state !== "done" && job.state !== "running";
     return markup`<tr><td>${handler}</td><td class="${job.state}">${job.state}</td><td class="number" data-name="attempts">${job.attempts}</td>
-<td>${job.state !== "running" && when} ${moment(nextMs ?? job.finishedAtMs, nowMs)}</td><td class="wide">${job.state === "ignored" ? job.lastError : errors}</td><td>${canChange && actions(base, { id, handler })}</td></tr>`;
+<td>${job.state !== "running" && when} ${moment(nextMs ?? job.finishedAtMs, nowMs)}</td><td class="wide">${job.state === "ignored" ? job.lastError : errors}</td><td>${canChange && actions(base, { id, handler }, job.state)}</td></tr>`;
   };
   const columns = ["Handler", "State", "#Attempts", "When (UTC)", "Errors by attempt", ""];
   const how = source === "reconcile" ? "found missing by reconcile" : "sent by the service";
   return markup`<p><code>${id}</code></p><p><strong class="${state}">${state}</strong> · ${how} · received ${moment(event.receivedAtMs, nowMs)} · ${duplicates} more deliveries</p>
-${jobs.length > 0 ? table(columns, jobs.map(row)) : markup`<p>No handler wanted it. ${state === "ignored" && actions(base, { id })}</p>`}<h2>Envelope</h2>${body}`;
+${jobs.length > 0 ? table(columns, jobs.map(row)) : markup`<p>No handler wanted it. ${state === "ignored" && actions(base, { id }, state)}</p>`}<h2>Envelope</h2>${body}`;
 }
 
 /** The envelope as text, or how to get one that is too long for a page. */
