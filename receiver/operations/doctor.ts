@@ -13,6 +13,8 @@ import { RestError, type RestClient } from "./rest-client.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
 
+const LOADING_LIMIT_MS = 60_000;
+
 /** `store` is undefined if there is no database yet, `api` if no key is set. */
 type Look = {
   config: Config;
@@ -22,14 +24,16 @@ type Look = {
   environment: Environment;
 };
 
-type Say = (level: Finding["level"], message: string) => void;
+type Say = Record<Finding["level"], (message: string) => void>;
 
 /** Checks everything that a receiver depends on. Returns a finding or more for each check, with what to do about it. */
 export async function examine(look: Look): Promise<Finding[]> {
   const checks = { secrets, database, inbox, disk, handlers, api };
   const found = Object.entries(checks).map(async ([check, examineOne]) => {
     const findings: Finding[] = [];
-    await examineOne(look, (level, message) => void findings.push({ check, level, message }));
+    const at = (level: Finding["level"]) => (message: string) =>
+      void findings.push({ check, level, message });
+    await examineOne(look, { ok: at("ok"), warning: at("warning"), problem: at("problem") });
     return findings;
   });
   return (await Promise.all(found)).flat();
@@ -37,85 +41,66 @@ export async function examine(look: Look): Promise<Finding[]> {
 
 async function secrets({ config: { signingSecrets }, environment }: Look, say: Say): Promise<void> {
   for (const [index, { length }] of signingSecrets.entries())
-    if (length < 16) say("warning", `Secret ${String(index + 1)} has under 16 characters: is it whole?`);
-  if (new Set(signingSecrets).size < signingSecrets.length) say("warning", "A secret is there twice.");
+    if (length < 16) say.warning(`Secret ${String(index + 1)} has under 16 characters: is it whole?`);
+  if (new Set(signingSecrets).size < signingSecrets.length) say.warning("A secret is there twice.");
   if (signingSecrets.length > 1)
-    say(
-      "warning",
-      "Several are active. Remove the old one once its receiver_secret_matches_total stands still for 15 h.",
+    say.warning(
+      "Several are active. Remove the old one when its receiver_secret_matches_total stood still for 15 h.",
     );
   const { SIGNING_SECRET_FILE, API_KEY_FILE, ADMIN_TOKEN_FILE } = environment;
-  for (const file of [SIGNING_SECRET_FILE, API_KEY_FILE, ADMIN_TOKEN_FILE, ".env"]) {
-    const { mode = 0 } = statSync(file ?? "", { throwIfNoEntry: false }) ?? {};
+  for (const file of [SIGNING_SECRET_FILE ?? "", API_KEY_FILE ?? "", ADMIN_TOKEN_FILE ?? "", ".env"]) {
+    const { mode = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
     if (process.platform !== "win32" && (mode & 0o007) !== 0)
-      say("warning", `Everyone can read ${String(file)}: chmod o-rwx ${String(file)}`);
+      say.warning(`Everyone can read ${file}: chmod o-rwx ${file}`);
   }
-  say("ok", "The signing secret is set.");
+  say.ok("The signing secret is set.");
 }
 
-async function database({ config: { databaseFile }, store }: Look, say: Say): Promise<void> {
+async function database({ config: { databaseFile = "" }, store }: Look, say: Say): Promise<void> {
+  const above = dirname(dirname(resolve(databaseFile)));
+  if (!store && !existsSync(above)) return say.problem(`There is no folder ${above}. Fix DATABASE_URL.`);
   if (!store) {
-    const above = dirname(dirname(resolve(databaseFile ?? "")));
-    if (!existsSync(above))
-      return say("problem", `There is no folder ${above}: make it, or fix DATABASE_URL.`);
-    const anew =
-      "If it was deleted, start the receiver, then run `reconcile --since 7d`: it brings back calls and voicemails.";
-    return say(
-      "warning",
-      `There is none at ${String(databaseFile)} yet: the first start creates it. ${anew}`,
-    );
+    const anew = "If it was deleted, start the receiver, then run `reconcile --since 7d`.";
+    return say.warning(`There is none at ${databaseFile} yet: the first start creates it. ${anew}`);
   }
-  const fix =
-    databaseFile === undefined
-      ? ""
-      : " Stop the receiver and restore a backup; `reconcile` then brings what came since.";
+  const fix = " Stop the receiver and restore a backup; `reconcile` then brings what came since.";
   const damage = await store.ledger.check();
-  for (const line of damage) say("problem", line + fix);
+  for (const line of damage) say.problem(databaseFile === "" ? line : line + fix);
   const probed = await store.intake.probe();
-  if (!probed.ok) say("problem", `It takes no writes (${probed.reason}): ${probed.detail}`);
-  else if (damage.length === 0) say("ok", "It is whole, and takes writes.");
+  if (!probed.ok) say.problem(`It takes no writes (${probed.reason}): ${probed.detail}`);
+  else if (damage.length === 0) say.ok("It is whole, and takes writes.");
 }
 
 /** Events that no handler wants are no warning: there may be none for their type on purpose. */
 async function inbox({ store, clock }: Look, say: Say): Promise<void> {
-  const counts = await store?.ledger.counts();
-  for (const { handler, cause, dead } of counts?.causes ?? [])
-    say(
-      "warning",
-      `${String(dead)} dead of ${handler}: ${cause}. Once that is fixed: inbox requeue --state dead --handler ${handler}`,
-    );
-  for (const { handler, oldestUnfinishedAtMs: oldest } of counts?.handlers ?? [])
+  if (!store) return;
+  const { causes, handlers, events, unwanted } = await store.ledger.counts();
+  for (const { handler, cause, dead } of causes)
+    say.warning(`${String(dead)} dead of ${handler}: ${cause}. Fix that, then: inbox requeue --state dead`);
+  for (const { handler, oldestUnfinishedAtMs: oldest } of handlers)
     if (oldest !== null && clock.nowMs() - oldest > 3_600_000)
-      say(
-        "warning",
-        `An event waits for ${handler} for over an hour: is a worker running, and does it succeed?`,
-      );
-  if (counts)
-    say(
-      "ok",
-      `${String(counts.events)} events are known; no handler wanted ${String(counts.unwanted)} of them.`,
-    );
+      say.warning(`An event waits for ${handler} for over an hour: does a worker run, and succeed?`);
+  say.ok(`${String(events)} events are known; no handler wanted ${String(unwanted)} of them.`);
 }
 
 /** By their magic numbers on Linux. */
-const NETWORK_FILE_SYSTEMS = new Map([
-  [0x6969, "NFS"],
-  [0xff53_4d42, "CIFS"],
-  [0xfe53_4d42, "SMB2"],
-  [0x517b, "SMB"],
-]);
+const NETWORK_FILE_SYSTEMS: Record<number, string> = {
+  0x6969: "NFS",
+  0xff534d42: "CIFS",
+  0xfe534d42: "SMB2",
+  0x517b: "SMB",
+};
 
 async function disk({ config: { databaseFile, minimumFreeBytes } }: Look, say: Say): Promise<void> {
   if (databaseFile === undefined) return;
   let folder = dirname(resolve(databaseFile));
   while (!existsSync(folder)) folder = dirname(folder);
   const { bavail, bsize, type } = await statfs(folder);
-  const network = process.platform === "linux" && NETWORK_FILE_SYSTEMS.get(type);
-  if (network)
-    say("problem", `${folder} is on ${network}, where SQLite's locks do not hold. Use a local disk.`);
+  const network = process.platform === "linux" ? NETWORK_FILE_SYSTEMS[type] : undefined;
+  if (network !== undefined) say.problem(`${folder} is on ${network}, where SQLite's locks do not hold.`);
   const free = `${String(Math.round((bavail * bsize) / 1_048_576))} MiB are free in ${folder}`;
-  if (bavail * bsize >= minimumFreeBytes) return say("ok", `${free}.`);
-  say("problem", `${free}, below MIN_FREE_DISK_BYTES: events are refused. Make room.`);
+  if (bavail * bsize >= minimumFreeBytes) return say.ok(`${free}.`);
+  say.problem(`${free}, below MIN_FREE_DISK_BYTES: events are refused. Make room.`);
 }
 
 const loadedSchema = z.object({ handlers: z.array(z.string()).optional(), problem: z.string().optional() });
@@ -125,34 +110,28 @@ async function handlers({ config, environment }: Look, say: Say): Promise<void> 
   if (config.role === "ingest") return;
   const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)));
   const program = siblingFile(import.meta.url, "load-handlers").pathname;
-  const started = ["--import", import.meta.resolve("tsx"), program];
-  const { stdout } = await promisify(execFile)(process.execPath, started, { env, timeout: 60_000 }).catch(
-    () => ({
-      stdout: '{ "problem": "their process ended while it loaded them, or took over a minute" }',
-    }),
-  );
+  const words = ["--import", import.meta.resolve("tsx"), program];
+  const run = promisify(execFile)(process.execPath, words, { env, timeout: LOADING_LIMIT_MS });
+  const { stdout } = await run.catch(() => ({
+    stdout: '{ "problem": "their process ended, or took too long" }',
+  }));
   const loaded = loadedSchema.parse(JSON.parse(stdout.trim().split("\n").at(-1) ?? ""));
-  if (loaded.handlers) say("ok", `${loaded.handlers.join(", ")} can be started.`);
-  else say("problem", `They could not be started: ${loaded.problem ?? ""}`);
+  if (loaded.handlers) say.ok(`${loaded.handlers.join(", ")} can be started.`);
+  else say.problem(`They could not be started: ${loaded.problem ?? ""}`);
 }
 
 async function api({ api, clock }: Look, say: Say): Promise<void> {
-  if (!api)
-    return say(
-      "warning",
-      "API_BASE_URL and API_KEY are not set: reconcile can heal nothing after an outage.",
-    );
+  if (!api) return say.warning("API_BASE_URL and API_KEY are not set: reconcile cannot heal an outage.");
   try {
     const { name, id } = await api.me();
-    say("ok", `The key belongs to ${name} (${id}).`);
-    const skewSeconds = Math.round(((await api.serviceTimeMs()) ?? clock.nowMs()) - clock.nowMs()) / 1_000;
-    const message = `This machine's clock is ${String(Math.abs(skewSeconds))} s ${skewSeconds > 0 ? "behind" : "ahead of"} the service's`;
-    if (Math.abs(skewSeconds) >= 300)
-      say("problem", `${message}, and every signature is refused: run an NTP client.`);
-    else if (Math.abs(skewSeconds) >= 30)
-      say("warning", `${message}, and signatures are good for 300 s: run an NTP client.`);
+    say.ok(`The key belongs to ${name} (${id}).`);
+    const skewSeconds = Math.round((((await api.serviceTimeMs()) ?? clock.nowMs()) - clock.nowMs()) / 1_000);
+    const off = `${String(Math.abs(skewSeconds))} s ${skewSeconds > 0 ? "behind" : "ahead of"} the service's`;
+    const message = `This machine's clock is ${off}. Signatures are good for 300 s: run an NTP client.`;
+    if (Math.abs(skewSeconds) >= 300) say.problem(message);
+    else if (Math.abs(skewSeconds) >= 30) say.warning(message);
   } catch (error) {
     if (!(error instanceof RestError)) throw error;
-    say("problem", error.message);
+    say.problem(error.message);
   }
 }

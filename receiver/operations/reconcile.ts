@@ -14,20 +14,17 @@ const LISTS = ["calls", "voicemails"] as const;
 
 export type Healed = { id: string; type: EventType; objectId: string; createdAt: string };
 
+/** `healed`: events that had not come, enqueued now, or without `dryRun`. Run again if `problem` says why it did not finish. */
 export type ReconcileReport = {
   finished: boolean;
   dryRun: boolean;
-  /** How far back it looked: as asked, unless pruning has gone further. */
+  /** How far back it looked: as asked, unless pruning has gone further; then `prunedBefore` says how far. */
   since: string;
-  /** Set if pruning made it look back less far than was asked. */
   prunedBefore: string | null;
-  /** Why it did not finish; running it again continues there. */
   problem: string | null;
   objectsRead: number;
-  /** Events that had not come: enqueued now, or would be without `dryRun`. */
   healed: Healed[];
   alreadyThere: number;
-  /** What no reading of the API can bring back, and what to do about it. */
   cannotBeHealed: { type: EventType; reason: string; whatToDo: string }[];
 };
 
@@ -166,7 +163,7 @@ export async function reconcile(options: {
       data: { object },
       org_id: organizationId,
     };
-    const body = Buffer.from(JSON.stringify(envelope));
+    const body = bytesOf(envelope);
     if (body.byteLength > options.maxBodyBytes || !parseEnvelope(body).ok) {
       report.cannotBeHealed.push({
         type,
@@ -183,6 +180,15 @@ export async function reconcile(options: {
 }
 
 class StoreError extends Error {}
+
+/** Empty if it is nested too deeply to be written, which makes no event. */
+function bytesOf(envelope: Envelope): Buffer {
+  try {
+    return Buffer.from(JSON.stringify(envelope));
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
 
 /** Which events the service emits for an object. A transfer has no resource of its own: the call says so. */
 function eventsOf({ object, transferred }: Resource): EventType[] {

@@ -3,6 +3,7 @@ import { systemClock } from "../../clock.ts";
 import type { EventFilter, InboxEvent, Ledger } from "../../store/port.ts";
 import { inSnakeCase, presentEvent } from "../present.ts";
 import { piecesOf, shownType } from "../privacy.ts";
+import { pagesOf } from "../selection.ts";
 import { EXIT, Refused, type Outcome, type StoreContext } from "./run.ts";
 
 const PAGE = 500;
@@ -32,18 +33,14 @@ export async function showEvent(
   options: { body?: boolean },
 ): Promise<Outcome | undefined> {
   const event = await store.ledger.find(id);
-  if (!event)
-    throw new Refused(`${id} is not in this inbox. See \`inbox list\`, and DATABASE_URL if it should be.`);
+  if (!event) throw new Refused(`${id} is not in this inbox. See \`inbox list\`, and check DATABASE_URL.`);
   const shown = presentEvent(event, { isBrief: false });
   const body = options.body === true ? await store.ledger.body(event.seq) : undefined;
-  if (body) {
-    // As text: parsing would change numbers.
-    const envelope = Buffer.from(body).toString("utf8");
-    process.stdout.write(`${JSON.stringify(shown).slice(0, -1)},"envelope":${envelope}}\n`);
-    return undefined;
-  }
-  const notes = event.state === "dead" ? [`Once its cause is fixed: inbox requeue ${id}`] : [];
-  return { json: shown, lines: JSON.stringify(shown, null, 2).split("\n"), notes };
+  if (!body) return { json: shown, lines: JSON.stringify(shown, null, 2).split("\n") };
+  // As text: parsing would change numbers.
+  const envelope = Buffer.from(body).toString("utf8");
+  process.stdout.write(`${JSON.stringify(shown).slice(0, -1)},"envelope":${envelope}}\n`);
+  return undefined;
 }
 
 /**
@@ -55,46 +52,58 @@ export async function requeueEvents(
   ids: readonly string[],
   { state, type, handler, since }: Chosen,
 ): Promise<Outcome> {
-  await refuseUnknown(ledger, handler);
   if (ids.length > 0 && (state ?? type ?? since) !== undefined)
     throw new Refused("name the events, or choose them by --state, --type and --since: not both.");
   if (ids.length === 0 && state === undefined && (handler === undefined || since === undefined))
     throw new Refused("name the events, or choose them: --state dead|ignored, or --handler NAME --since 7d.");
   // Without a state also those that have no job of the handler yet.
-  const pages = pagesOf(ledger, state === undefined ? { type } : { state, type, handler }, since);
-  let [asked, requeued] = [0, 0];
-  for await (const page of ids.length > 0 ? inPages(ids) : pages) {
-    asked += page.length;
-    requeued += await ledger.requeue(
-      page.map(({ id }) => id),
-      handler,
-    );
-  }
-  const left = ids.length > 0 || state !== undefined ? asked - requeued : 0;
-  return changed("requeued", requeued, left, ids.length > 0);
+  const filter = state === undefined ? { type } : { state, type, handler };
+  const pages = ids.length > 0 ? inPages(ids) : idsSince(ledger, filter, since);
+  const { asked, changed } = await change(ledger, pages, handler, async (page) =>
+    ledger.requeue(page, handler),
+  );
+  return outcome(
+    "requeued",
+    changed,
+    ids.length > 0 || state !== undefined ? asked - changed : 0,
+    ids.length > 0,
+  );
 }
 
 /** Ends waiting and dead jobs of the events named as ignored, with the reason. */
 export async function discardEvents(
   { store: { ledger } }: StoreContext,
   ids: readonly string[],
-  { handler, reason }: { handler: string; reason: string },
+  options: { handler: string; reason: string },
 ): Promise<Outcome> {
-  await refuseUnknown(ledger, handler);
-  let discarded = 0;
-  for (const page of inPages(ids)) {
-    const these = page.map(({ id }) => id);
-    discarded += await ledger.discard(these, { handler, reason });
-  }
-  return changed("discarded", discarded, ids.length - discarded, true);
+  const discard = async (page: string[]): Promise<number> => ledger.discard(page, options);
+  const { asked, changed } = await change(ledger, inPages(ids), options.handler, discard);
+  return outcome("discarded", changed, asked - changed, true);
 }
 
-function changed(verb: "requeued" | "discarded", events: number, left: number, isNamed: boolean): Outcome {
+async function change(
+  ledger: Ledger,
+  pages: Iterable<string[]> | AsyncIterable<string[]>,
+  handler: string | undefined,
+  changePage: (page: string[]) => Promise<number>,
+): Promise<{ asked: number; changed: number }> {
+  const names = (await ledger.handlers()).map(({ name }) => name);
+  if (handler !== undefined && !names.includes(handler))
+    throw new Refused(`no handler is called ${handler}. There are: ${names.join(", ") || "none yet"}.`);
+  const total = { asked: 0, changed: 0 };
+  for await (const page of pages) {
+    total.asked += page.length;
+    total.changed += await changePage(page);
+  }
+  return total;
+}
+
+function outcome(verb: "requeued" | "discarded", changed: number, left: number, isNamed: boolean): Outcome {
   const states = verb === "requeued" ? "dead and ignored" : "waiting and dead";
   return {
     exitCode: isNamed && left > 0 ? EXIT.somethingIsWrong : EXIT.ok,
-    json: { [verb]: events, left },
-    lines: [`${String(events)} ${verb}.`],
+    json: { [verb]: changed, left },
+    lines: [`${String(changed)} ${verb}.`],
     notes: left > 0 ? [`${String(left)} left as they are: only ${states} jobs can be ${verb}.`] : [],
   };
 }
@@ -107,8 +116,9 @@ export async function exportEvents(
   { store: { ledger } }: StoreContext,
   { since, includePersonalData = false, ...filter }: Chosen & { includePersonalData?: boolean },
 ): Promise<undefined> {
-  for await (const page of pagesOf(ledger, filter, since)) {
-    for (const { seq } of page) {
+  const sinceMs = momentOf(since);
+  for await (const page of pagesOf(ledger, filter)) {
+    for (const { seq } of page.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs)) {
       const text = Buffer.from((await ledger.body(seq)) ?? []).toString("utf8");
       const line = includePersonalData ? text : [...piecesOf(text, { hides: true })].join("");
       if (text !== "" && !process.stdout.write(`${line.replaceAll(/[\r\n]+/g, " ")}\n`))
@@ -147,37 +157,28 @@ export async function inboxStatistics({ store }: StoreContext): Promise<Outcome>
   return { json: inSnakeCase(counts), lines: [...handlers, ...causes, events] };
 }
 
-async function refuseUnknown(ledger: Ledger, handler: string | undefined): Promise<void> {
-  const names = (await ledger.handlers()).map(({ name }) => name);
-  if (handler === undefined || names.includes(handler)) return;
-  const known = names.join(", ") || "none yet, since no worker has started";
-  throw new Refused(`no handler is called ${handler}. There are: ${known}.`);
+function* inPages(ids: readonly string[]): Generator<string[]> {
+  for (let from = 0; from < ids.length; from += PAGE) yield ids.slice(from, from + PAGE);
 }
 
-function* inPages(ids: readonly string[]): Generator<{ id: string }[]> {
-  for (let from = 0; from < ids.length; from += PAGE)
-    yield ids.slice(from, from + PAGE).map((id) => ({ id }));
-}
-
-/** Oldest first, page by page. */
-async function* pagesOf(
+async function* idsSince(
   ledger: Ledger,
   filter: EventFilter,
   since: number | undefined,
-): AsyncGenerator<InboxEvent[]> {
-  const sinceMs = since === undefined ? 0 : systemClock.nowMs() - since * 1_000;
-  for (let afterSeq = 0; ;) {
-    const page = await ledger.list(filter, { limit: PAGE, afterSeq });
-    yield page.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs);
-    afterSeq = page.at(-1)?.seq ?? 0;
-    if (page.length < PAGE) return;
-  }
+): AsyncGenerator<string[]> {
+  const sinceMs = momentOf(since);
+  for await (const page of pagesOf(ledger, filter))
+    yield page.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs).map(({ id }) => id);
+}
+
+function momentOf(since: number | undefined): number {
+  return since === undefined ? 0 : systemClock.nowMs() - since * 1_000;
 }
 
 function lineOf(event: InboxEvent, handler: string | undefined): string {
   const { state, attempts, lastError } = event.jobs.find((job) => job.handler === handler) ?? event;
-  const type = event.type === null ? "" : shownType(event.type);
   const tries = attempts === 1 ? "1 attempt" : `${String(attempts)} attempts`;
   const received = new Date(event.receivedAtMs).toISOString();
+  const type = event.type === null ? "" : shownType(event.type);
   return [state.padEnd(7), received, type.padEnd(17), event.id, tries, lastError ?? ""].join("  ").trimEnd();
 }

@@ -49,7 +49,6 @@ describe("inbox", () => {
     const shown = await commands.showEvent(context(inbox), id, {});
     expect(shown).toMatchObject({
       json: { id, jobs: [{ errors: [{ error: "HTTP 500" }] }] },
-      notes: [`Once its cause is fixed: inbox requeue ${id}`],
     });
     await expect(commands.showEvent(context(inbox), newEventId(), {})).rejects.toMatchObject({
       name: "Refused",

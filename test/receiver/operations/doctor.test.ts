@@ -97,7 +97,7 @@ test("inbox: dead jobs by cause and what waits for an hour are warnings; events 
   await store.handled(dead("HTTP 500"));
   await store.stored();
   expect(await found("inbox", { store, clock })).toContain(
-    "warning: 1 dead of log-call: HTTP 500. Once that is fixed: inbox requeue --state dead --handler log-call",
+    "warning: 1 dead of log-call: HTTP 500. Fix that, then: inbox requeue --state dead",
   );
   clock.move(3_700_000);
   expect((await found("inbox", { store, clock })).join()).toContain(
@@ -123,15 +123,13 @@ test("api: the key's owner, a wrong key, and a clock that is off are told apart"
   expect(await found("api", { api, clock })).toEqual([expect.stringMatching(/^ok: The key belongs to /)]);
   clock.move(-60_000);
   expect((await found("api", { api, clock }))[1]).toMatch(
-    /^warning: This machine's clock is (?:59|60|61)(?:\.\d+)? s behind the service's/,
+    /^warning: This machine's clock is (?:59|60|61) s behind the service's/,
   );
   clock.move(660_000);
-  expect((await found("api", { api, clock }))[1]).toMatch(
-    /^problem: .*ahead of the service's, and every signature is refused/,
-  );
+  expect((await found("api", { api, clock }))[1]).toMatch(/^problem: .*ahead of the service's\. Signatures/);
   const wrong = createRestClient({ baseUrl, key: "key_wrong", pauseMs: 1 });
   expect(await found("api", { api: wrong })).toEqual([expect.stringMatching(/^problem: .*Check API_KEY\.$/)]);
-  expect(await found("api")).toEqual([expect.stringMatching(/^warning: .*reconcile can heal nothing/)]);
+  expect(await found("api")).toEqual([expect.stringMatching(/^warning: .*reconcile cannot heal an outage/)]);
 });
 
 test("handlers: they are loaded in a process of their own, without the secrets, and a problem is one", async () => {
@@ -149,7 +147,5 @@ test("handlers: they are loaded in a process of their own, without the secrets, 
         NODE_OPTIONS: `--import=${broken.replaceAll(" ", "%20").replaceAll('"', "'")}`,
       },
     }),
-  ).toEqual([
-    "problem: They could not be started: their process ended while it loaded them, or took over a minute",
-  ]);
+  ).toEqual(["problem: They could not be started: their process ended, or took too long"]);
 });

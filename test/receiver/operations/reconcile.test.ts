@@ -138,6 +138,23 @@ test("a bookmark at an object that is gone is dropped, and the run after reads e
   expect(await run()).toMatchObject({ finished: true, objectsRead: 3 });
 });
 
+test("an object that is nested too deeply for an event is named, and the others are healed", async () => {
+  const { state, run } = await begin();
+  const [deep, plain] = makeCalls(2, NOW_MS);
+  state.calls = [deep!, plain!];
+  state.interludes = [
+    (_request, response) => void response.end(JSON.stringify(sampleOrganization)),
+    (_request, response) => {
+      const nested = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+      const text = JSON.stringify({ ...deep, more: 1 }).replace('"more":1', `"more":${nested}`);
+      response.end(`{"object":"list","data":[${text},${JSON.stringify(plain)}]}`);
+    },
+  ];
+  const report = await run();
+  expect(report).toMatchObject({ finished: true, healed: [{ objectId: plain!.id }] });
+  expect(report.cannotBeHealed[0]!.reason).toContain(deep!.id);
+});
+
 test("a database that takes nothing ends it with the reason", async () => {
   const { inbox, state, run } = await begin();
   state.calls = makeCalls(1, NOW_MS);
