@@ -28,7 +28,7 @@ export type StateFile = ReturnType<typeof stateFile>;
 
 /**
  * How far a replay has come and what failed of it, kept in `path` so that the same command goes on there after any
- * interruption, and ends as it would have ended without one. A file that belongs to another replay is refused; so is a
+ * interruption, and sends nothing twice: the file stays until its user removes it. A file that belongs to another replay is refused; so is a
  * link, which somebody else may have put there, and none is followed where the file is written.
  */
 export function openStateFile(
@@ -57,8 +57,6 @@ function stateFile(path: string, replay: object) {
       writeAnew(`${path}.new`, `${JSON.stringify({ ...replay, ...progress })}\n`);
       renameSync(`${path}.new`, path);
     },
-    /** Forgets everything: the replay has come to its end. */
-    remove: () => rmSync(path, { force: true }),
   };
 }
 

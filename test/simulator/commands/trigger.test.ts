@@ -30,7 +30,7 @@ test("says what the first attempt brought back, with the body of a refusal", asy
   const [, result, ...body] = out.trimEnd().split("\n");
   expect(result).toMatch(
     new RegExp(
-      `^\\[500\\] ${receiver.url} {2}\\d+ ms {2}next attempt at \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d of schedule time$`,
+      `^\\[500\\] POST ${receiver.url} \\[ep_\\w+\\] attempt 1, \\d+ ms; next at \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$`,
     ),
   );
   expect(body).toEqual(["  no table orders", "  at db.js:7"]);
@@ -39,8 +39,8 @@ test("says what the first attempt brought back, with the body of a refusal", asy
   const second = await startEndpoint(401);
   simulator.endpoints.add({ url: second.url });
   const both = (await sim("trigger", "order.created")).out;
-  expect(both).toContain(`[200] ${receiver.url}`);
-  expect(both).toContain(`[401] ${second.url}`);
+  expect(both).toContain(`[200] POST ${receiver.url}`);
+  expect(both).toContain(`[401] POST ${second.url}`);
   expect(both).not.toContain("thanks");
 
   const { json } = await sim("trigger", "order.created", "--json");
@@ -61,7 +61,7 @@ test("waits for no attempt that is not due, and for none at all with --no-wait",
   const receiver = await startEndpoint(() => {});
   simulator.endpoints.add({ url: receiver.url });
   expect((await sim("trigger", "order.created", "--fault", "delay")).out).toMatch(
-    /^\[later\] http\S+ {2}next attempt at /m,
+    /^\[later\] POST http\S+ \[ep_\w+\]; next at /m,
   );
   const { out, err } = await sim("trigger", "order.created", "--no-wait");
   expect(out).toMatch(/^order\.created {2}evt_\w+\n$/);
