@@ -1,6 +1,6 @@
 import { lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { z } from "zod";
-import { readBoundedFile } from "../files/bounded-file.ts";
+import { readTextFile } from "../files/bounded-file.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
@@ -70,7 +70,7 @@ function read(path: string): z.infer<typeof stateSchema> | "broken" | undefined 
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
   if (!found.isFile()) return "broken";
-  const content = readBoundedFile(path, LARGEST_STATE_BYTES);
-  const parsed = stateSchema.safeParse(content.ok ? jsonOf(content.bytes.toString()) : undefined);
+  const content = readTextFile(path, { name: path, mostBytes: LARGEST_STATE_BYTES });
+  const parsed = stateSchema.safeParse(content.ok ? jsonOf(content.text) : undefined);
   return parsed.success ? parsed.data : "broken";
 }
