@@ -4,7 +4,6 @@ import {
   clockSchema,
   deliverySchema,
   listOf,
-  type AttemptShape,
   type DeliveryShape,
   type DeliveryDetailShape,
 } from "../domain/shapes.ts";
@@ -82,7 +81,7 @@ export function firstResult({ attempts: [first], next_attempt_at: due }: Deliver
 /** One attempt of a delivery: `[200] POST url [evt_…] attempt 1, 12 ms`, and what follows from a failure. */
 export function attemptLine(
   delivery: DeliveryShape,
-  attempt: AttemptShape | undefined,
+  attempt: DeliveryShape["attempts"][number] | undefined,
   { url, id, output }: { url: string; id: string; output: Output },
 ): string {
   const result = String(attempt?.http_status ?? attempt?.error ?? firstResult(delivery));

@@ -218,7 +218,7 @@ export const historySchema = z.object({
   ),
 });
 
-/** What falls due at about one moment: `count` attempts, or steps of stories. Of several, the first is named. */
+/** What falls due at about one moment: `count` attempts, or steps of scenarios. Of several, the first is named. */
 export const dueSchema = z.object({
   object: z.literal("due"),
   kind: z.enum(["attempt", "step"]),

@@ -123,7 +123,7 @@ function explain(issue: z.core.$ZodIssue): string {
   return `${where}: there is no "${key}" here; there are ${known.join(", ")}.${didYouMean(key, known)}`;
 }
 
-/** The stories that come with the simulator. Users add their own in the same form. */
+/** The scenarios that come with the simulator. Users add their own in the same form. */
 export const SCENARIOS: readonly Scenario[] = [
   afterHoursVoicemail,
   busyFriday,
