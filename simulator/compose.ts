@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { randomBytes } from "node:crypto";
 import type { Database } from "better-sqlite3";
-import { createAgenda } from "./domain/agenda.ts";
 import { createAhead } from "./domain/ahead.ts";
 import { createAttempts } from "./domain/attempts.ts";
 import { createCounts } from "./domain/counts.ts";
@@ -22,7 +21,7 @@ import { createJournal } from "./domain/journal.ts";
 import type { Meta } from "./domain/meta.ts";
 import { DEFAULT_READINGS, type Readings } from "./domain/readings.ts";
 import { resetTables } from "./domain/schema.ts";
-import { createStories } from "./domain/stories.ts";
+import { createScenarios } from "./domain/scenarios.ts";
 import { createTraffic } from "./domain/traffic.ts";
 import { createTransaction } from "./domain/transaction.ts";
 import { createVerdicts } from "./domain/verdicts.ts";
@@ -139,7 +138,17 @@ export function compose(
   const verdicts = createVerdictVerbs({ ...common, ...tables, verdicts: judged });
   const newSeed = () => randomBytes(4).toString("hex");
   const verification = createVerificationVerbs({ ...common, endpoints, verdicts, newSeed });
-  const agenda = createAgenda({ database, perform: (happening) => emitter.live(happening) });
+  const scenarios = createScenarios({
+    ...common,
+    world,
+    perform: (step) => emitter.live(step),
+    onBegun: () => {
+      // What is due next has changed.
+      journal.write({ kind: "clock.changed" });
+      wake();
+    },
+    scenarios: options.scenarios ?? [],
+  });
   const bounds = { ...DEFAULT_RETENTION, ...options.retention };
   const isBusy = (nowMs: number) => dispatcher.isBusy(nowMs);
   const retention = createRetention({ ...common, bounds, isBusy });
@@ -148,24 +157,13 @@ export function compose(
     ...common,
     ...tables,
     ...memory,
-    agenda,
+    scenarios,
     send: options.send ?? createSender({ ...common, keepAlive, timeoutMs: options.answerTimeoutMs }),
     keepAlive: keepAlive === true,
     concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
   });
   const { wake } = dispatcher;
   const emitter = createEmitter({ ...common, ...tables, world, faults: options.faults ?? [], wake });
-  const stories = createStories({
-    ...common,
-    world,
-    agenda,
-    onTold: () => {
-      // What is due next has changed.
-      journal.write({ kind: "clock.changed" });
-      wake();
-    },
-    scenarios: options.scenarios ?? [],
-  });
   const traffic = createTraffic({ world, emitter, wall });
   const parts = { ...common, ...tables, find, counts, deliverySummaries, world, emitter, dispatcher };
   const deliveries = createDeliveryVerbs({
@@ -192,7 +190,7 @@ export function compose(
     deliveries,
     jobs,
     clock: createClockVerbs({ ...parts, ahead: createAhead(common) }),
-    stories,
+    scenarios,
     traffic,
     counts,
     verdicts,

@@ -6,6 +6,8 @@ import { usageError } from "./command-error.ts";
 
 type Fields = Record<string, unknown>;
 
+/** A place in a list, counted from 0. */
+const PLACE = /^\d{1,3}$/;
 const listSchema = z.array(z.unknown());
 const fieldsSchema = z.record(z.string(), z.unknown());
 
@@ -26,7 +28,10 @@ export function assignments(type: string, texts: readonly string[], json?: strin
       throw usageError(`--set ${text}: a part of the path is empty.`);
     const [field = "", ...inside] = path;
     // Where the made-up object has a list, one of its places is changed; otherwise a new list begins.
-    const isMadeUp = object[field] === undefined && Array.isArray(sample[field]);
+    const isListed = Array.isArray(object[field] ?? sample[field]);
+    if (isListed && inside[0] !== undefined && !PLACE.test(inside[0]))
+      throw usageError(`--set ${text}: ${field} is a list: write the place of an item, as in ${field}.0.`);
+    const isMadeUp = isListed && object[field] === undefined;
     object[field] = withValue(
       isMadeUp ? {} : object[field],
       inside,
@@ -90,7 +95,7 @@ function withValue(current: unknown, path: readonly string[], value: unknown): u
   const [key, ...rest] = path;
   if (key === undefined) return value;
   const fields = fieldsSchema.safeParse(current);
-  if (/^\d{1,3}$/.test(key) && !fields.success) {
+  if (PLACE.test(key) && !fields.success) {
     const listed = listSchema.safeParse(current);
     const list = listed.success ? [...listed.data] : [];
     const place = Number(key);

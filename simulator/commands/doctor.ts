@@ -1,14 +1,10 @@
-import { closeSync, existsSync, openSync, rmSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
 import { Command } from "commander";
-import { isExposed } from "../files/private-file.ts";
 import { freePort } from "../processes/listening.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 import { createControlClient, simulatorOption } from "./control-client.ts";
 import { clockSchema } from "../domain/shapes.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
-import { codeOf } from "../text/errors.ts";
 
 type Flags = { port: number; simulator?: string; data?: string; token?: string; json?: boolean };
 
@@ -60,48 +56,10 @@ function checkNode(): Check {
 
 async function checkDatabase(file: string | undefined): Promise<Check> {
   const { default: Database } = await import("better-sqlite3");
-  const { problemOfTables } = await import("../files/database.ts");
-  if (file === undefined) {
-    new Database(":memory:").close();
-    return fine("database", "SQLite loads");
-  }
-  const unwritable = problemOfFolder(dirname(resolve(file)));
-  if (unwritable !== undefined) return wrong("data", unwritable);
-  if (!existsSync(file)) return fine("data", `${file} does not exist yet`);
-  try {
-    const database = new Database(file, { readonly: true, timeout: 250 });
-    const result = database.pragma("quick_check", { simple: true });
-    const problem = problemOfTables(database);
-    database.close();
-    if (problem !== undefined) return wrong("data", `${file} ${problem}`);
-    if (result !== "ok")
-      return wrong("data", `${file} is damaged (${String(result)}): use another --data file.`);
-    return isExposed(file)
-      ? wrong(
-          "data",
-          `${file} holds secrets of endpoints, and others than its owner can read it: the next serve takes that from them, or chmod 600 ${file}`,
-        )
-      : fine("data", `${file} is sound`);
-  } catch (error) {
-    const code = error instanceof Database.SqliteError ? error.code : "";
-    if (code === "SQLITE_BUSY") return fine("data", `${file} is in use by a simulator`);
-    const reason = code === "SQLITE_NOTADB" ? "is not a simulator's data file" : "cannot be read";
-    return wrong("data", `${file} ${reason}: use another --data file.`);
-  }
-}
-
-/** Why no file can be made there: serve needs a log beside its data file. */
-function problemOfFolder(folder: string): string | undefined {
-  if (!existsSync(folder)) return `There is no folder ${folder}: make it, or mend --data.`;
-  const trial = join(folder, `.voice-agent-simulator-${process.pid}`);
-  try {
-    closeSync(openSync(trial, "wx", 0o600));
-    rmSync(trial);
-    return undefined;
-  } catch (error) {
-    const code = codeOf(error) || "unknown";
-    return `Nothing can be written in ${folder} (${code}): use another --data file.`;
-  }
+  const { inspectDatabase } = await import("../files/database.ts");
+  if (file !== undefined) return { name: "data", ...inspectDatabase(file) };
+  new Database(":memory:").close();
+  return fine("database", "SQLite loads");
 }
 
 /** A free port, or a simulator that answers there and has the same time as we. */

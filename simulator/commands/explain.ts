@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { diagnose, type Diagnosis } from "../signature-doctor/diagnose.ts";
+import { diagnose, type Diagnosis } from "../explain/diagnose.ts";
 import { readBodyInput } from "./body-input.ts";
 import { EXIT } from "./command-error.ts";
 import { createOutput, type Output } from "./output.ts";

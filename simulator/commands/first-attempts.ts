@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { isSuccess } from "../domain/judgement.ts";
 import {
   clockSchema,
   deliverySchema,
@@ -8,7 +9,7 @@ import {
 } from "../domain/shapes.ts";
 import { listPath, type ControlClient } from "./control-client.ts";
 import { interruptible } from "./interrupt.ts";
-import type { Output } from "./output.ts";
+import { type Output, timeText } from "./output.ts";
 
 /** An endpoint has ten seconds to answer; many deliveries at once wait for each other. */
 const LONGEST_WAIT_MS = 30_000;
@@ -19,7 +20,7 @@ const MOST_LISTED = 1_000;
 type Emitted = { events: readonly { id: string }[]; deliveries: readonly { id: string }[] };
 
 /**
- * Waits until the first attempt of each delivery has ended, half a minute at most, and answers the deliveries as they are
+ * Waits until the first attempt of each delivery has ended, half a minute at most, and returns the deliveries as they are
  * then, in their order: without an attempt where it is due later, or where Ctrl-C ended the wait.
  */
 export function waitForFirstAttempts(
@@ -30,19 +31,8 @@ export function waitForFirstAttempts(
   const ids = new Set(deliveries.map(({ id }) => id));
   if (ids.size === 0) return Promise.resolve([]);
   const eventId = events.length === 1 ? events[0]?.id : undefined;
-  return interruptible(async (signal) => {
-    const deadlineMs = performance.now() + LONGEST_WAIT_MS;
-    let pauseMs = SHORTEST_PAUSE_MS;
-    for (;;) {
-      const found = await findAll();
-      const { now } = await client.get("/clock", clockSchema);
-      const waiting = found.filter((delivery) => isUnderWay(delivery, now)).length;
-      if (waiting === 0 || signal.aborted || performance.now() > deadlineMs) return found;
-      output.progress(`${found.length - waiting} of ${found.length} first attempts have ended`);
-      await pause(pauseMs, undefined, { signal }).catch(() => {});
-      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-    }
-  }).finally(() => output.clearProgress());
+  const read = async () => ({ found: await findAll(), now: (await client.get("/clock", clockSchema)).now });
+  return interruptible((signal) => untilFirstAttempts(read, { signal, output }));
 
   /** Newest first, page by page, until all are there; those that were forgotten meanwhile are left out. */
   async function findAll(): Promise<DeliveryShape[]> {
@@ -58,6 +48,24 @@ export function waitForFirstAttempts(
   }
 }
 
+/** Reads deliveries again and again until no first attempt is under way; what was read last is returned. */
+export async function untilFirstAttempts(
+  read: () => Promise<{ found: DeliveryShape[]; now: string }>,
+  { signal, output }: { signal: AbortSignal; output: Output },
+): Promise<DeliveryShape[]> {
+  const deadlineMs = performance.now() + LONGEST_WAIT_MS;
+  for (let pauseMs = SHORTEST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+    const { found, now } = await read();
+    const waiting = found.filter((delivery) => isUnderWay(delivery, now)).length;
+    if (waiting === 0 || signal.aborted || performance.now() > deadlineMs) {
+      output.clearProgress();
+      return found;
+    }
+    output.progress(`${found.length - waiting} of ${found.length} first attempts have ended`);
+    await pause(pauseMs, undefined, { signal }).catch(() => {});
+  }
+}
+
 /** Whether its first attempt runs now, or is to begin at once. */
 function isUnderWay({ state, attempts: [first], next_attempt_at: due }: DeliveryShape, now: string): boolean {
   if (state !== "attempting") return false;
@@ -68,6 +76,24 @@ function isUnderWay({ state, attempts: [first], next_attempt_at: due }: Delivery
 export function firstResult({ attempts: [first], next_attempt_at: due }: DeliveryShape): string {
   if (first === undefined) return due === null ? "under way" : "later";
   return first.ended_at === null ? "under way" : String(first.http_status ?? first.error);
+}
+
+/** One attempt of a delivery: `[200] POST url [evt_…] attempt 1, 12 ms`, and what follows from a failure. */
+export function attemptLine(
+  delivery: DeliveryShape,
+  attempt: DeliveryShape["attempts"][number] | undefined,
+  { url, id, output }: { url: string; id: string; output: Output },
+): string {
+  const result = String(attempt?.http_status ?? attempt?.error ?? firstResult(delivery));
+  const shown = output.style(isSuccess(attempt?.http_status ?? 0) ? "green" : "red", `[${result}]`);
+  const number = attempt === undefined ? "" : ` attempt ${attempt.number}`;
+  const took = typeof attempt?.duration_ms === "number" ? `, ${attempt.duration_ms} ms` : "";
+  return `${shown} POST ${url} [${id}]${number}${took}${consequence(delivery)}`;
+}
+
+function consequence({ state, next_attempt_at: nextAt }: DeliveryShape): string {
+  if (state === "dead") return "; dead, no attempt is left";
+  return nextAt === null ? "" : `; next at ${timeText(nextAt)}`;
 }
 
 /** How many first attempts ended how. */

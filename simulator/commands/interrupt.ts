@@ -1,6 +1,9 @@
 const EXIT_INTERRUPTED = 130;
 /** At Ctrl-C npm sends the signal again that the terminal has sent already; no person presses twice this fast. */
 const ECHO_MS = 100;
+const LOOK_EVERY_MS = 500;
+/** Taken at the start: a parent that ends early has ended, too. */
+const PARENT = process.ppid;
 
 /** Resolves at Ctrl-C or SIGTERM, so that everything can end in order; a second one ends the process at once. */
 export function untilInterrupted(): Promise<void> {
@@ -23,7 +26,10 @@ export async function interruptible<Result>(work: (signal: AbortSignal) => Promi
   }
 }
 
-/** Calls `first` at the first interruption and ends the process at the second; answers how to stop that. */
+/**
+ * Calls `first` at the first interruption and ends the process at the second; returns a function that stops that. npm does
+ * not pass on what ends it, so below npm the end of the parent process is an interruption, too.
+ */
 function onInterruption(first: () => void): () => void {
   let firstMs: number | undefined;
   const interrupt = (): void => {
@@ -36,7 +42,13 @@ function onInterruption(first: () => void): () => void {
   };
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", interrupt);
+  const watch = setInterval(() => {
+    if (process.env["npm_lifecycle_event"] === undefined || process.ppid === PARENT) return;
+    clearInterval(watch);
+    interrupt();
+  }, LOOK_EVERY_MS).unref();
   return () => {
+    clearInterval(watch);
     process.off("SIGINT", interrupt);
     process.off("SIGTERM", interrupt);
   };

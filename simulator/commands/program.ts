@@ -1,11 +1,10 @@
-import { Command, CommanderError, Help, Option } from "commander";
+import { Command, CommanderError, Help, type Option } from "commander";
 import { printable } from "../../shared/printable.ts";
 import { describeBug } from "../text/errors.ts";
 import { VERSION } from "../processes/version.ts";
 import { didYouMean } from "../domain/suggest.ts";
 import { COMMANDS } from "./catalogue.ts";
 import { CommandError, EXIT } from "./command-error.ts";
-import { COMPLETED_SHELLS, completionScript } from "./completion.ts";
 
 /** Runs the command that `argv` names and leaves its exit code in `process.exitCode`. */
 export async function runCommands(argv: readonly string[]): Promise<void> {
@@ -13,11 +12,6 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
   const program = new Command("voice-agent-simulator")
     .description("The voice agent service on your machine: REST API, dashboard, signed webhooks.")
     .version(VERSION)
-    .addOption(
-      new Option("--completion <shell>", "print what makes a shell complete commands and options").choices(
-        COMPLETED_SHELLS,
-      ),
-    )
     .showHelpAfterError("(--help lists what there is)")
     .configureHelp({ optionDescription: withoutEmptyLists })
     .configureOutput({
@@ -31,10 +25,7 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
       const command = argv.includes(name) ? await load() : new Command(name);
       program.addCommand(inherit(command.summary(summary), program));
     }
-    const [, , option, shell] = argv;
-    const completed = COMPLETED_SHELLS.find((known) => option === "--completion" && known === shell);
-    if (completed === undefined) await program.parseAsync(argv);
-    else process.stdout.write(await completionScript(completed));
+    await program.parseAsync(argv);
   } catch (error) {
     process.exitCode = exitCodeOf(error);
   }

@@ -46,7 +46,7 @@ export default function replayCommand(): Command {
     .option("--rate <number>", "at most so many a second", eventsASecond)
     .option(
       "--resume <file>",
-      "keep in this file how far it has come and what failed; the same command then goes on from there",
+      "keep in this file how far it has come and what failed; the same command then goes on from there, and sends nothing twice until the file is removed",
     )
     .option("--skip <number>", "leave out the first so many", wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
     .option("--skip-invalid", "leave out lines that are no event envelopes, and name them; refused otherwise")
@@ -70,13 +70,14 @@ async function replay(
   if (leftOut.length > SHOWN_LEFT_OUT) output.note(`… and ${leftOut.length - SHOWN_LEFT_OUT} more left out.`);
   const total = sources.reduce((sum, source) => sum + source.count, 0);
   const { state, before } = resumption(names, total, flags);
-  if (before.done > 0) output.note(`Going on after ${before.done} of ${total}.`);
+  const isOver = flags.resume !== undefined && before.done === total;
+  if (isOver) output.note(`All ${total} were sent before: remove ${flags.resume} to send them again.`);
+  else if (before.done > 0) output.note(`Going on after ${before.done} of ${total}.`);
 
   const report = createReplayReport({ total, before, output });
   await run(sources, { target, report, state, flags, signal });
   report.finish(target.name, signal.aborted ? undefined : await target.firstAttempts?.());
   if (report.isComplete()) {
-    state?.remove();
     if (report.failed() > 0) return EXIT.checkFailed;
     output.note(target.next());
     return EXIT.ok;

@@ -1,19 +1,15 @@
 import { envelopeSchema, EVENT_TYPES } from "../../shared/events.ts";
-import type { Attempt } from "../domain/attempts.ts";
+import { deliveryView } from "../control/views.ts";
+import type { EmitResult } from "../domain/emitter.ts";
 import { isSuccess } from "../domain/judgement.ts";
-import type { EmittedEvent } from "../domain/emitter.ts";
+import type { DeliveryShape } from "../domain/shapes.ts";
+import { firstResult, untilFirstAttempts } from "./first-attempts.ts";
 import type { Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import type { Observer, Reading } from "../observer/observer.ts";
 import { setTimeout as pause } from "node:timers/promises";
 
-type Row = {
-  type: string;
-  eventId: string;
-  note: string;
-  attempt: Attempt | undefined;
-  observation?: Observation;
-};
+type Row = { delivery: DeliveryShape; isDuplicate: boolean; observation?: Observation };
 
 /**
  * Sends one event of each type and one duplicate to an endpoint, and shows what came back and, where the receiver tells,
@@ -32,23 +28,17 @@ export async function sendSamples(options: {
   output.line();
 
   const rows: Row[] = [];
-  for (const type of EVENT_TYPES) {
-    if (signal.aborted) break;
-    const result = events.emit({ type });
-    if (!result.ok) throw new Error(`The world could not make a ${type}: ${result.message}`);
-    for (const one of result.emitted) await follow(one, "");
-  }
+  for (const type of EVENT_TYPES) if (!signal.aborted) await follow(events.emit({ type }), false);
   const [first] = rows;
-  const firstEvent = first && events.find(first.eventId);
+  const firstEvent = first && events.find(first.delivery.event_id);
   if (firstEvent !== undefined && !signal.aborted) {
     const envelope = envelopeSchema.parse(JSON.parse(firstEvent.body.toString()));
-    const again = events.replay([envelope], { newIds: false });
-    if (again.ok) for (const one of again.emitted) await follow(one, "again");
+    await follow(events.replay([envelope], { newIds: false }), true);
   }
 
   if (observer !== undefined) {
     const observed = rows.map(async (row) => {
-      row.observation = await observe(observer, row.eventId, { signal });
+      row.observation = await observe(observer, row.delivery.event_id, { signal });
     });
     await Promise.all(observed);
   }
@@ -69,52 +59,37 @@ export async function sendSamples(options: {
   return { allHandled };
 
   /** Waits for the first attempt of what goes to our endpoint: a data file may know others, which are not judged here. */
-  async function follow({ event, deliveries: created }: EmittedEvent, note: string): Promise<void> {
-    for (const { id, endpointId: to } of created) {
-      if (to !== endpointId) continue;
-      await firstAttempt(id);
-      rows.push({ type: event.type, eventId: event.id, note, attempt: deliveries.attempts(id)[0] });
-    }
-  }
-
-  async function firstAttempt(deliveryId: string): Promise<void> {
-    const over = attemptOver(deliveryId);
-    // A clock that is moved by hand would let a delivery that begins late wait for ever.
-    const dueMs = deliveries.find(deliveryId)?.nextAttemptAtMs ?? 0;
-    const aheadMs = dueMs - clock.now();
-    if (clock.mode === "manual" && aheadMs > 0) await clock.advance(Math.ceil(aheadMs / 1000));
-    await over;
-  }
-
-  function attemptOver(deliveryId: string): Promise<void> {
-    return new Promise((resolve) => {
-      const isOver = () =>
-        signal.aborted ||
-        deliveries.find(deliveryId)?.state !== "attempting" ||
-        typeof deliveries.attempts(deliveryId)[0]?.endedAtMs === "number";
-      const look = () => {
-        if (!isOver()) return;
-        stop();
-        signal.removeEventListener("abort", look);
-        resolve();
-      };
-      const stop = running.simulator.journal.watch(look);
-      signal.addEventListener("abort", look);
-      look();
+  async function follow(result: EmitResult, isDuplicate: boolean): Promise<void> {
+    if (!result.ok) throw new Error(`The world could not make a sample: ${result.message}`);
+    const ours = result.emitted
+      .flatMap((one) => one.deliveries)
+      .filter((one) => one.endpointId === endpointId);
+    const read = async () => ({
+      found: ours.flatMap(({ id }) => deliveries.summary(id) ?? []).map(deliveryView),
+      now: new Date(clock.now()).toISOString(),
     });
+    let found = await untilFirstAttempts(read, { signal, output });
+    // With --fault delay it begins later; a clock that is moved by hand would let it wait for ever.
+    const dueAt = found.find(({ attempts }) => attempts.length === 0)?.next_attempt_at;
+    if (typeof dueAt === "string" && !signal.aborted) {
+      const aheadMs = Math.max(0, Date.parse(dueAt) - clock.now());
+      if (clock.mode === "manual") await clock.advance(Math.ceil(aheadMs / 1000));
+      else await pause(aheadMs, undefined, { signal }).catch(() => {});
+      found = await untilFirstAttempts(read, { signal, output });
+    }
+    rows.push(...found.map((delivery) => ({ delivery, isDuplicate })));
   }
 
-  function print({ type, eventId, note, attempt, observation }: Row): void {
-    const status = String(attempt?.httpStatus ?? attempt?.error ?? "?");
-    const isFine = isAcknowledged(attempt);
-    const took = `${attempt?.durationMs ?? "?"} ms`.padStart(7);
+  function print({ delivery, isDuplicate, observation }: Row): void {
+    const status = firstResult(delivery);
+    const took = `${delivery.attempts[0]?.duration_ms ?? "?"} ms`.padStart(7);
     output.line(
       [
-        `  ${type.padEnd(18)}`,
-        eventId,
-        output.style(isFine ? "green" : "red", status.padEnd(7)),
+        `  ${delivery.event_type.padEnd(18)}`,
+        delivery.event_id,
+        output.style(isAcknowledged(delivery) ? "green" : "red", status.padEnd(7)),
         took,
-        ` ${note === "" ? "" : "sent again: "}${observation?.words ?? wordsOf(attempt)}`,
+        ` ${isDuplicate ? "sent again: " : ""}${observation?.words ?? wordsOf(delivery)}`,
       ].join(" "),
     );
   }
@@ -129,41 +104,42 @@ function summary(rows: readonly Row[], allHandled: boolean, isObserved: boolean,
     );
   }
   const statuses = new Set(
-    rows.filter((row) => !isAcknowledged(row.attempt)).map((row) => row.attempt?.httpStatus),
+    rows.filter(({ delivery }) => !isAcknowledged(delivery)).map(({ delivery }) => firstResult(delivery)),
   );
-  if (statuses.size === 1 && (statuses.has(401) || statuses.has(403))) {
+  if (statuses.size === 1 && (statuses.has("401") || statuses.has("403"))) {
     return output.style(
       "red",
       "Your receiver rejects what the service signs: it must verify with the secret in SIGNING_SECRET, over the raw body.",
     );
   }
-  if (statuses.size === 1 && statuses.has(404)) {
+  if (statuses.size === 1 && statuses.has("404")) {
     return output.style("red", "Your receiver has no such path: give its address with --url.");
   }
   return output.style("red", "Not every sample was handled: see the lines above.");
 }
 
-function isHandled(row: Row): boolean {
-  return isAcknowledged(row.attempt) && (row.observation === undefined || row.observation.handled === 1);
+function isHandled({ delivery, observation }: Row): boolean {
+  return isAcknowledged(delivery) && (observation === undefined || observation.handled === 1);
 }
 
-function isAcknowledged(attempt: Attempt | undefined): boolean {
-  return isSuccess(attempt?.httpStatus ?? 0);
+function isAcknowledged({ attempts: [first] }: DeliveryShape): boolean {
+  return isSuccess(first?.http_status ?? 0);
 }
 
-function wordsOf(attempt: Attempt | undefined): string {
-  if (attempt?.endedAtMs === undefined || attempt.endedAtMs === null) return "no answer yet";
-  return isAcknowledged(attempt) ? "acknowledged" : "not acknowledged";
+function wordsOf(delivery: DeliveryShape): string {
+  if (typeof delivery.attempts[0]?.ended_at !== "string") return "no answer yet";
+  return isAcknowledged(delivery) ? "acknowledged" : "not acknowledged";
 }
 
-function valueOf({ type, eventId, note, attempt, observation }: Row) {
+function valueOf({ delivery, isDuplicate, observation }: Row) {
+  const [first] = delivery.attempts;
   return {
-    type,
-    event_id: eventId,
-    duplicate: note !== "",
-    http_status: attempt?.httpStatus ?? null,
-    error: attempt?.error ?? null,
-    duration_ms: attempt?.durationMs ?? null,
+    type: delivery.event_type,
+    event_id: delivery.event_id,
+    duplicate: isDuplicate,
+    http_status: first?.http_status ?? null,
+    error: first?.error ?? null,
+    duration_ms: first?.duration_ms ?? null,
     handled: observation?.handled ?? null,
   };
 }

@@ -1,4 +1,4 @@
-import { readBoundedFile } from "../files/bounded-file.ts";
+import { readTextFile } from "../files/bounded-file.ts";
 import { LARGEST_SCENARIO_BYTES, parseScenario, type Scenario } from "../domain/world/scenario.ts";
 import { jsonShapeProblem } from "../text/json-shape.ts";
 import { orUsageError, usageError } from "./command-error.ts";
@@ -10,12 +10,12 @@ export function scenariosOf(files: readonly string[]): Scenario[] {
 }
 
 function readJson(file: string): unknown {
-  const content = readBoundedFile(file, LARGEST_SCENARIO_BYTES);
-  const problem = content.ok ? jsonShapeProblem(content.bytes) : content.reason;
-  if (!content.ok || problem !== undefined)
-    throw usageError(`The scenario ${file} cannot be read: ${problem}.`);
+  const content = readTextFile(file, { name: `The scenario ${file}`, mostBytes: LARGEST_SCENARIO_BYTES });
+  if (!content.ok) throw usageError(content.message);
+  const problem = jsonShapeProblem(content.bytes);
+  if (problem !== undefined) throw usageError(`The scenario ${file} cannot be read: ${problem}.`);
   try {
-    return JSON.parse(content.bytes.toString());
+    return JSON.parse(content.text);
   } catch (error) {
     throw usageError(`The scenario ${file} is no JSON (${messageOf(error)}).`);
   }

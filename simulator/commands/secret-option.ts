@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { readBoundedFile } from "../files/bounded-file.ts";
+import { readTextFile } from "../files/bounded-file.ts";
 import { usageError } from "./command-error.ts";
 
 const MOST_SECRET_BYTES = 64 * 1024;
@@ -32,7 +32,7 @@ export function secretHint(last4: string | null): string {
 }
 
 function secretFile(path: string): string {
-  const content = readBoundedFile(path, MOST_SECRET_BYTES);
-  if (content.ok) return content.bytes.toString();
-  throw usageError(`--secret @${path}: ${content.reason}.`);
+  const content = readTextFile(path, { name: `--secret @${path}`, mostBytes: MOST_SECRET_BYTES });
+  if (content.ok) return content.text;
+  throw usageError(content.message);
 }

@@ -18,9 +18,9 @@ import {
 } from "../domain/shapes.ts";
 import {
   answerLines,
+  attemptLine,
   countFirstResults,
   countsInWords,
-  firstResult,
   waitForFirstAttempts,
 } from "./first-attempts.ts";
 import { collect, faultOption, faultsOf, wholeNumber } from "./option-values.ts";
@@ -105,14 +105,9 @@ async function printResults(
   for (const { id } of deliveries) {
     const delivery = await client.get(`/deliveries/${encodeURIComponent(id)}`, deliveryDetailSchema);
     const [attempt] = delivery.attempts;
-    const result = firstResult(delivery);
-    const isTaken = isSuccess(attempt?.http_status ?? 0);
-    const shown = output.style(isTaken ? "green" : "red", `[${result}]`);
-    const took = typeof attempt?.duration_ms === "number" ? `  ${attempt.duration_ms} ms` : "";
-    const due = timeText(delivery.next_attempt_at);
-    const next = due === "" ? "" : `  next attempt at ${due} of schedule time`;
-    output.line(`${shown} ${attempt?.request.url ?? delivery.url ?? delivery.endpoint_id}${took}${next}`);
-    if (isTaken) continue;
+    const url = attempt?.request.url ?? delivery.url ?? "";
+    output.line(attemptLine(delivery, attempt, { url, id: delivery.endpoint_id, output }));
+    if (isSuccess(attempt?.http_status ?? 0)) continue;
     for (const line of answerLines(attempt?.answer)) output.line(`  ${line}`);
   }
 }

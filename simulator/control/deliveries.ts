@@ -9,7 +9,12 @@ import { countView, deliveryDetailView, deliveryView, historyView, jobView } fro
 
 const listSchema = pageSchema.extend(selectionFields);
 const countSchema = z.object(selectionFields);
-const resendSchema = z.strictObject({ ...selectionFields, dry_run: z.boolean().default(false) });
+const MOST_IDS = 50_000;
+const resendSchema = z.strictObject({
+  ...selectionFields,
+  ids: z.array(z.string()).max(MOST_IDS).optional(),
+  dry_run: z.boolean().default(false),
+});
 const historySchema = countSchema.pick({ since: true, until: true, endpoint_id: true, type: true });
 const signSchema = z.strictObject({ attempt: z.int().min(1).max(6) });
 
@@ -43,10 +48,11 @@ export function deliveryRoutes(simulator: Simulator): Router {
   });
 
   router.post("/deliveries/resend", async (request, response) => {
-    const { dry_run: isDry, ...asked } = readBody(resendSchema, request);
-    const given = Object.entries(asked).filter(([, value]) => value !== undefined);
+    const { dry_run: isDry, ...all } = readBody(resendSchema, request);
+    const { ids, ...asked } = all;
+    const given = Object.entries(all).filter(([, value]) => value !== undefined);
     if (given.length === 0) return answerError(response, "invalid_request", NOTHING_SELECTED);
-    const selection = selected(asked);
+    const selection = { ...selected(asked), ids };
     if (isDry) return void response.json(countView(await deliveries.count({ ...selection, isLast: true })));
     const { job } = orRefuse(jobs.start(selection, Object.fromEntries(given)));
     response.status(202).json(jobView(job));

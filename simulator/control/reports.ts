@@ -15,12 +15,12 @@ const FILES: Record<Format, { name: string; type: string }> = {
   github: { name: "verify-annotations.txt", type: "text/plain" },
 };
 
-type Kept = { receivedAtMs: number; texts: ReadonlyMap<Format, () => string> };
+type Kept = { receivedAtMs: number; texts: ReadonlyMap<Format, () => string>; report?: unknown };
 
 /**
- * The last report of `verify`, for the dashboard: POST keeps one that the command made, GET shows it or the one of our own
- * last run, null while there is none, and each format of it is a file. In memory only, and at most 5 MB of it. Stands
- * before the parser of other bodies, since its bound is its own.
+ * The last report of `verify`, for the dashboard: POST keeps one that the command made, and GET shows it. If our own last
+ * run came later, GET shows its files alone, since GET /verification has the rest. In memory only, and at most 5 MB of it.
+ * Stands before the parser of other bodies, since its bound is its own.
  */
 export function reportRoutes({ clock, verification }: Simulator): Router {
   let given: Kept | undefined;
@@ -33,6 +33,7 @@ export function reportRoutes({ clock, verification }: Simulator): Router {
     }
     given = {
       receivedAtMs: clock.wallNowMs(),
+      report,
       texts: new Map([["json", () => `${JSON.stringify(report, null, 2)}\n`]]),
     };
     response.status(201).json({ received: true });
@@ -40,12 +41,11 @@ export function reportRoutes({ clock, verification }: Simulator): Router {
 
   router.get("/reports/verify", (_request, response) => {
     const kept = last();
-    const report: unknown = JSON.parse(kept?.texts.get("json")?.() ?? "null");
     response.json({
       object: "verify_report",
       received_at: kept === undefined ? null : new Date(kept.receivedAtMs).toISOString(),
       formats: [...(kept?.texts.keys() ?? [])],
-      report,
+      report: kept?.report ?? null,
     });
   });
 

@@ -5,6 +5,7 @@ import { clockRoutes } from "./clock.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes, eventTypeRoutes } from "./events.ts";
+import { manyRoutes } from "./many.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { reportRoutes } from "./reports.ts";
 import { verificationRoutes } from "./verification.ts";
@@ -33,6 +34,7 @@ export function createControl(simulator: Simulator): Router {
   router.use(worldRoutes(simulator));
   router.use(scenarioRoutes(simulator));
   router.use(verificationRoutes(simulator));
+  router.use(manyRoutes(router));
   router.use((request, response) => {
     answerError(response, "not_found", `There is no ${request.method} ${request.baseUrl}${request.path}.`);
   });

@@ -3,7 +3,10 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Metafile } from "esbuild";
 
-/** The dashboard as a browser gets it: the page, and the files that it names, whose names change with what is in them. */
+/**
+ * The dashboard as a browser gets it: the page, with its styles in it, and the files that it names, whose names change
+ * with what is in them.
+ */
 export type Bundle = { page: string; files: ReadonlyMap<string, Uint8Array>; isCurrent: () => boolean };
 
 const APP = fileURLToPath(new URL("app", import.meta.url));
@@ -12,11 +15,6 @@ const BUILT = fileURLToPath(new URL("built", import.meta.url));
 const PAGE = "index.html";
 
 let last: Promise<Bundle> | undefined;
-
-/** The page without its files' names: what is inline in it is the same in every bundle. */
-export function pageSource(): string {
-  return readFileSync(join(existsSync(APP) ? APP : BUILT, PAGE), "utf8");
-}
 
 /** The dashboard as it was published or, in a working copy, as its source is at this moment. */
 export async function currentBundle(): Promise<Bundle> {
@@ -28,7 +26,7 @@ export async function currentBundle(): Promise<Bundle> {
 async function readBuilt(): Promise<Bundle> {
   const names = readdirSync(BUILT).filter((name) => name !== PAGE);
   const files = new Map(names.map((name) => [name, readFileSync(join(BUILT, name))]));
-  return { page: pageSource(), files, isCurrent: () => true };
+  return { page: readFileSync(join(BUILT, PAGE), "utf8"), files, isCurrent: () => true };
 }
 
 /** Takes some 100 ms. The bundler is loaded with the first page, since many runs never show one. */
@@ -36,11 +34,13 @@ async function bundle(): Promise<Bundle> {
   const esbuild = await import("esbuild");
   const { outputFiles, metafile } = await esbuild.build({
     absWorkingDir: APP,
-    entryPoints: ["app.tsx", "styles.css", "icon.svg"],
+    // `later.tsx` imports `app.tsx`, so that the two have one script in common: that of the first page.
+    entryPoints: ["app.tsx", "later.tsx", "styles.css", "icon.svg"],
     outdir: BUILT,
     write: false,
     metafile: true,
     bundle: true,
+    splitting: true,
     minify: true,
     format: "esm",
     target: "es2024",
@@ -53,6 +53,7 @@ async function bundle(): Promise<Bundle> {
     charset: "utf8",
     legalComments: "none",
     entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
     assetNames: "[name]-[hash]",
     publicPath: "/dashboard/assets",
     loader: { ".woff2": "file", ".svg": "copy", ".txt": "text" },
@@ -60,9 +61,10 @@ async function bundle(): Promise<Bundle> {
     logLevel: "silent",
   });
   const times = timesOf(metafile);
+  const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
   return {
-    page: withNames(pageSource(), metafile),
-    files: new Map(outputFiles.map(({ path, contents }) => [basename(path), contents])),
+    page: withFiles(readFileSync(join(APP, PAGE), "utf8"), metafile, files),
+    files,
     isCurrent: () => timesOf(metafile) === times,
   };
 }
@@ -74,10 +76,18 @@ function timesOf({ inputs }: Metafile): string {
     .join(" ");
 }
 
-/** The page names files as they stand in the source; a bundle has other names for them. */
-function withNames(page: string, { outputs }: Metafile): string {
-  return Object.entries(outputs).reduce((text, [output, { entryPoint, inputs }]) => {
+/** The page names files as they stand in the source; a bundle has other names for them, and puts the styles in. */
+function withFiles(page: string, { outputs }: Metafile, files: Bundle["files"]): string {
+  return Object.entries(outputs).reduce((text, [output, { inputs, imports, entryPoint }]) => {
+    const name = basename(output);
     const source = basename(entryPoint ?? Object.keys(inputs)[0] ?? "");
-    return text.replace(`"${source}"`, `"/dashboard/assets/${basename(output)}"`);
+    if (source === "styles.css")
+      return text.replace(
+        /<link rel="stylesheet".*?>/,
+        () => `<style>${Buffer.from(files.get(name) ?? []).toString()}</style>`,
+      );
+    // An entry that others import is a stub: the script that it imports has all of it.
+    const file = source === "app.tsx" ? basename(imports[0]?.path ?? output) : name;
+    return text.replace(`"${source}"`, `"/dashboard/assets/${file}"`);
   }, page);
 }

@@ -2,57 +2,73 @@ import { createHash } from "node:crypto";
 import { extname } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { type RequestHandler, Router } from "express";
+import { type Request, type RequestHandler, type Response, Router } from "express";
 import helmet from "helmet";
-import { currentBundle, pageSource } from "./bundle.ts";
+import { currentBundle } from "./bundle.ts";
 
 const FOR_EVER = "public, max-age=31536000, immutable";
-const COMPRESSED = new Set([".js", ".css", ".svg"]);
+const COMPRESSED = new Set([".html", ".js", ".svg"]);
 /** Nearly as small as with the highest quality, in a tenth of the time. */
 const BROTLI_QUALITY = 9;
 
 type Encoding = "br" | "gzip";
 
 /**
- * The dashboard, at `/dashboard`: one page with a script, a style sheet, a font and an icon. It does everything
- * through the control API, and reads the world through the REST API. Works offline.
+ * The dashboard, at `/dashboard`: one page with a script, a font and an icon, and a second script once another page than
+ * the list is opened. It does everything through the control API, and reads the world through the REST API. Works offline.
  */
 export function createDashboard(): Router {
   /** Of every bundle there was: a page that is still open may ask for a font later. */
   const files = new Map<string, Uint8Array>();
   const compressed = new Map<string, Promise<Buffer>>();
+  let page = "";
+  let headers = headersOf(page);
   const router = Router();
   router.get("/", (_request, response) => response.redirect("/dashboard"));
-  router.use("/dashboard", dashboardHeaders(pageSource()));
-
-  async function bundle(): Promise<string> {
-    const current = await currentBundle();
-    for (const [name, body] of current.files) files.set(name, body);
-    return current.page;
-  }
+  router.use("/dashboard", (request, response, next) => headers(request, response, next));
 
   router.get("/dashboard/assets/:name", async (request, response, next) => {
     const { name } = request.params;
     if (!files.has(name)) await bundle();
     const body = files.get(name);
     if (body === undefined) return next();
-    const type = extname(name);
-    response.set({ "Cache-Control": FOR_EVER, Vary: "Accept-Encoding" }).type(type);
-    const encoding = COMPRESSED.has(type) ? request.acceptsEncodings("br", "gzip") : false;
-    if (encoding !== "br" && encoding !== "gzip") return void response.send(Buffer.from(body));
-    const key = `${name} ${encoding}`;
-    if (!compressed.has(key)) compressed.set(key, compress(body, encoding));
-    response.set("Content-Encoding", encoding).send(await compressed.get(key));
+    await send(name, body, request, response.set("Cache-Control", FOR_EVER));
   });
   router.use("/dashboard/assets", (_request, response) => {
     response.status(404).type("text/plain").send("There is no such file.");
   });
 
   // Every other address is one of the page's own: it decides what to show.
-  router.get(["/dashboard", "/dashboard/*path"], async (_request, response) => {
-    const page = await bundle();
-    response.set("Cache-Control", "no-cache").type("html").send(page);
-  });
+  router.get(
+    ["/dashboard", "/dashboard/*path"],
+    async (request, response, next) => {
+      await bundle();
+      headers(request, response, next);
+    },
+    async (request, response) => {
+      await send(".html", Buffer.from(page), request, response.set("Cache-Control", "no-cache"));
+    },
+  );
+
+  async function bundle(): Promise<void> {
+    const current = await currentBundle();
+    for (const [name, body] of current.files) files.set(name, body);
+    if (current.page === page) return;
+    page = current.page;
+    headers = headersOf(page);
+    compressed.clear();
+  }
+
+  async function send(name: string, body: Uint8Array, request: Request, response: Response): Promise<void> {
+    const type = extname(`page${name}`);
+    response.set("Vary", "Accept-Encoding").type(type);
+    const encoding = COMPRESSED.has(type) ? request.acceptsEncodings("br", "gzip") : false;
+    if (encoding !== "br" && encoding !== "gzip") return void response.send(Buffer.from(body));
+    const key = `${name} ${encoding}`;
+    if (!compressed.has(key)) compressed.set(key, compress(body, encoding));
+    response.set("Content-Encoding", encoding).send(await compressed.get(key));
+  }
+
   return router;
 }
 
@@ -65,14 +81,14 @@ function compress(body: Uint8Array, encoding: Encoding): Promise<Buffer> {
  * What a browser may do with the dashboard: run our own files and nothing else. Transcripts, names and answers come
  * from strangers, so even one that got out of its text node could neither run, nor load, nor send anything.
  */
-function dashboardHeaders(page: string): RequestHandler {
+function headersOf(page: string): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
         defaultSrc: ["'none'"],
-        scriptSrc: ["'self'", ...inlineHashes(page)],
-        styleSrc: ["'self'"],
+        scriptSrc: ["'self'", ...hashes(page, "script")],
+        styleSrc: ["'self'", ...hashes(page, "style")],
         fontSrc: ["'self'"],
         imgSrc: ["'self'"],
         mediaSrc: ["'self'"],
@@ -90,10 +106,8 @@ function dashboardHeaders(page: string): RequestHandler {
   });
 }
 
-/** What has to run before the page is painted stands in it; the policy names it by its hash. */
-function inlineHashes(page: string): string[] {
-  const scripts = page.matchAll(/<script>(.*?)<\/script>/gs);
-  return [...scripts].map(
-    ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
-  );
+/** What the page needs before it is painted stands in it; the policy names it by its hash. */
+function hashes(page: string, tag: "script" | "style"): string[] {
+  const inline = page.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, "gs"));
+  return [...inline].map(([, text = ""]) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`);
 }

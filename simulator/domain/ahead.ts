@@ -27,10 +27,10 @@ const STEPS = `
   SELECT 'step' AS kind, min(due_at) AS dueAtMs, count(*) AS count, json_extract(step, '$.type') AS eventType,
     NULL AS deliveryId, NULL AS attempt
   FROM (
-    SELECT due_at, step FROM agenda WHERE due_at <= @untilMs ORDER BY due_at, seq LIMIT ${MOST_LOOKED_AT}
+    SELECT due_at, step FROM steps WHERE due_at <= @untilMs ORDER BY due_at, seq LIMIT ${MOST_LOOKED_AT}
   ) GROUP BY ${MOMENT} ORDER BY dueAtMs`;
 
-/** Looks ahead in schedule time: which attempts and which steps of stories fall due, and when. Changes nothing. */
+/** Looks ahead in schedule time: which attempts and which steps of scenarios fall due, and when. Changes nothing. */
 export function createAhead(options: { database: Database }) {
   const attempts = options.database.prepare<[Span], Due>(ATTEMPTS);
   const steps = options.database.prepare<[Span], Due>(STEPS);

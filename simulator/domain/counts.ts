@@ -5,17 +5,17 @@ import type { Selection } from "./selection.ts";
 import type { countSchema } from "./shapes.ts";
 import type { Kept } from "./spelling.ts";
 
-/** How many deliveries there are, by endpoint and event type. */
+/** How many deliveries there are, by endpoint and event type, and how they ended. */
 export type DeliveryCount = Kept<typeof countSchema>;
 
-type GroupRow = DeliveryCount["counts"][number];
+type GroupRow = Omit<FoundDelivery, "id"> & { count: number };
 
 const BY_STATE = `SELECT state, sum(count) AS count FROM delivery_counts WHERE count > 0 GROUP BY 1`;
 const OF_SELECTION = `
-  SELECT endpoint_id AS endpointId, event_type AS eventType, sum(count) AS count FROM delivery_counts
+  SELECT endpoint_id, event_type, state, verdict, nullif(cause, '') AS cause, sum(count) AS count FROM delivery_counts
   WHERE count > 0 AND endpoint_id = coalesce(@endpointId, endpoint_id) AND event_type = coalesce(@type, event_type)
     AND state = coalesce(@state, state) AND verdict = coalesce(@verdict, verdict) AND cause = coalesce(@cause, cause)
-  GROUP BY 1, 2`;
+  GROUP BY 1, 2, 3, 4, 5`;
 const LOST = `SELECT count(*) FROM deliveries d WHERE d.state = 'dead' AND ${LAST}`;
 /** What changes, beside the counts by state, whenever another number of deliveries is lost. */
 const LOST_DEPENDS_ON = `
@@ -56,8 +56,7 @@ export function createCounts(options: { database: Database }) {
       const isCounted = state === null || DELIVERY_STATES.some((known) => known === state);
       if (!isCounted || paths.length > 0 || Object.values(others).some((value) => value !== undefined))
         return undefined;
-      const counts = ofSelection.all({ endpointId, type, state, verdict, cause });
-      return { total: counts.reduce((sum, { count }) => sum + count, 0), counts };
+      return countOf(ofSelection.all({ endpointId, type, state, verdict, cause }));
     },
     /** How many gave up and were not sent again since, to endpoints that are still there. */
     lost(): number {
@@ -69,14 +68,27 @@ export function createCounts(options: { database: Database }) {
   };
 }
 
-/** Counts what was found, by endpoint and event type. */
+/** Counts what was found, by endpoint and event type, and by how it ended. */
 export function countFound(found: readonly FoundDelivery[]): DeliveryCount {
-  const groups = Map.groupBy(found, (one) => `${one.endpoint_id} ${one.event_type}`);
-  const counts = [...groups.values()].flatMap((group) => {
-    const [first] = group;
-    if (first === undefined) return [];
-    const { endpoint_id: endpointId, event_type: eventType } = first;
-    return [{ endpointId, eventType, count: group.length }];
-  });
-  return { total: found.length, counts };
+  return countOf(found.map((delivery) => ({ ...delivery, count: 1 })));
+}
+
+function countOf(rows: readonly GroupRow[]): DeliveryCount {
+  return {
+    total: sumOf(rows),
+    counts: grouped(rows, (row) => ({ endpointId: row.endpoint_id, eventType: row.event_type })),
+    endings: grouped(rows, ({ state, verdict, cause }) => ({ state, verdict, cause })),
+  };
+}
+
+/** The rows added up that have the same `key`. */
+function grouped<Key>(rows: readonly GroupRow[], keyOf: (row: GroupRow) => Key): (Key & { count: number })[] {
+  const groups = Map.groupBy(rows, (row) => JSON.stringify(keyOf(row)));
+  return [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map((first) => ({ ...keyOf(first), count: sumOf(group) })),
+  );
+}
+
+function sumOf(rows: readonly GroupRow[]): number {
+  return rows.reduce((sum, { count }) => sum + count, 0);
 }

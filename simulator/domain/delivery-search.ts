@@ -13,7 +13,9 @@ import { meetsPaths } from "./query.ts";
 import type { Selection } from "./selection.ts";
 
 /** A delivery that was found: enough to count it, and to look for the rest. */
-export type FoundDelivery = { id: string; endpoint_id: string; event_type: string };
+export type FoundDelivery = Record<"id" | "endpoint_id" | "event_type" | "state" | "verdict", string> & {
+  cause: string | null;
+};
 
 /** Which deliveries, how many at most, and below the delivery with the id `after`, which exists. */
 export type DeliverySearch = Selection & { limit: number; after?: string | undefined };
@@ -77,12 +79,14 @@ export function createDeliverySearch(options: {
       ? `SELECT ${columns}, e.summary, coalesce(d.body, e.body) AS body FROM deliveries d JOIN events e ON e.id = d.event_id`
       : `SELECT ${columns} FROM deliveries d`;
     const last = search.isLast === true ? ` AND ${LAST}` : "";
+    const chosen = search.ids === undefined ? "" : " AND d.id IN (SELECT value FROM json_each(?))";
+    const ids = search.ids === undefined ? [] : [JSON.stringify(search.ids)];
     const isLike = rough.length === 0 ? "" : ` AND ${ROUGHLY}`;
     const column = narrowest === undefined ? "" : ` AND d.${narrowest[0]} = ?`;
     const values = narrowest === undefined ? [] : [narrowest[1]];
     for (const row of database
-      .prepare<unknown[], Row>(`${rows} WHERE ${BELOW}${last}${isLike}${column} ORDER BY d.seq DESC`)
-      .iterate(search.after ?? null, ...rough, ...values)) {
+      .prepare<unknown[], Row>(`${rows} WHERE ${BELOW}${last}${chosen}${isLike}${column} ORDER BY d.seq DESC`)
+      .iterate(search.after ?? null, ...ids, ...rough, ...values)) {
       // All that follow are older.
       if (row.created_at < (search.sinceMs ?? 0)) return;
       yield row;

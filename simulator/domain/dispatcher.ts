@@ -23,13 +23,13 @@ export function createDispatcher(
     endpoints: Endpoints;
     /** How many requests are under way to one endpoint at a time; one, under the reading `deliveries_at_once=one`. */
     concurrency: number;
-    /** Steps of stories: when the next one is due, and what performs those that are due by now. */
-    agenda: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
+    /** Steps of scenarios: when the next one is due, and what performs those that are due by now. */
+    scenarios: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
     /** Called at every look at what is due, which are no more than a second apart. */
     onLook: () => void;
   },
 ) {
-  const { deliveries, attempts, endpoints, clock, wall, journal, transaction, agenda } = options;
+  const { deliveries, attempts, endpoints, clock, wall, journal, transaction, scenarios } = options;
   const settledWaiters: (() => void)[] = [];
   const stopping = new AbortController();
   const settle = createSettlement({ deliveries, endpoints, readings: options.readings });
@@ -68,7 +68,7 @@ export function createDispatcher(
   function whatIsDue(): Departure[] {
     const nowMs = clock.now();
     const most = options.readings().deliveries_at_once === "one" ? 1 : options.concurrency;
-    agenda.run(nowMs);
+    scenarios.run(nowMs);
     return deliveries.endpointsWithDue(nowMs).flatMap((endpointId) => {
       const free = most - flights.to(endpointId);
       if (free <= 0) return [];
@@ -94,7 +94,7 @@ export function createDispatcher(
   }
 
   function nextDueMs(): number | undefined {
-    const times = [deliveries.nextDueMs(), agenda.nextDueMs()].filter((time) => time !== undefined);
+    const times = [deliveries.nextDueMs(), scenarios.nextDueMs()].filter((time) => time !== undefined);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 

@@ -7,7 +7,7 @@ import type { Meta } from "./meta.ts";
 import { stableId } from "./random.ts";
 import type { eventSchema } from "./shapes.ts";
 import type { Kept } from "./spelling.ts";
-import { eventSummary } from "./world/event-summary.ts";
+import { eventSummary } from "./world/event-types.ts";
 
 /** What a list shows of one event. */
 export type EventSummary = Kept<typeof eventSchema>;

@@ -47,6 +47,8 @@ export function parseFault(text: string): ParsedFault {
     return refused(`There is no fault ${JSON.stringify(name)}: use one of ${FAULT_NAMES.join(", ")}.`);
   }
   if (count === undefined) return { ok: true, fault: { name } };
+  if (FAULTS[name].at === "fan-out" || FAULTS[name].at === "body")
+    return refused(`${text}: ${name} is done to the event, and so to every attempt: leave :${count} out.`);
   if (rest.length > 0 || !/^[1-6]$/.test(count)) {
     return refused(`${text}: after the colon goes the number of attempts to spoil, 1 to 6.`);
   }

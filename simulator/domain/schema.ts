@@ -97,12 +97,12 @@ export const DELIVERY_TABLES = `
     PRIMARY KEY (delivery_seq, number)
   ) STRICT;
 
-  CREATE TABLE agenda (
+  CREATE TABLE steps (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     due_at INTEGER NOT NULL,
     step TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX agenda_due ON agenda (due_at, seq);
+  CREATE INDEX steps_due ON steps (due_at, seq);
 
   -- What receivers tell of their work.
   CREATE TABLE handlings (
@@ -141,7 +141,7 @@ export const DELIVERY_TABLES = `
     ${ONE_LESS}
   END`;
 
-const CLEAR = ["DELETE FROM attempts", "DELETE FROM deliveries", "DELETE FROM events", "DELETE FROM agenda"];
+const CLEAR = ["DELETE FROM attempts", "DELETE FROM deliveries", "DELETE FROM events", "DELETE FROM steps"];
 const CLEAR_ENDPOINTS = "DELETE FROM endpoints";
 const UNFLAG_ENDPOINTS = "UPDATE endpoints SET consecutive_failures = 0";
 

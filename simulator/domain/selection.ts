@@ -54,6 +54,8 @@ export type Selection = {
   cause?: string | undefined;
   endpointId?: string | undefined;
   eventId?: string | undefined;
+  /** Deliveries one by one. */
+  ids?: readonly string[] | undefined;
   /** Text that ids, type, summary, endpoint URL or payload have in them, whatever its case. */
   text?: string | undefined;
   /** Conditions on the payload. */

@@ -122,18 +122,21 @@ export const deliveryDetailSchema = deliverySchema.extend({
   ),
 });
 
-/** How many deliveries a selection has, by endpoint and event type. */
+/** How many deliveries a selection has, by endpoint and event type, and how they ended: by state, verdict and cause. */
 export const countSchema = z.object({
   object: z.literal("count"),
   total: z.number(),
   counts: z.array(z.object({ endpoint_id: z.string(), event_type: z.string(), count: z.number() })),
+  endings: z.array(
+    z.object({ state: z.string(), verdict: z.string(), cause: z.string().nullable(), count: z.number() }),
+  ),
 });
 
 /**
  * A bulk job: all deliveries of a selection are sent again. It counts first (`total` and `counts` are there once it has),
  * then sends. `acknowledged` and `failed` say how the last attempts of what it sent ended so far.
  */
-export const jobSchema = countSchema.extend({
+export const jobSchema = countSchema.omit({ endings: true }).extend({
   object: z.literal("job"),
   id: z.string(),
   state: z.enum(JOB_STATES),
@@ -218,7 +221,7 @@ export const historySchema = z.object({
   ),
 });
 
-/** What falls due at about one moment: `count` attempts, or steps of stories. Of several, the first is named. */
+/** What falls due at about one moment: `count` attempts, or steps of scenarios. Of several, the first is named. */
 export const dueSchema = z.object({
   object: z.literal("due"),
   kind: z.enum(["attempt", "step"]),

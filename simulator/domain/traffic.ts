@@ -1,16 +1,23 @@
+import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import type { Emitter } from "./emitter.ts";
+import { createRandom } from "./random.ts";
 import type { WallTime } from "./wall-time.ts";
+import { EVENT_KINDS } from "./world/event-types.ts";
+import type { Business } from "./world/organizations.ts";
 import type { World } from "./world/world.ts";
 
 /** Longest pause between two events, since timers overflow after 24 days. */
 const LONGEST_WAIT_MS = 20 * 86_400_000;
+const MINUTE_MS = 60_000;
 
 /**
  * Lets calls come in by themselves at random moments, at a given average number a minute. The minutes are
  * those of the wall clock, whatever schedule time does: a clock that skips would otherwise never come to rest.
  */
 export function createTraffic(options: { world: World; emitter: Emitter; wall: WallTime }) {
-  const { world, emitter, wall } = options;
+  const { emitter, wall } = options;
+  const { businesses } = options.world;
+  const { seed } = options.world.origin;
   let perMinute = 0;
   let index = 0;
   let cancel = () => {};
@@ -18,7 +25,7 @@ export function createTraffic(options: { world: World; emitter: Emitter; wall: W
   function next(): void {
     cancel();
     if (perMinute === 0) return;
-    const { afterMs, type, orgId } = world.traffic(index, perMinute);
+    const { afterMs, type, orgId } = trafficStep({ seed, index, perMinute, businesses });
     cancel = wall.after(Math.min(afterMs, LONGEST_WAIT_MS), () => {
       index += 1;
       emitter.live({ type, orgId });
@@ -33,5 +40,31 @@ export function createTraffic(options: { world: World; emitter: Emitter; wall: W
       perMinute = rate;
       next();
     },
+  };
+}
+
+/** The next thing that happens by itself, `afterMs` after the one before. */
+type TrafficStep = { afterMs: number; type: EventType; orgId: string };
+
+/**
+ * Step `index` (from 0) where all businesses together have `perMinute` calls a minute on average, at random moments as
+ * real callers have them. The same seed gives the same steps.
+ */
+export function trafficStep(options: {
+  seed: number;
+  index: number;
+  perMinute: number;
+  businesses: readonly Business[];
+}): TrafficStep {
+  const random = createRandom(options.seed, "traffic", options.index);
+  // The pauses of callers who know nothing of each other are exponentially distributed.
+  const pause = -Math.log(1 - random.next());
+  const business = random.pick(options.businesses);
+  return {
+    afterMs: Math.round((pause * MINUTE_MS) / options.perMinute),
+    type: random.weighted(
+      EVENT_TYPES.map((type) => [type, EVENT_KINDS[type].share[business.trade] ?? 0] as const),
+    ),
+    orgId: business.organization.id,
   };
 }

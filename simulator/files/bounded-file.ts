@@ -1,21 +1,28 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { decodeText } from "../../shared/text-file.ts";
 import { codeOf } from "../text/errors.ts";
 
-/** Largest file that is read (a body, report or secret): `/dev/zero` never ends. */
+/** Largest file that is read (a body, report or secret). */
 const MOST_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 
 /** A file's bytes, or in a few words why there are none. */
 export type FileContent = { ok: true; bytes: Buffer } | { ok: false; reason: string };
 
-/** Reads a file (0: standard input), of at most 64 MiB unless told otherwise; never throws. */
+/** What a shell has opened for us already, as `<(…)` or a pipe, which has its writer. */
+const OPENED_BY_SHELL = /^\/(?:dev|proc\/self)\/(?:fd\/|stdin$)/;
+
+/** Reads a regular file (0: standard input), of at most 64 MiB unless told otherwise; never throws, and waits for no writer. */
 export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES): FileContent {
+  const isOpen = typeof source === "number" || OPENED_BY_SHELL.test(source);
   let file: number | undefined;
   try {
-    if (typeof source === "string" && isNamedPipe(source))
-      return { ok: false, reason: "it is a pipe, on which nobody may ever write" };
-    file = typeof source === "number" ? source : openSync(source, "r");
-    if (fstatSync(file).isDirectory()) return { ok: false, reason: "it is a directory" };
+    file =
+      typeof source === "number"
+        ? source
+        : openSync(source, isOpen ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NONBLOCK);
+    const irregular = isOpen ? undefined : irregularity(fstatSync(file));
+    if (irregular !== undefined) return { ok: false, reason: irregular };
     const pieces: Buffer[] = [];
     for (let total = 0; total <= mostBytes;) {
       const piece = Buffer.alloc(PIECE_BYTES);
@@ -32,9 +39,22 @@ export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES)
   }
 }
 
-/** Opening a named pipe waits for a writer, and no signal ends that. One that is open already, as `<(…)`, has its writer. */
-function isNamedPipe(path: string): boolean {
-  return !/^\/(?:dev|proc\/self)\/(?:fd\/|stdin$)/.test(path) && statSync(path).isFIFO();
+/** The same for text. Its message is a sentence that begins with `name`. */
+export function readTextFile(
+  path: string,
+  options: { name: string; mostBytes?: number },
+): { ok: true; text: string; bytes: Buffer } | { ok: false; message: string } {
+  const content = readBoundedFile(path, options.mostBytes);
+  if (!content.ok) return { ok: false, message: `${options.name} cannot be read: ${content.reason}.` };
+  const decoded = decodeText(content.bytes, options.name);
+  return decoded.ok ? { ...decoded, bytes: content.bytes } : decoded;
+}
+
+/** In a few words what something is that is no regular file; undefined for a file. */
+export function irregularity(stats: Stats): string | undefined {
+  if (stats.isFile()) return undefined;
+  if (stats.isDirectory()) return "it is a directory";
+  return stats.isFIFO() ? "it is a pipe" : "it is a device";
 }
 
 function reasonOf(error: unknown): string {

@@ -1,27 +1,28 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { DELIVERY_TABLES } from "../domain/schema.ts";
-import { keepPrivate } from "./private-file.ts";
+import { isExposed, keepPrivate } from "./private-file.ts";
 import { WORLD_TABLES } from "../domain/world/schema.ts";
 import { type Refused, refused } from "../domain/refused.ts";
-import { messageOf } from "../text/errors.ts";
+import { codeOf, messageOf } from "../text/errors.ts";
 
 /** SQLite's name for a database in a file that it makes itself, and removes at once. */
 const TEMPORARY = "";
 /** At each commit SQLite goes through the cached pages of a temporary database: a larger cache makes commits slower. */
 const TEMPORARY_CACHE_KIB = 2_000;
 
+const BUSY_TIMEOUT_MS = 250;
 const NOT_OURS = "is not a simulator's data file: use another --data file.";
 
 export type OpenedDatabase = { ok: true; database: Database.Database } | Refused;
 
 /** Version of the tables, kept as `PRAGMA user_version`: one more with each change of them. */
-const TABLES_VERSION = 9;
+const TABLES_VERSION = 10;
 
 /** Why a data file cannot be used, as words behind its name; undefined when it can. */
-export function problemOfTables(database: Database.Database): string | undefined {
+function problemOfTables(database: Database.Database): string | undefined {
   const version = versionOf(database);
   if (version === TABLES_VERSION) return undefined;
   if (version > TABLES_VERSION)
@@ -38,15 +39,12 @@ export function problemOfTables(database: Database.Database): string | undefined
  * into a few megabytes of memory goes to an unnamed temporary file, which ends with the process.
  */
 export function openDatabase(file?: string, isTemporary = false): OpenedDatabase {
-  const path = file === undefined ? placeWithoutFile(isTemporary) : resolve(file);
+  const path = file === undefined ? placeWithoutFile(isTemporary) : placeOf(file);
   try {
-    if (file !== undefined && !existsSync(dirname(path))) {
-      // A folder that we made would hide a mistyped name.
-      return refused(`There is no folder ${dirname(path)}: make it, or mend --data.`);
-    }
-    const linked = file === undefined ? undefined : keepPrivate(path);
-    if (linked !== undefined) return refused(`${path} ${linked}`);
-    const database = new Database(path, { timeout: 250 });
+    const misplaced =
+      file === undefined ? undefined : (problemOfFolder(dirname(path)) ?? problemOfFile(path));
+    if (misplaced !== undefined) return refused(misplaced);
+    const database = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     database.pragma("locking_mode = EXCLUSIVE");
     const problem = problemOfTables(database);
     if (problem !== undefined) {
@@ -62,6 +60,55 @@ export function openDatabase(file?: string, isTemporary = false): OpenedDatabase
   } catch (error) {
     return refused(explain(path, error));
   }
+}
+
+/** Whether a data file is sound, without changing it: what is so, or what is wrong with the fix. */
+export function inspectDatabase(file: string): { ok: boolean; message: string } {
+  const path = placeOf(file);
+  try {
+    const misplaced = problemOfFolder(dirname(path));
+    if (misplaced !== undefined) return { ok: false, message: misplaced };
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return { ok: true, message: `${file} does not exist yet` };
+    if (!stats.isFile())
+      return { ok: false, message: `${file} is no regular file: use another --data file.` };
+    const database = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+    const result = database.pragma("quick_check", { simple: true });
+    const problem = problemOfTables(database);
+    database.close();
+    if (problem !== undefined) return { ok: false, message: `${file} ${problem}` };
+    if (result !== "ok")
+      return { ok: false, message: `${file} is damaged (${String(result)}): use another --data file.` };
+    if (!isExposed(path)) return { ok: true, message: `${file} is sound` };
+    const message = `${file} holds secrets of endpoints, and others than its owner can read it: the next serve takes that from them, or chmod 600 ${file}`;
+    return { ok: false, message };
+  } catch (error) {
+    const isBusy = error instanceof Database.SqliteError && error.code === "SQLITE_BUSY";
+    return isBusy
+      ? { ok: true, message: `${file} is in use by a simulator` }
+      : { ok: false, message: explain(file, error) };
+  }
+}
+
+/** The path of a data file. SQLite drops blanks at its ends, so they are dropped before anything is done to it. */
+function placeOf(file: string): string {
+  return resolve(file.trim());
+}
+
+/** A folder that we made would hide a mistyped name. SQLite needs to write a log beside the file. */
+function problemOfFolder(folder: string): string | undefined {
+  if (!existsSync(folder)) return `There is no folder ${folder}: make it, or correct --data.`;
+  try {
+    accessSync(folder, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return `Nothing can be written in ${folder} (${codeOf(error)}): use another --data file.`;
+  }
+}
+
+function problemOfFile(path: string): string | undefined {
+  const problem = keepPrivate(path);
+  return problem === undefined ? undefined : `${path} ${problem}`;
 }
 
 /** In memory, or in a temporary file, where there is a place for one. */

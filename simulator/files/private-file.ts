@@ -1,3 +1,4 @@
+import { irregularity } from "./bounded-file.ts";
 import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from "node:fs";
 
 const OWNER_ONLY = 0o600;
@@ -5,21 +6,25 @@ const BITS_OF_OTHERS = 0o077;
 
 /**
  * Makes sure that only its owner can read `path`: creates an empty file where there is none, and removes the permissions of
- * others from one that exists. Answers what is wrong where it is a symbolic link, which might lead anywhere.
+ * others from one that exists. Returns what is wrong with what is not a regular file, as words behind its name; a symbolic
+ * link might lead anywhere, and a device has permissions of its own.
  */
 export function keepPrivate(path: string): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
     return "is a symbolic link, and nothing is written through one: name the file itself.";
   const descriptor = openSync(
     path,
-    constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW,
+    constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK,
     OWNER_ONLY,
   );
   try {
-    const { mode } = fstatSync(descriptor);
+    const stats = fstatSync(descriptor);
+    const irregular = irregularity(stats);
+    if (irregular !== undefined) return `cannot hold a database: ${irregular}. Name a regular file.`;
+    const { mode } = stats;
     if ((mode & BITS_OF_OTHERS) !== 0) fchmodSync(descriptor, mode & ~BITS_OF_OTHERS);
   } catch {
-    // It is somebody else's, who lets us use it.
+    // It belongs to another user, who lets us use it.
   } finally {
     closeSync(descriptor);
   }

@@ -71,7 +71,7 @@ export async function start(options: StartOptions): Promise<RunningSimulator> {
   async function tell(scenario: string | object): Promise<Story> {
     refuseClosed();
     const name = typeof scenario === "string" ? scenario : added(scenario, simulator);
-    const { scenario: begun, steps, endsAtMs } = orThrow(simulator.stories.tell(name)).story;
+    const { scenario: begun, steps, endsAtMs } = orThrow(simulator.scenarios.begin(name)).begun;
     await simulator.settled();
     return { name: begun.name, steps, endsAt: new Date(endsAtMs) };
   }
@@ -101,9 +101,9 @@ export async function start(options: StartOptions): Promise<RunningSimulator> {
 }
 
 /** Adds a scenario of the caller's; answers its name. */
-function added(json: object, { stories }: Simulator): string {
+function added(json: object, { scenarios }: Simulator): string {
   const { scenario } = orThrow(parseScenario(json));
-  orThrow(stories.add(scenario));
+  orThrow(scenarios.add(scenario));
   return scenario.name;
 }
 

@@ -8,6 +8,7 @@ import {
   type Envelope,
 } from "../../shared/events.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
+import { decodeText } from "../../shared/text-file.ts";
 import { readBoundedFile } from "../files/bounded-file.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { didYouMean } from "../domain/suggest.ts";
@@ -104,7 +105,9 @@ function wholeDocument(path: string): unknown[] | string | undefined {
   if (!content.ok) return `${content.reason}; as JSON lines (.jsonl) it may be of any size`;
   const problem = jsonShapeProblem(content.bytes, Number.POSITIVE_INFINITY);
   if (problem !== undefined) return problem;
-  const value = parseJson(content.bytes);
+  const decoded = decodeText(content.bytes, "it");
+  if (!decoded.ok) return decoded.message.replace(/^it (.*)\.$/, "it $1");
+  const value = jsonOf(decoded.text);
   if (value === undefined) return undefined;
   const items = itemsSchema.safeParse(value);
   if (items.success) return items.data;
@@ -154,7 +157,9 @@ function readLine(line: Buffer): ReadEnvelope {
     return refused("this line is longer than 4 MiB, which no envelope is.");
   const problem = jsonShapeProblem(line);
   if (problem !== undefined) return refused(`this is no event envelope: ${problem}.`);
-  const value = parseJson(line);
+  const decoded = decodeText(line, "this line");
+  if (!decoded.ok) return decoded;
+  const value = jsonOf(decoded.text);
   return value === undefined ? refused("this line is no JSON.") : readEnvelope(value);
 }
 
@@ -166,8 +171,4 @@ function readEnvelope(value: unknown): ReadEnvelope {
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "" : ` (${issue.path.join(".")})`;
   return refused(`this is no event envelope: ${issue?.message ?? ""}${where}.`);
-}
-
-function parseJson(bytes: Buffer): unknown {
-  return jsonOf(bytes.toString().replace(/^\ufeff/, ""));
 }

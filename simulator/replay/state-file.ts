@@ -1,6 +1,6 @@
 import { lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { z } from "zod";
-import { readBoundedFile } from "../files/bounded-file.ts";
+import { readTextFile } from "../files/bounded-file.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
@@ -28,7 +28,7 @@ export type StateFile = ReturnType<typeof stateFile>;
 
 /**
  * How far a replay has come and what failed of it, kept in `path` so that the same command goes on there after any
- * interruption, and ends as it would have ended without one. A file that belongs to another replay is refused; so is a
+ * interruption, and sends nothing twice: the file stays until its user removes it. A file that belongs to another replay is refused; so is a
  * link, which somebody else may have put there, and none is followed where the file is written.
  */
 export function openStateFile(
@@ -57,8 +57,6 @@ function stateFile(path: string, replay: object) {
       writeAnew(`${path}.new`, `${JSON.stringify({ ...replay, ...progress })}\n`);
       renameSync(`${path}.new`, path);
     },
-    /** Forgets everything: the replay has come to its end. */
-    remove: () => rmSync(path, { force: true }),
   };
 }
 
@@ -72,7 +70,7 @@ function read(path: string): z.infer<typeof stateSchema> | "broken" | undefined 
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
   if (!found.isFile()) return "broken";
-  const content = readBoundedFile(path, LARGEST_STATE_BYTES);
-  const parsed = stateSchema.safeParse(content.ok ? jsonOf(content.bytes.toString()) : undefined);
+  const content = readTextFile(path, { name: path, mostBytes: LARGEST_STATE_BYTES });
+  const parsed = stateSchema.safeParse(content.ok ? jsonOf(content.text) : undefined);
   return parsed.success ? parsed.data : "broken";
 }

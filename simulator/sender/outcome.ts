@@ -25,6 +25,9 @@ const DNS_CODE = /^(?:EAI_|EDNS)/;
 const TLS_CODE =
   /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH)/;
 
+/** Certificates that are good once their authority is known. */
+const UNKNOWN_AUTHORITY = /^(?:UNABLE_TO_(?:GET_ISSUER|VERIFY)|DEPTH_ZERO|SELF_SIGNED)/;
+
 /** What Node.js says when the other side hangs up during the TLS handshake; its code is that of a reset. */
 const HANDSHAKE_ENDED = /before secure TLS connection/;
 
@@ -37,7 +40,9 @@ export function classifyStatus(status: number): Outcome {
 export function classifyError(error: unknown): Failure {
   const cause = rootCause(error);
   const code = codeOf(cause);
-  return { error: wordFor(code, cause), detail: code === "" ? cause.message : `${code}: ${cause.message}` };
+  const hint = UNKNOWN_AUTHORITY.test(code) ? " (for an authority of your own, set NODE_EXTRA_CA_CERTS)" : "";
+  const detail = code === "" ? cause.message : `${code}: ${cause.message}${hint}`;
+  return { error: wordFor(code, cause), detail };
 }
 
 /** What went wrong, as the end of a sentence: the words of the system where it has some. */

@@ -73,7 +73,8 @@ export function createJobVerbs(options: {
   async function run(job: Job, selection: Selection, signal: AbortSignal): Promise<void> {
     const found = await options.findAll(selection, signal);
     if (signal.aborted) return;
-    Object.assign(job, { ...countFound(found), state: "sending" });
+    const { total, counts } = countFound(found);
+    Object.assign(job, { total, counts, state: "sending" });
     changed(job);
     const oldestFirst = found.toReversed();
     for (let at = 0; at < oldestFirst.length && !signal.aborted; at += MOST_A_TURN) {

@@ -5,7 +5,7 @@ import type { EventLog } from "../domain/events.ts";
 import type { Journal } from "../domain/journal.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { RetentionBounds } from "../domain/retention.ts";
-import type { createStories } from "../domain/stories.ts";
+import type { createScenarios } from "../domain/scenarios.ts";
 import type { createTraffic } from "../domain/traffic.ts";
 import type { World } from "../domain/world/world.ts";
 import type { createClockVerbs } from "./clock.ts";
@@ -33,7 +33,7 @@ export type Simulator = {
   /** Deliveries that are sent again by a selection. */
   jobs: JobVerbs;
   clock: ReturnType<typeof createClockVerbs>;
-  stories: ReturnType<typeof createStories>;
+  scenarios: ReturnType<typeof createScenarios>;
   traffic: ReturnType<typeof createTraffic>;
   counts: ReturnType<typeof createCounts>;
   verdicts: VerdictVerbs;

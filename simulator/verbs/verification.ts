@@ -45,6 +45,8 @@ export function createVerificationVerbs(options: {
 }) {
   const { endpoints, journal, wall } = options;
   let current: Verification | undefined;
+  /** The last run that came to its end. */
+  let complete: Verification | undefined;
   let running: { stop: AbortController; ended: Promise<void> } | undefined;
   let lastId = 0;
 
@@ -123,15 +125,18 @@ export function createVerificationVerbs(options: {
       const ended = run(endpoint, selected.checks, verification, signal).finally(() => {
         running = undefined;
         verification.endedAtMs = wall.nowMs();
-        journal.write({ kind: "verification.changed", verificationId: verification.id });
+        if (verification.report?.incomplete === undefined) complete = verification;
+        // A run that was canceled leaves the full report before it in place.
+        if (stop.signal.aborted) current = complete ?? verification;
+        journal.write({ kind: "verification.changed", verificationId: current?.id ?? verification.id });
       });
       running = { stop, ended };
       journal.write({ kind: "verification.changed", verificationId: verification.id });
       return { ok: true, verification };
     },
-    /** The run that is under way, or else the last one. */
+    /** The run that is under way, or else the last one; a canceled one only while no other came to its end. */
     current: (): Verification | undefined => current,
-    /** Ends the run that is under way with what it has found so far; resolves when it is over. */
+    /** Ends the run that is under way; resolves when it is over. */
     async cancel(): Promise<void> {
       running?.stop.abort();
       await running?.ended;

@@ -1,8 +1,8 @@
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
-import { bodyVariants } from "../signature-doctor/body-variants.ts";
-import { DIGEST_VARIANTS, SPELLING_VARIANTS } from "../signature-doctor/digest-variants.ts";
-import { messageVariants } from "../signature-doctor/message-variants.ts";
-import { secretVariants } from "../signature-doctor/secret-variants.ts";
+import { bodyVariants } from "../explain/body-variants.ts";
+import { DIGEST_VARIANTS, SPELLING_VARIANTS } from "../explain/digest-variants.ts";
+import { messageVariants } from "../explain/message-variants.ts";
+import { secretVariants } from "../explain/secret-variants.ts";
 import { digest, header, moment, T } from "../signature-recipe/recipe.ts";
 import type { Check, Verdict } from "./check.ts";
 import type { CheckContext } from "./context.ts";

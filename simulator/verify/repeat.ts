@@ -31,7 +31,7 @@ export function curlFor(request: SentRequest): string | undefined {
     `body() { ${printfOf(body)}; }`,
     ...signing.lines,
     [
-      `${pieces === undefined ? "body" : shellPieces(pieces)} | curl -i -m ${CURL_SECONDS}`,
+      `${pieces === undefined ? "body" : shellPieces(pieces)} | curl -sS -i -m ${CURL_SECONDS}`,
       ...(request.httpVersion === "1.0" ? ["--http1.0"] : url.protocol === "https:" ? ["--http1.1"] : []),
       ...(hasType ? [] : ["-H 'Content-Type:'"]),
       ...others.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),

@@ -191,31 +191,6 @@ describe("what was sent, and what would be sent now", () => {
   });
 });
 
-test("all that gave up is sent again, once, and only of the endpoint that is named", async () => {
-  const { origin, simulator } = await openControl();
-  const receiver = await startEndpoint(500);
-  const urls = [`${receiver.url}/a`, `${receiver.url}/b`, `${receiver.url}/gone`];
-  const ids: string[] = [];
-  for (const url of urls) {
-    const { body } = await control<{ id: string }>(origin, "POST", "/endpoints", { url });
-    ids.push(body.id);
-  }
-  await control(origin, "POST", "/events", { type: "call.completed", count: 2 });
-  await control(origin, "POST", "/clock/advance", { until: "idle" });
-  await control(origin, "DELETE", `/endpoints/${ids[2]}`);
-  const resend = async (settings: object) => {
-    const path = "/deliveries/resend";
-    const { body } = await control<{ data: { endpoint_id: string }[] }>(origin, "POST", path, settings);
-    return body.data.map(({ endpoint_id: endpointId }) => endpointId);
-  };
-  expect(await resend({ endpoint_id: ids[0] })).toEqual([ids[0], ids[0]]);
-  expect(await resend({})).toEqual([ids[1], ids[1]]);
-  expect(await resend({})).toEqual([]);
-  await control(origin, "POST", "/clock/advance", { until: "idle" });
-  expect(await resend({})).toHaveLength(4);
-  expect(simulator.counts.deliveries().total).toBe(14);
-});
-
 test("commands are told as they are typed here", async () => {
   const { origin } = await openControl();
   expect((await control(origin, "GET", "/about")).body).toEqual({
@@ -234,4 +209,51 @@ test("answers are never guessed at or kept by a browser", async () => {
   expect(headers.get("x-content-type-options")).toBe("nosniff");
   expect(headers.get("cache-control")).toBe("no-store");
   expect(headers.get("access-control-allow-origin")).toBeNull();
+});
+
+test("several lists come in one answer, each with its own status, and nothing but lists can be asked for so", async () => {
+  const { origin, simulator } = await openControl();
+  const receiver = await startEndpoint(503);
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  await control(origin, "POST", "/events", { type: "order.created", count: 2 });
+  await simulator.settled();
+  const many = (...paths: string[]) =>
+    control<{ data: { status: number; body: Record<string, unknown> }[] }>(
+      origin,
+      "GET",
+      `/many?${new URLSearchParams(paths.map((path): [string, string] => ["path", path])).toString()}`,
+    );
+  const { body } = await many(
+    "/about",
+    "/deliveries?limit=1&type=order.created",
+    "/deliveries?state=none",
+    "/counts",
+  );
+  const [about, deliveries, refused, counts] = body.data;
+  expect(about?.body).toEqual((await control(origin, "GET", "/about")).body);
+  expect(deliveries?.body["data"]).toHaveLength(1);
+  expect(refused).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+  expect(counts?.body).toMatchObject({
+    total: 2,
+    endings: [{ state: "attempting", verdict: "not", cause: "unavailable", count: 2 }],
+  });
+  for (const path of ["/stream", "/many?path=/about", "/reports/verify", "/clock/../stream"])
+    expect((await many(path)).status).toBe(400);
+});
+
+test("a resend of deliveries by their ids counts and sends just those", async () => {
+  const { origin, simulator } = await openControl();
+  const receiver = await startEndpoint(200);
+  await control(origin, "POST", "/endpoints", { url: receiver.url });
+  await control(origin, "POST", "/events", { type: "order.created", count: 3 });
+  await simulator.settled();
+  const [first, , third] = simulator.deliveries.page({ limit: 3 }).deliveries.map(({ id }) => id);
+  const ids = [first, third, "dlv_unknown"];
+  const counted = await control(origin, "POST", "/deliveries/resend", { ids, dry_run: true });
+  expect(counted.body["total"]).toBe(2);
+  await control(origin, "POST", "/deliveries/resend", { ids });
+  await receiver.until(5);
+  await simulator.jobs.ended();
+  const again = simulator.deliveries.page({ limit: 5 }).deliveries.map(({ resendOf }) => resendOf);
+  expect(again.filter(Boolean).toSorted()).toEqual([first, third].toSorted());
 });

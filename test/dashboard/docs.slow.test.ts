@@ -51,7 +51,7 @@ describe("the docs of the service", () => {
     await expectShown(page.getByRole("heading", { name: "REST API" }));
   });
 
-  test("work the signature out, in this page and in five languages, and print whole", async () => {
+  test("work the signature out, in this page and in five languages", async () => {
     const { url } = await openDashboard({ calls: 0 });
     const page = await browser.openPage(`${url}/docs#signature`, { colorScheme: "dark" });
     const part = page.locator("#signature");
@@ -68,19 +68,5 @@ describe("the docs of the service", () => {
       await part.getByRole("button", { name: language, exact: true }).click();
       await expectShown(part.getByText(word));
     }
-
-    await page.emulateMedia({ media: "print", colorScheme: "dark" });
-    const shown = (selector: string) => page.locator(selector).first().isVisible();
-    expect(await shown(".docs-contents")).toBe(false);
-    expect(await shown(".side")).toBe(false);
-    expect(await shown(".time-strip")).toBe(false);
-    expect(await shown("#Error")).toBe(true);
-    const paper = await page.evaluate<{ height: number; window: number; background: string }>(`({
-      height: document.documentElement.scrollHeight,
-      window: innerHeight,
-      background: getComputedStyle(document.documentElement).backgroundColor,
-    })`);
-    expect(paper.height).toBeGreaterThan(5 * paper.window);
-    expect(paper.background).toBe("rgb(250, 250, 250)");
   });
 });

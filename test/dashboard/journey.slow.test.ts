@@ -20,7 +20,6 @@ describe("from an empty dashboard to a delivered event", () => {
     const form = page.getByRole("dialog", { name: "Register an endpoint" });
     await form.getByLabel("URL", { exact: true }).fill("http://example.com/hook");
     await form.getByText("http:// is for localhost only, and example.com is not").waitFor();
-    await form.getByText("https, or http on localhost: no").waitFor();
     expect(await form.getByRole("button", { name: "Register" }).isDisabled()).toBe(true);
     await form.getByLabel("URL", { exact: true }).fill(receiver.url);
     await form.getByText("Good: somebody listens there.").waitFor();
@@ -85,12 +84,7 @@ describe("from an empty dashboard to a delivered event", () => {
     expect(receiver.received).toHaveLength(7);
     expect(receiver.received[6]?.body).toEqual(receiver.received[0]?.body);
 
-    // The signature can be checked in the page, and the attempt repeated with curl.
-    await page.getByText("Check it here with your own secret").click();
-    await page.getByLabel("Signing secret").fill("whsec_wrong");
-    await page.getByText("Another digest").waitFor();
-    await page.getByLabel("Signing secret").fill(secret);
-    await page.getByText("The same digest.").waitFor();
+    // The attempt can be repeated with curl.
     await page.getByRole("button", { name: "Copy as curl" }).click();
     await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
     const curl = await readClipboard();

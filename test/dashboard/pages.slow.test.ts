@@ -16,7 +16,7 @@ test("a call reads as a conversation, and its recording can be played", async ()
   });
   const page = await browser.openPage(`${url}/world`);
 
-  await page.locator(".call-row", { hasText: "+12125550199" }).click();
+  await page.locator(".row", { hasText: "+12125550199" }).click();
   const dialog = page.getByRole("dialog", { name: "Call from +12125550199" });
   const lines = dialog.locator(".conversation li");
   await expect.poll(() => lines.count()).toBe(3);
@@ -43,12 +43,12 @@ test("a recording elsewhere is linked, and what is no web address is text", asyn
     });
   }
   const page = await browser.openPage(`${url}/world/calls`);
-  await page.locator(".call-row", { hasText: "+12125550101" }).click();
+  await page.locator(".row", { hasText: "+12125550101" }).click();
   const link = page.getByRole("dialog").getByRole("link");
   expect(await link.getAttribute("href")).toBe("https://example.com/a.mp3");
   expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
   await page.keyboard.press("Escape");
-  await page.locator(".call-row", { hasText: "+12125550102" }).click();
+  await page.locator(".row", { hasText: "+12125550102" }).click();
   await page.getByRole("dialog").getByText("No recording that can be played: javascript:alert(1)").waitFor();
   expect(await page.getByRole("dialog").getByRole("link").count()).toBe(0);
 });
@@ -188,7 +188,7 @@ test("the call of an old voicemail is found, however far back", async () => {
   });
   const { data } = (await response.json()) as { data: { call_id: string; phone: string }[] };
   const last = data.at(-1);
-  const page = await browser.openPage(`${url}/world/calls?call=${last?.call_id}`);
+  const page = await browser.openPage(`${url}/world/calls?open=${last?.call_id}`);
   await expectShown(page.getByRole("dialog", { name: `Call from ${last?.phone}` }));
 });
 

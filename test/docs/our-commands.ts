@@ -7,8 +7,7 @@ export type Parser = (words: readonly string[]) => Promise<string | undefined>;
 
 /** Words as `voice-agent-simulator` takes them. */
 export const parseSimulator: Parser = async ([name = "", ...words]) => {
-  if (name.startsWith("--"))
-    return ["--help", "--version", "--completion"].includes(name) ? undefined : `no option ${name}`;
+  if (name.startsWith("--")) return ["--help", "--version"].includes(name) ? undefined : `no option ${name}`;
   const command = COMMANDS.find((one) => one.name === name);
   return command === undefined ? `no command ${name}` : parse(await command.load(), words);
 };

@@ -30,11 +30,11 @@ const ENTRIES: { file: string; before: string; entry: string }[] = [
   },
   {
     file: "simulator/domain/world/event-types.ts",
-    before: "};\n\nfunction completedStory",
+    before: "};\n\nfunction completedEnding",
     entry: `  "call.missed": {
     share: { restaurant: 5, services: 5 },
     item: "call",
-    story: () => ({ outcome: "completed", topic: "hours" }),
+    ending: () => ({ outcome: "completed", topic: "hours" }),
     sentence: (_call, who) => [\`\${who} was missed\`],
   },
 `,

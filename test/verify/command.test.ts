@@ -88,7 +88,7 @@ describe("verify", () => {
     );
     expect(stdout).toContain("received: 409 after");
     expect(stdout).toContain(
-      "| curl -i -m 10 -H 'Content-Type: application/json' -H \"X-Service-Signature: t=$T,v1=$V1\"",
+      "| curl -sS -i -m 10 -H 'Content-Type: application/json' -H \"X-Service-Signature: t=$T,v1=$V1\"",
     );
     expect(stdout).toContain(
       `again:    voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET" --only duplicates.in-sequence --seed abc`,

@@ -42,7 +42,7 @@ test.each<[string, Partial<SentRequest>, string[]]>([
   const line = lastLineOf(changes);
   const found = [...line.matchAll(/ (?:--http\S+|-g|-H '[^']*')/g)].map(([option]) => option.trim());
   expect(found.toSorted()).toEqual(expected.toSorted());
-  expect(line).toMatch(/^body \| curl -i -m 10 .*-H "X-Service-Signature: .*--data-binary @-/);
+  expect(line).toMatch(/^body \| curl -sS -i -m 10 .*-H "X-Service-Signature: .*--data-binary @-/);
   expect(line.endsWith(`'${new URL(changes.url ?? "http://127.0.0.1:3000/hooks").href}'`)).toBe(true);
 });
 

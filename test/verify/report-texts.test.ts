@@ -83,7 +83,7 @@ test("the JSON has each field of the run, evidence of what failed alone, and no 
     rule: RULES.once,
     explanation: one.explanation,
   });
-  const aCurl: unknown = expect.stringContaining("curl -i -m 10");
+  const aCurl: unknown = expect.stringContaining("curl -sS -i -m 10");
   const evidence = ({ outcome, request }: Exchange) => ({
     sent: {
       method: "POST",
@@ -230,7 +230,7 @@ test("Markdown has failures before advice, a reason once, and the line that repe
   expect(text).not.toContain("wire.old");
   const [failed = "", advised = ""] = text.split("<details>").slice(1);
   // The curl of what was sent; where none can repeat it, the command that runs the check again.
-  expect(failed).toMatch(/```sh\nbody\(\) \{[^]*curl -i -m 10[^]*```\n/);
+  expect(failed).toMatch(/```sh\nbody\(\) \{[^]*curl -sS -i -m 10[^]*```\n/);
   expect(advised).toContain("```sh\nverify U --only wire.advised --seed 's 1' -- run\n```\n");
   expect(failed).toContain("It broke.\n\n- Rule: ");
   expect(failed).toContain("- Fix: Mend failed.");

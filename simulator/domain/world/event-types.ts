@@ -1,4 +1,4 @@
-import type { EventType } from "../../../shared/events.ts";
+import { type Envelope, type EventType, isEventType } from "../../../shared/events.ts";
 import type { Random } from "../random.ts";
 import type { Outcome } from "./conversation.ts";
 import type { ItemKind } from "./items.ts";
@@ -19,7 +19,7 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** How a call ended that led to an event, and what it was about. */
-export type Story = { outcome: Outcome; topic?: Topic };
+type CallEnding = { outcome: Outcome; topic?: Topic };
 
 /** How one event type happens in the simulated world, and how it is told. */
 type EventKind = {
@@ -32,7 +32,7 @@ type EventKind = {
   /** The object of an event that no list has, made from its call. */
   create?: (source: Confirmed) => { [field: string]: unknown; object: string };
   /** How the call went, where `call` is what is known of it. */
-  story: (call: Fields, random: Random) => Story;
+  ending: (call: Fields, random: Random) => CallEnding;
   /** Fields that the event changes in a call that had ended before. */
   amend?: (call: Fields, business: Business) => Fields;
   /** A line that says what the event is about; any field of `object` may be missing or have any form. */
@@ -44,7 +44,7 @@ export const EVENT_KINDS: Readonly<Record<EventType, EventKind>> = {
   "call.completed": {
     share: { restaurant: 34, services: 36 },
     item: "call",
-    story: completedStory,
+    ending: completedEnding,
     sentence: (call, who) => [
       `${who} called`,
       [outcomeWords(call["outcome"]), spokenTime(call["duration_sec"])].filter(Boolean).join(", "),
@@ -53,7 +53,7 @@ export const EVENT_KINDS: Readonly<Record<EventType, EventKind>> = {
   "call.transferred": {
     share: { restaurant: 12, services: 14 },
     item: "call",
-    story: transferStory,
+    ending: transferEnding,
     amend: (call, { staffPhone }) =>
       call["transferred"] === true
         ? {}
@@ -66,7 +66,8 @@ export const EVENT_KINDS: Readonly<Record<EventType, EventKind>> = {
   "voicemail.created": {
     share: { restaurant: 12, services: 12 },
     item: "voicemail",
-    story: () => ({ outcome: "voicemail" }),
+    ending: () => ({ outcome: "voicemail" }),
+    amend: (call) => (call["outcome"] === "completed" ? { outcome: "voicemail" } : {}),
     sentence: (voicemail, who) => [`${who} left a voicemail`, textOf(voicemail["message_text"])],
   },
   "order.created": {
@@ -74,7 +75,7 @@ export const EVENT_KINDS: Readonly<Record<EventType, EventKind>> = {
     share: { restaurant: 42 },
     item: null,
     create: createOrder,
-    story: () => ({ outcome: "completed", topic: "order" }),
+    ending: () => ({ outcome: "completed", topic: "order" }),
     sentence: (order, who) => [`${who} ordered${itemNames(order["items"])}`, price(order)],
   },
   "booking.created": {
@@ -82,7 +83,7 @@ export const EVENT_KINDS: Readonly<Record<EventType, EventKind>> = {
     share: { services: 38 },
     item: null,
     create: createBooking,
-    story: () => ({ outcome: "completed", topic: "booking" }),
+    ending: () => ({ outcome: "completed", topic: "booking" }),
     sentence: (booking, who) => [
       `${who} booked ${textOf(booking["service"]) ?? "an appointment"}`,
       isoMoment(booking["starts_at"]),
@@ -90,16 +91,36 @@ export const EVENT_KINDS: Readonly<Record<EventType, EventKind>> = {
   },
 };
 
-function completedStory(call: Fields, random: Random): Story {
+function completedEnding(call: Fields, random: Random): CallEnding {
   const { outcome } = call;
-  if (outcome === "transferred" || call["transferred"] === true) return transferStory(call);
+  if (outcome === "transferred" || call["transferred"] === true) return transferEnding(call);
   if (outcome === "voicemail") return { outcome };
   // An order or a booking would have an event of its own.
   const topic = random.among<Topic>({ hours: 80, complaint: 20 });
   return { outcome: "completed", topic };
 }
 
-function transferStory(call: Fields): Story {
+function transferEnding(call: Fields): CallEnding {
   const hasFailed = call["transfer_succeeded"] === false;
   return { outcome: "transferred", topic: hasFailed ? "failed_transfer" : "transfer" };
+}
+
+const LONGEST_CHARACTERS = 120;
+
+/**
+ * One line of plain text that says what an event is about, such as `Ada Lovelace left a voicemail · I lost my jacket`.
+ * Any field may be missing or have any form, since users replay and override what they like.
+ */
+export function eventSummary({ type, data: { object } }: Pick<Envelope, "type" | "data">): string {
+  const who = textOf(object["customer_name"]) ?? textOf(object["phone"]) ?? "Somebody";
+  const [what, detail] = isEventType(type)
+    ? EVENT_KINDS[type].sentence(object, who)
+    : [type, textOf(object["id"])];
+  const text = [what, detail].filter(Boolean).join(" · ").replaceAll(/\s+/g, " ").trim();
+  return text.length <= LONGEST_CHARACTERS ? text : `${shortened(text)}…`;
+}
+
+/** Cut between characters, never within one. */
+function shortened(line: string): string {
+  return Array.from(line.slice(0, LONGEST_CHARACTERS)).slice(0, -1).join("").trimEnd();
 }

@@ -1,14 +1,20 @@
 import type { EventType } from "../../../shared/events.ts";
 import { createRandom, stableId } from "../random.ts";
 import type { Readings } from "../readings.ts";
-import { chooseBusiness } from "./choose-business.ts";
-import type { Caller } from "./callers.ts";
+import { type Caller, callerOf } from "./callers.ts";
 import { converse } from "./conversation.ts";
 import { EVENT_KINDS } from "./event-types.ts";
 import { FIRST_STORED_SEQ, type Item, type ItemKind, type Items } from "./items.ts";
-import { createCall, createVoicemail, merge, withTransferForms, type WorldObject } from "./objects.ts";
-import type { Business } from "./organizations.ts";
-import { plotOf } from "./plot.ts";
+import {
+  createCall,
+  createVoicemail,
+  merge,
+  placeProblem,
+  withTransferForms,
+  type WorldObject,
+} from "./objects.ts";
+import { type Business, chooseBusiness } from "./organizations.ts";
+import { LANGUAGES } from "./phrases/phrases.ts";
 import type { Timeline } from "./timeline.ts";
 import { type Refused, refused } from "../refused.ts";
 
@@ -52,10 +58,10 @@ export function createHappen(options: {
   const { seed, businesses, items, timeline, nextHappening, show, readings, nowMs, baseUrl } = options;
 
   return function happen(type: EventType, settings: HappenOptions = {}): HappenResult {
-    const chosen = chooseBusiness(businesses, type, settings.orgId);
+    const { trade, item, create, amend, ending } = EVENT_KINDS[type];
+    const chosen = chooseBusiness(businesses, { type, trade, orgId: settings.orgId });
     if (!chosen.ok) return chosen;
     const { business } = chosen;
-    const { item, create, amend } = EVENT_KINDS[type];
     const overrides = settings.object ?? {};
     const voicemail: Found =
       item === "voicemail" ? existing(business, "voicemail", overrides["id"]) : { ok: true, item: undefined };
@@ -73,9 +79,8 @@ export function createHappen(options: {
     const gained = knownCall === undefined ? undefined : amend?.(knownCall, business);
     const changes = { ...gained, ...callOverrides };
     const facts = { ...knownCall, ...changes };
-    const { caller } = settings;
-    const plot = plotOf({ type, seed, random, business, object: overrides, call: facts, caller });
-    const conversation = converse({ seed, random, business, at, ...plot });
+    const who = callerIn(business, { ...settings, object: overrides, call: facts });
+    const conversation = converse({ seed, random, business, at, ...ending(facts, random), ...who });
     const id = (prefix: string) => stableId(prefix, 16, { seed, purpose: "happening", index: number });
 
     const made = { business, at, number };
@@ -97,8 +102,26 @@ export function createHappen(options: {
     if (create === undefined) throw new Error(`Nobody knows what the object of a ${type} is.`);
     const { object, ...fields } = create({ ...source, id: id(`${type.split(".")[0]}_`) });
     const shown = isMinimal() ? { object } : { object, ...fields };
+    const problem = placeProblem(shown, overrides);
+    if (problem !== undefined) return refused(problem);
     return { ...result, object: withKind(merge(shown, overrides)) };
   };
+
+  /** Who calls, as far as the object, its call or the caller say: the same number is the same person. */
+  function callerIn(
+    business: Business,
+    told: { object: Fields; call: Fields; caller?: Partial<Caller> | undefined },
+  ) {
+    const { object, call, caller = {} } = told;
+    const phone = [call["phone"], object["phone"], caller.phone].find((given) => typeof given === "string");
+    const known = phone === undefined ? undefined : callerOf({ seed, business, phone });
+    const spoken = LANGUAGES.find((language) => language === call["detected_language"]);
+    return {
+      caller: known,
+      language: spoken ?? caller.language ?? known?.language,
+      callerName: [object["customer_name"], caller.name].find((given) => typeof given === "string"),
+    };
+  }
 
   function isMinimal(): boolean {
     return readings().order_and_booking_shape === "minimal";

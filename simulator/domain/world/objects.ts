@@ -111,6 +111,9 @@ function confirmed({ id, call, conversation }: Confirmed) {
   };
 }
 
+/** A place in a list, counted from 0. */
+const PLACE = /^\d{1,3}$/;
+
 /**
  * `base` with the values of `overrides` in the place of its own; objects merge key by key, a list with an object whose keys
  * are numbers item by item, all else is replaced.
@@ -129,8 +132,24 @@ export function merge(
 
 function mergedValue(own: unknown, value: Record<string, unknown>): unknown {
   if (isPlainObject(own)) return merge(own, value);
-  const isByPlace = Array.isArray(own) && Object.keys(value).every((key) => /^\d{1,3}$/.test(key));
+  const isByPlace = Array.isArray(own) && Object.keys(value).every((key) => PLACE.test(key));
   return isByPlace ? Object.values(merge(Object.fromEntries(own.entries()), value)) : value;
+}
+
+/** Why `overrides` cannot be merged into `base`: it names a place that a list of `base` does not have. */
+export function placeProblem(
+  base: Readonly<Record<string, unknown>>,
+  overrides: Readonly<Record<string, unknown>>,
+): string | undefined {
+  for (const [field, list] of Object.entries(base)) {
+    const given = overrides[field];
+    const places = isPlainObject(given) ? Object.keys(given) : [];
+    if (!Array.isArray(list) || !places.every((key) => PLACE.test(key))) continue;
+    const missing = places.find((key) => Number(key) >= list.length);
+    if (missing !== undefined)
+      return `object.${field}.${missing}: this one has ${list.length} ${field}, counted from 0. Give the whole list instead.`;
+  }
+  return undefined;
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,7 @@
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import { createRandom, stableId } from "../random.ts";
+import { type Refused, refused } from "../refused.ts";
+import { didYouMean } from "../suggest.ts";
 import { timestamp } from "./calendar.ts";
 import type { Language } from "./phrases/phrases.ts";
 import { type Trade, TRADES } from "./trades.ts";
@@ -22,7 +24,8 @@ export type Business = {
 
 /** Language of a caller about whom nothing is known. */
 export const USUAL_LANGUAGE: Language = "en";
-const TRADE_NAMES = ["restaurant", "services"] as const;
+/** What scenarios call the first business of each trade. */
+export const TRADE_NAMES = ["restaurant", "services"] as const;
 const AGENT_NAMES = ["Ava", "Leo", "Maya", "Theo", "Iris", "Hugo"] as const;
 const TIERS = ["starter", "growth", "scale"] as const;
 const STYLES = ["casual_friendly", "warm_professional", "brisk_helpful"] as const;
@@ -98,4 +101,29 @@ function nameOf(trade: Trade, number: number): string {
   const branch = Math.floor(index / names.length) + 1;
   const name = names[index % names.length] ?? first.name;
   return branch === 1 ? name : `${name} No. ${branch}`;
+}
+
+export type ChosenBusiness = { ok: true; business: Business } | Refused;
+
+/** Where an event happens that only `trade` sees, if any: at `orgId` if that fits, or at the first business that fits. */
+export function chooseBusiness(
+  businesses: readonly Business[],
+  { type, trade, orgId }: { type: string; trade: Trade | undefined; orgId: string | undefined },
+): ChosenBusiness {
+  const fitting = businesses.filter((business) => trade === undefined || business.trade === trade);
+  const business =
+    orgId === undefined ? fitting[0] : businesses.find(({ organization }) => organization.id === orgId);
+  if (business === undefined) {
+    const ids = businesses.map(({ organization }) => organization.id);
+    return refused(`There is no organization ${orgId}.${didYouMean(orgId ?? "", ids)} ${offer(fitting)}`);
+  }
+  if (trade === undefined || business.trade === trade) return { ok: true, business };
+  return refused(
+    `${type} happens at ${TRADES[trade].called}, and ${business.organization.name} (${orgId}) is ` +
+      `${TRADES[business.trade].called}. ${offer(fitting)}`,
+  );
+}
+
+function offer(businesses: readonly Business[]): string {
+  return `Use ${businesses.map(({ organization }) => `${organization.id} (${organization.name})`).join(" or ")}.`;
 }

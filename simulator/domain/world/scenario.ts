@@ -2,6 +2,8 @@ import { z } from "zod";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { phoneSchema } from "../../../shared/resources.ts";
 import { didYouMean } from "../suggest.ts";
+import { EVENT_KINDS } from "./event-types.ts";
+import { TRADE_NAMES } from "./organizations.ts";
 import { LANGUAGES } from "./phrases/phrases.ts";
 import afterHoursVoicemail from "./scenarios/after-hours-voicemail.json" with { type: "json" };
 import busyFriday from "./scenarios/busy-friday.json" with { type: "json" };
@@ -66,6 +68,11 @@ export type ScenarioStep = Scenario["steps"][number];
 
 export type ParsedScenario = { ok: true; scenario: Scenario } | Refused;
 
+/** How many events the steps make: each that is not about the end of a call brings its call's `call.completed` along. */
+export function eventsOf(steps: readonly ScenarioStep[]): number {
+  return steps.reduce((sum, { type, times }) => sum + (type === "call.completed" ? times : 2 * times), 0);
+}
+
 /** What stands for a caller of the story in a text. */
 export const PLACEHOLDER = /\{([a-z][a-z0-9_]*)\.(name|phone)\}/g;
 
@@ -83,6 +90,15 @@ export function parseScenario(json: unknown): ParsedScenario {
       `steps: with their times they are ${happenings} happenings, and a scenario has ${MOST_HAPPENINGS} at most.`,
     );
   }
+  const misplaced = steps.findIndex(({ type, organization }) => {
+    const { trade } = EVENT_KINDS[type];
+    return trade !== undefined && organization !== trade && TRADE_NAMES.some((name) => name === organization);
+  });
+  const { type, organization = "" } = steps[misplaced] ?? {};
+  if (type !== undefined)
+    return refused(
+      `steps[${misplaced}]: ${type} does not happen at ${organization}, but at ${EVENT_KINDS[type].trade}.`,
+    );
   const names = Object.keys(callers);
   for (const [index, { caller, object = {} }] of steps.entries()) {
     const inTexts = Array.from(JSON.stringify(object).matchAll(PLACEHOLDER), ([, name = ""]) => name);
@@ -107,7 +123,7 @@ function explain(issue: z.core.$ZodIssue): string {
   return `${where}: there is no "${key}" here; there are ${known.join(", ")}.${didYouMean(key, known)}`;
 }
 
-/** The stories that come with the simulator. Users add their own in the same form. */
+/** The scenarios that come with the simulator. Users add their own in the same form. */
 export const SCENARIOS: readonly Scenario[] = [
   afterHoursVoicemail,
   busyFriday,

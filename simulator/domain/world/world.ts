@@ -8,9 +8,8 @@ import { type Item, type ItemKind, createItems } from "./items.ts";
 import { type WorldObject, withTransferForms } from "./objects.ts";
 import { type Business, MINIMUM_ORGANIZATIONS, createBusinesses } from "./organizations.ts";
 import type { Scenario } from "./scenario.ts";
-import { type StoryPlan, tellStory } from "./story.ts";
+import { type PlannedSteps, planSteps } from "./steps.ts";
 import { type PageQuery, createTimeline } from "./timeline.ts";
-import { type TrafficStep, trafficStep } from "./traffic.ts";
 
 export type WorldPage =
   | { ok: true; data: WorldObject[]; hasMore: boolean }
@@ -93,6 +92,7 @@ export function createWorld(options: {
     origin: { ...origin, epochMs: origin.epoch * 1000 },
     /** What every list follows from beside the origin and the readings: where these are the same, it is the same. */
     version: () => [items.changes(), baseUrl()],
+    businesses,
     organizations: (): { organization: Organization; apiKey: string }[] =>
       businesses.map(({ organization, apiKey }) => ({ organization, apiKey })),
     findOrganization: (id: string): Organization | undefined => businessOf(id)?.organization,
@@ -116,12 +116,9 @@ export function createWorld(options: {
      * the very same object, so that REST answers what the webhook says.
      */
     happen,
-    /** The steps of one telling of a scenario; each is to `happen` at its time. */
-    tell: (scenario: Scenario): StoryPlan =>
-      tellStory({ scenario, businesses, seed, storyNumber: nextHappening() }),
-    /** What happens by itself, step by step, where `perMinute` calls come in a minute. */
-    traffic: (index: number, perMinute: number): TrafficStep =>
-      trafficStep({ seed, index, perMinute, businesses }),
+    /** The steps of one run of a scenario; each is to `happen` at its time. */
+    planSteps: (scenario: Scenario): PlannedSteps =>
+      planSteps({ scenario, businesses, seed, number: nextHappening() }),
     /** Lets what a happening left in the world last as long as the event that tells of it (retention). */
     tie(happening: Happened, eventId: string): void {
       for (const id of happening.itemIds) items.tie(id, eventId);

@@ -61,7 +61,7 @@ function envelope(more: object) {
 test("what is too long or too much is refused in a few words, and changes nothing", async () => {
   const { ask, simulator } = await startService();
   const lastId = simulator.journal.lastId();
-  const known = simulator.stories.list().length;
+  const known = simulator.scenarios.list().length;
   for (const [what, path, body, says] of TOO_MUCH) {
     const answer = await ask("POST", path, body());
     expect(answer.status, what).toBe(400);
@@ -69,7 +69,7 @@ test("what is too long or too much is refused in a few words, and changes nothin
     expect(String(answer.body["message"]).length, what).toBeLessThan(500);
   }
   expect(simulator.journal.lastId()).toBe(lastId);
-  expect(simulator.stories.list()).toHaveLength(known);
+  expect(simulator.scenarios.list()).toHaveLength(known);
 });
 
 const NESTED = `${"[".repeat(10_000)}${"]".repeat(10_000)}`;
@@ -107,13 +107,13 @@ test.each([
 
 test("as many scenarios are taken as there may be, and one in the place of another still", async () => {
   const { ask, simulator } = await startService();
-  const [first] = simulator.stories.list();
+  const [first] = simulator.scenarios.list();
   if (first === undefined) throw new Error("The simulator comes with scenarios.");
-  for (let count = simulator.stories.list().length; count < 99; count++)
-    expect(simulator.stories.add({ ...first, name: `story-${count}` })).toEqual({ ok: true });
+  for (let count = simulator.scenarios.list().length; count < 99; count++)
+    expect(simulator.scenarios.add({ ...first, name: `story-${count}` })).toEqual({ ok: true });
   expect((await ask("POST", "/scenarios", scenario({ name: "the-hundredth" }))).status).toBe(201);
   expect((await ask("POST", "/scenarios", scenario({ name: "one-more" }))).status).toBe(400);
-  expect(simulator.stories.list()).toHaveLength(100);
+  expect(simulator.scenarios.list()).toHaveLength(100);
   expect((await ask("POST", "/scenarios", scenario({ name: "outage" }))).status).toBe(201);
 });
 
@@ -122,7 +122,7 @@ test("stories are told until so many steps lie ahead that nobody waits for them"
   const steps = [{ after_seconds: 60, type: "call.completed", times: 1_000 }];
   const ten = Array.from({ length: 10 }, () => steps[0]);
   await ask("POST", "/scenarios", scenario({ steps: ten }));
-  const told = Array.from({ length: 11 }, () => simulator.stories.tell("long"));
+  const told = Array.from({ length: 11 }, () => simulator.scenarios.begin("long"));
   expect(told.map(({ ok }) => ok)).toEqual([...Array.from({ length: 10 }, () => true), false]);
   expect(told.at(-1)).toMatchObject({ reason: undefined, message: expect.stringContaining("lie ahead") });
 });

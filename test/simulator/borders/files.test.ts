@@ -52,6 +52,12 @@ const SOURCES: [what: string, make: (folder: string) => string, says: RegExp][] 
   ["a deep line", (folder) => written(join(folder, "deep.jsonl"), DEEP), /:1: .*nested deeper than 64/],
 ];
 
+/** As Windows' editors write it. */
+function utf16(file: string): string {
+  writeFileSync(file, Buffer.from("\ufeff{}", "utf16le"));
+  return file;
+}
+
 function written(file: string, text: string): string {
   writeFileSync(file, text);
   return file;
@@ -81,7 +87,8 @@ test("JSON lines with empty ones among them, and without a last line end, are re
 });
 
 test.each<[string, (folder: string) => string, RegExp]>([
-  ["a device without an end", () => "/dev/zero", /larger than 256 KiB/],
+  ["a device without an end", () => "/dev/zero", /it is a device/],
+  ["UTF-16", (folder) => utf16(join(folder, "wide.json")), /is UTF-16 text: save it as UTF-8/],
   ["a folder", (folder) => folder, /it is a directory/],
   ["a deep one", (folder) => written(join(folder, "deep.json"), DEEP), /nested deeper than 64 levels/],
 ])("a scenario file is refused: %s", async (_what, make, says) => {

@@ -24,6 +24,16 @@ test("--set: each value in its own place, a list by the numbers of its items, th
   });
 });
 
+test.each([
+  ["items.-1.name=x", undefined],
+  ["items.x.name=x", undefined],
+  ["items.name=x", '{"items":[{"name":"a"}]}'],
+])("--set %s: a list stays a list", (text, json) => {
+  expect(() => assignments("order.created", [text], json)).toThrow(
+    "items is a list: write the place of an item",
+  );
+});
+
 test("--set: a place in a list has as many digits as it takes", () => {
   const texts = Array.from({ length: 12 }, (_, place) => `items.${place}.name=${place}th`);
   const items = Array.from({ length: 12 }, (_, place) => ({ name: `${place}th` }));

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { verify } from "../../../shared/signature.ts";
@@ -182,7 +183,11 @@ test("killed on the way, the same command goes on where it was", async () => {
   expect(second.err).toContain("Going on after 4 of 8.");
   // The fifth was under way when the kill came: it is sent again, under its own id.
   expect(idsOf(receiver).slice(4)).toEqual([4, 4, 5, 6, 7].map((index) => envelopes(8)[index]?.id));
-  expect(existsSync(state)).toBe(false);
+
+  const again = await run(...args);
+  expect(again).toMatchObject({ code: 0, out: second.out });
+  expect(again.err).toContain(`All 8 were sent before: remove ${state} to send them again.`);
+  expect(receiver.received).toHaveLength(9);
 });
 
 test("what failed before an interruption is told at the end, which is not 0", async () => {
@@ -399,7 +404,6 @@ test("--skip and --resume: whichever is further counts, what was done before is 
     );
     // What was sent before the interruption counts as well.
     expect(out).toBe(`${2 + 5 - first} sent to ${receiver.url}: ${2 + 5 - first} × 200.\n`);
-    expect(existsSync(state)).toBe(false);
   }
   expect(await run(...words, "--skip", "6")).toMatchObject({
     code: 2,
@@ -410,34 +414,45 @@ test("--skip and --resume: whichever is further counts, what was done before is 
   expect(none.json()).toMatchObject({ total: 5, done: 5, sent: 0, outcomes: {} });
 });
 
-test.each<[string, Behaviour | "nobody", number, boolean]>([
-  ["was taken", 200, 0, false],
-  ["was refused", 401, 1, false],
-  ["failed in part", (response, count) => void response.writeHead(count === 1 ? 500 : 200).end(), 1, false],
-  ["was interrupted", () => void process.emit("SIGINT"), 3, true],
-  ["came to nobody", "nobody", 3, true],
-])(
-  "a state file is there for as long as something is left to send: what %s",
-  async (_, behaviour, code, isKept) => {
-    const file = writeJsonLines(3);
-    const state = join(temporaryDirectory(), "state.json");
-    const kept = { done: 1, sent: 1, acknowledged: 1, outcomes: { 200: 1 }, failures: [] };
-    writeFileSync(state, JSON.stringify({ sources: [file], total: 3, ...kept }));
-    const receiver = await startEndpoint(behaviour === "nobody" ? 200 : behaviour);
-    const to = behaviour === "nobody" ? "http://127.0.0.1:1/" : receiver.url;
-    const words = ["replay", file, "--to", to, "--secret", secret, "--resume", state];
-    expect((await run(...words)).code).toBe(code);
-    const left: unknown = existsSync(state) ? JSON.parse(readFileSync(state, "utf8")) : undefined;
-    expect(left).toEqual(isKept ? { sources: [file], total: 3, ...kept } : undefined);
-    // The same command goes on where something is left, and begins anew where nothing is.
-    const next = await startEndpoint();
-    const again = await run("replay", file, "--to", next.url, "--secret", secret, "--resume", state);
-    expect([again.code, idsOf(next)]).toEqual([
-      0,
-      envelopes(3)
-        .slice(isKept ? 1 : 0)
-        .map(({ id }) => id),
-    ]);
+test.each<[string, Behaviour, number, number]>([
+  ["failed in part", (response, count) => void response.writeHead(count === 1 ? 500 : 200).end(), 1, 3],
+  ["was interrupted", () => void process.emit("SIGINT"), 3, 1],
+])("the same command sends what is left after a replay that %s", async (_, behaviour, code, done) => {
+  const file = writeJsonLines(3);
+  const state = join(temporaryDirectory(), "state.json");
+  const kept = { done: 1, sent: 1, acknowledged: 1, outcomes: { 200: 1 }, failures: [] };
+  writeFileSync(state, JSON.stringify({ sources: [file], total: 3, ...kept }));
+  const replay = (to: string) =>
+    run("replay", file, "--to", to, "--secret", secret, "--resume", state).then((ran) => ran.code);
+  expect(await replay((await startEndpoint(behaviour)).url)).toBe(code);
+  expect(JSON.parse(readFileSync(state, "utf8"))).toMatchObject({ total: 3, done });
+  const next = await startEndpoint();
+  expect(await replay(next.url)).toBe(done === 3 ? 1 : 0);
+  expect(idsOf(next)).toEqual(
+    envelopes(3)
+      .slice(done)
+      .map(({ id }) => id),
+  );
+});
+
+/** Through a simulator so many envelopes go at a time. */
+const BATCH = 100;
+
+test.each([1, BATCH, BATCH + 1, 2 * BATCH + 1])(
+  "of %i envelopes each goes through a simulator, in requests of at most a hundred",
+  async (total) => {
+    const batches: string[][] = [];
+    const taker = await startEndpoint((response, _count, { body }) => {
+      const sent = z.object({ envelopes: z.array(z.object({ id: z.string() })) });
+      const ids = sent.parse(JSON.parse(body.toString())).envelopes.map(({ id }) => id);
+      batches.push(ids);
+      const events = ids.map((id) => ({ id, type: "call.completed", org_id: "org_1" }));
+      response.end(JSON.stringify({ events, deliveries: [] }));
+    });
+    const origin = new URL(taker.url).origin;
+    expect((await run("replay", writeJsonLines(total), "--simulator", origin, "--no-wait")).code).toBe(0);
+    expect(batches.flat()).toEqual(envelopes(total).map(({ id }) => id));
+    expect(batches.length).toBe(Math.ceil(total / BATCH));
   },
 );
 

@@ -127,7 +127,7 @@ test("the service is what its options say: port, token, traffic, stories and tro
   const own = { authorization: "Bearer 0123456789abcdef" };
   expect((await wide.get("/control/clock", own)).status).toBe(200);
   expect(wide.running.simulator.traffic.perMinute()).toBe(30);
-  expect(wide.running.simulator.stories.list().map(({ name }) => name)).toContain("mine");
+  expect(wide.running.simulator.scenarios.list().map(({ name }) => name)).toContain("mine");
   const made = await start("--host", "0.0.0.0", "--api-faults", "errors=100%");
   expect(made.running.token).toMatch(/^[0-9a-f]{32}$/);
   const key = { authorization: "Bearer va_test_restaurant" };

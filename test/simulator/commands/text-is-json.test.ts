@@ -214,14 +214,14 @@ test.each([
   const due = (state: string) =>
     deliveries
       .filter((one) => result(one.attempts?.[0]) === state)
-      .map((one) => `next attempt at ${time(one["next_attempt_at"])} of schedule time`);
+      .map((one) => `[${String(one["endpoint_id"])}]; next at ${time(one["next_attempt_at"])}`);
   const shown = (state: string) => lines.filter((line) => line.startsWith(`[${state}]`));
   const isMany = lines.length === 1;
-  expect(shown("503").map((line) => line.replace(/ {2}\d+ ms/, ""))).toEqual(
-    isMany ? [] : due("503").map((when) => `[503] http://localhost:9/fails  ${when}`),
+  expect(shown("503").map((line) => line.replace(/ attempt 1, \d+ ms/, ""))).toEqual(
+    isMany ? [] : due("503").map((when) => `[503] POST http://localhost:9/fails ${when}`),
   );
   expect(shown("later")).toEqual(
-    isMany ? [] : due("").map((when) => `[later] http://localhost:9/refuses  ${when}`),
+    isMany ? [] : due("").map((when) => `[later] POST http://localhost:9/refuses ${when}`),
   );
   expect(deliveries.map((one) => result(one.attempts?.[0]))).toEqual(
     expect.arrayContaining(["204", "503", ""]),

@@ -30,7 +30,7 @@ test("says what the first attempt brought back, with the body of a refusal", asy
   const [, result, ...body] = out.trimEnd().split("\n");
   expect(result).toMatch(
     new RegExp(
-      `^\\[500\\] ${receiver.url} {2}\\d+ ms {2}next attempt at \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d of schedule time$`,
+      `^\\[500\\] POST ${receiver.url} \\[ep_\\w+\\] attempt 1, \\d+ ms; next at \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$`,
     ),
   );
   expect(body).toEqual(["  no table orders", "  at db.js:7"]);
@@ -39,8 +39,8 @@ test("says what the first attempt brought back, with the body of a refusal", asy
   const second = await startEndpoint(401);
   simulator.endpoints.add({ url: second.url });
   const both = (await sim("trigger", "order.created")).out;
-  expect(both).toContain(`[200] ${receiver.url}`);
-  expect(both).toContain(`[401] ${second.url}`);
+  expect(both).toContain(`[200] POST ${receiver.url}`);
+  expect(both).toContain(`[401] POST ${second.url}`);
   expect(both).not.toContain("thanks");
 
   const { json } = await sim("trigger", "order.created", "--json");
@@ -61,7 +61,7 @@ test("waits for no attempt that is not due, and for none at all with --no-wait",
   const receiver = await startEndpoint(() => {});
   simulator.endpoints.add({ url: receiver.url });
   expect((await sim("trigger", "order.created", "--fault", "delay")).out).toMatch(
-    /^\[later\] http\S+ {2}next attempt at /m,
+    /^\[later\] POST http\S+ \[ep_\w+\]; next at /m,
   );
   const { out, err } = await sim("trigger", "order.created", "--no-wait");
   expect(out).toMatch(/^order\.created {2}evt_\w+\n$/);
@@ -129,7 +129,9 @@ test.each([
   [["call.completed", "--set", "phone=12125550100"], "expected a phone number such as +12125550123"],
   [["order.created", "--count", "10001"], "Give a whole number from 1 to 10000"],
   [["order.created", "--fault", "slowbody"], "There is no fault"],
-  [["order.created", "--fault", "duplicate:9"], "1 to 6"],
+  [["order.created", "--fault", "drop-answer:9"], "1 to 6"],
+  [["order.created", "--fault", "duplicate:2"], "leave :2 out"],
+  [["order.created", "--set", "items.9.name=Soup"], "counted from 0"],
   [["order.created", "--org", "org_x"], "org_x"],
   [["busy-friday", "--count", "2"], "belong to one event type"],
   [["missing.json"], "The scenario missing.json cannot be read: there is no such file."],

@@ -26,7 +26,7 @@ test("of reports that were sent and runs of its own the last counts, in each for
   const { body: own } = await ask("GET", "/reports/verify");
   expect(own).toMatchObject({
     formats: ["pretty", "json", "junit", "markdown", "github"],
-    report: { verdict: "passed" },
+    report: null,
   });
   const files = await Promise.all(
     ["pretty", "json", "junit", "markdown", "github"].map(async (format) => saved(url, format)),
@@ -38,7 +38,7 @@ test("of reports that were sent and runs of its own the last counts, in each for
     [200, "verify.md", "text/markdown; charset=utf-8"],
     [200, "verify-annotations.txt", "text/plain; charset=utf-8"],
   ]);
-  expect(JSON.parse(files[1]?.text ?? "")).toEqual(own["report"]);
+  expect(JSON.parse(files[1]?.text ?? "")).toMatchObject({ verdict: "passed" });
   const none = await saved(url, "html");
   expect(none.status).toBe(404);
   expect(none.text).toContain("there is: pretty, json, junit, markdown, github");

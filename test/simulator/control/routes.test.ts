@@ -105,7 +105,7 @@ describe("endpoints", () => {
     const changes = {
       url: "https://example.com/in",
       event_types: ["order.created"],
-      faults: ["duplicate:2"],
+      faults: ["drop-answer:2"],
     };
     expect((await ask("PATCH", path, changes)).body).toEqual({ ...view, ...changes });
     expect(await ask("DELETE", path)).toMatchObject({ status: 204, body: undefined });

@@ -36,16 +36,16 @@ test("scenarios are listed, added and told in schedule time", async () => {
   expect(await events()).toBe(2);
 });
 
-test("a scenario is listed with how many events it has, repetitions counted", async () => {
+test("a scenario is listed with how many events it makes: repetitions counted, and the calls that orders bring along", async () => {
   const { simulator } = await startService();
   const more = { ...story, steps: [...story.steps, { after_seconds: 0, type: "order.created" }] };
-  await control(simulator.url, "POST", "/scenarios", { ...more, name: "three-events" });
+  await control(simulator.url, "POST", "/scenarios", { ...more, name: "four-events" });
   const { body } = await control<{ data: object[] }>(simulator.url, "GET", "/scenarios");
   expect(body.data).toContainEqual({
     object: "scenario",
-    name: "three-events",
+    name: "four-events",
     summary: "Two calls.",
-    events: 3,
+    events: 4,
   });
 });
 

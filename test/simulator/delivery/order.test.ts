@@ -217,7 +217,7 @@ test("what is overdue of stories happens in the order of its times, whichever wa
     return parsed.scenario;
   });
   const first = openSimulator({ dataFile, wall: createVirtualWall(), scenarios });
-  for (const name of ["late", "early"]) expect(first.stories.tell(name).ok).toBe(true);
+  for (const name of ["late", "early"]) expect(first.scenarios.begin(name).ok).toBe(true);
   await first.close();
   const later = createVirtualWall();
   later.pass(600_000);

@@ -24,7 +24,7 @@ const MOVES: [name: string, move: (simulator: Simulator) => unknown][] = [
   ["run", ({ clock }) => clock.run()],
   ["another mode", ({ clock }) => clock.setMode("real")],
   ["a clock that skips", ({ clock }) => clock.setMode("skip")],
-  ["a story", ({ stories }) => stories.tell("outage")],
+  ["a story", ({ scenarios }) => scenarios.begin("outage")],
 ];
 
 test.each(MOVES)("a watcher is told that the clock has changed, and when: %s", async (_, move) => {
@@ -71,7 +71,7 @@ test("steps of stories at one time happen in the order in which they stand, the 
     ["two", mixed],
   ] as const)
     add(simulator, { name, summary: "At once.", steps: order.map((type) => ({ type, after_seconds: 5 })) });
-  for (const name of ["one", "two"]) expect(simulator.stories.tell(name)).toMatchObject({ ok: true });
+  for (const name of ["one", "two"]) expect(simulator.scenarios.begin(name)).toMatchObject({ ok: true });
   await simulator.clock.advance(5);
   const happened = simulator.events.page({ limit: 100 }).events.toReversed();
   const meant = happened.map(({ type }) => type).filter((type) => !type.startsWith("call."));
@@ -95,14 +95,14 @@ test("a story ends with the last of its steps, wherever that stands", () => {
     const scenario = { name: "mine", summary: "Mine.", steps: [...steps] };
     add(simulator, scenario);
     const story = { steps: count, endsAtMs: nowMs + seconds * 1_000 };
-    expect(simulator.stories.tell("mine")).toMatchObject({ ok: true, story });
+    expect(simulator.scenarios.begin("mine")).toMatchObject({ ok: true, begun: story });
   }
 });
 
 function add(simulator: Simulator, json: object): void {
   const parsed = parseScenario(json);
   if (!parsed.ok) throw new Error(parsed.message);
-  expect(simulator.stories.add(parsed.scenario)).toEqual({ ok: true });
+  expect(simulator.scenarios.add(parsed.scenario)).toEqual({ ok: true });
 }
 
 test.each([

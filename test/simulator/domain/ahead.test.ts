@@ -63,11 +63,11 @@ describe("what lies ahead", () => {
     emitOne(simulator);
     await simulator.settled();
     const nowMs = simulator.clock.now();
-    const told = simulator.stories.tell("busy-friday");
+    const told = simulator.scenarios.begin("busy-friday");
     if (!told.ok) throw new Error(told.message);
     const { due } = simulator.clock.ahead(SCHEDULE_SECONDS);
     const steps = due.filter(({ kind }) => kind === "step");
-    expect(steps.reduce((sum, { count }) => sum + count, 0)).toBe(told.story.steps);
+    expect(steps.reduce((sum, { count }) => sum + count, 0)).toBe(told.begun.steps);
     expect(steps[0]).toMatchObject({ dueAtMs: nowMs, kind: "step" });
     const times = due.map(({ dueAtMs }) => dueAtMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
@@ -87,7 +87,7 @@ test("of very much it says that there is more, of attempts as of steps", () => {
     void database
       .prepare(
         `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-        INSERT INTO agenda (due_at, step) SELECT i, '{"type":"order.created"}' FROM n`,
+        INSERT INTO steps (due_at, step) SELECT i, '{"type":"order.created"}' FROM n`,
       )
       .run(count);
   add(19_999);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { eventSummary } from "../../../simulator/domain/world/event-summary.ts";
+import { eventSummary } from "../../../simulator/domain/world/event-types.ts";
 
 const about = (type: string, object: Record<string, unknown>) =>
   eventSummary({ type, data: { object: { object: "any", ...object } } });

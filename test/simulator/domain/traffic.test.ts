@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { trafficStep } from "../../../simulator/domain/traffic.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { allEvents } from "../../helpers/records.ts";
@@ -19,9 +20,11 @@ test.each([
   simulator.traffic.set(0);
   wall.pass(60_000);
 
+  const { businesses, origin } = simulator.world;
+  const { seed } = origin;
   const expected: number[] = [];
   for (let atMs = 0, index = 0; ; index++) {
-    atMs += simulator.world.traffic(index, rate).afterMs;
+    atMs += trafficStep({ seed, index, perMinute: rate, businesses }).afterMs;
     if (atMs > forMs) break;
     expected.push(atMs);
   }
@@ -36,7 +39,7 @@ test.each<[string, (simulator: Simulator) => unknown]>([
   ["nothing", () => undefined],
   ["calls that come in", ({ traffic }) => traffic.set(30)],
   ["a delivery that waits for its next attempt", (simulator) => emitOne(simulator)],
-  ["a story", ({ stories }) => stories.tell("outage")],
+  ["a story", ({ scenarios }) => scenarios.begin("outage")],
   [
     "a receiver that is asked what it did",
     (simulator) => {

@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../simulator/files/database.ts";
@@ -46,4 +47,30 @@ test("nothing is made or written through a link", () => {
   writeFileSync(elsewhere, "");
   expect(open(link)).toMatch(/is a symbolic link/);
   expect(statSync(elsewhere).size).toBe(0);
+});
+
+test.each([
+  ["a pipe", (folder: string) => pipe(join(folder, "simulator.db"))],
+  ["a device", () => "/dev/null"],
+])("%s is refused as a data file at once, and keeps its permissions", (what, make) => {
+  const path = make(temporaryDirectory());
+  const { mode } = statSync(path);
+  expect(open(path)).toBe(`${path} cannot hold a database: it is ${what}. Name a regular file.`);
+  expect(statSync(path).mode).toBe(mode);
+});
+
+function pipe(path: string): string {
+  execFileSync("mkfifo", ["-m", "644", path]);
+  return path;
+}
+
+test("blanks behind the name of a data file are no part of it", () => {
+  const directory = temporaryDirectory();
+  expect(open(join(directory, "simulator.db  "))).toBeUndefined();
+  expect(readdirSync(directory)).toContain("simulator.db");
+  expect(readdirSync(directory).filter((name) => name.endsWith(" "))).toEqual([]);
+});
+
+test("a folder of /proc that is not there is refused in one line", () => {
+  expect(open("/proc/none/simulator.db")).toBe("There is no folder /proc/none: make it, or correct --data.");
 });

@@ -121,8 +121,8 @@ test("endpoints are changed, tested and removed", async () => {
     eventTypes: ["order.created"],
   });
   expect(secret).toMatch(/^whsec_/);
-  simulator.endpoints.change(id, { url: receiver.url, faults: ["duplicate:2"] });
-  expect(simulator.endpoints.get(id)).toMatchObject({ url: receiver.url, faults: ["duplicate:2"] });
+  simulator.endpoints.change(id, { url: receiver.url, faults: ["drop-answer:2"] });
+  expect(simulator.endpoints.get(id)).toMatchObject({ url: receiver.url, faults: ["drop-answer:2"] });
   // Only `add` and `rotate` return the secret.
   expect(JSON.stringify([simulator.endpoints.get(id), simulator.endpoints.list()])).not.toContain(secret);
   const eventId = await simulator.endpoints.test(id);

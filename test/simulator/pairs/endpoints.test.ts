@@ -11,7 +11,7 @@ type Setting = [words: string[], becomes: Record<string, unknown>];
 const settings = (orgId: string): Setting[][] => [
   [[["--events", "order.created"], { event_types: ["order.created"] }]],
   [[["--org", orgId], { org_id: orgId }]],
-  [[["--fault", "delay", "--fault", "duplicate:2"], { faults: ["delay", "duplicate:2"] }]],
+  [[["--fault", "delay", "--fault", "drop-answer:2"], { faults: ["delay", "drop-answer:2"] }]],
 ];
 
 const CHANGED: Setting[][] = [[[["--url", "http://localhost:9/other"], { url: "http://localhost:9/other" }]]];

@@ -189,6 +189,14 @@ describe("what happens in the world", () => {
     );
   });
 
+  test("a call that was completed ends in the voicemail that is left on it", () => {
+    const { world } = createTestWorld({ calls: 0 });
+    const call = happen(world, "call.completed", { orgId: RESTAURANT }).object;
+    expect(call).toMatchObject({ outcome: "completed" });
+    happen(world, "voicemail.created", { orgId: RESTAURANT, object: { call_id: call["id"] } });
+    expect(world.findCall(String(call["id"]))?.object).toMatchObject({ outcome: "voicemail" });
+  });
+
   test("a voicemail can belong to a call of before, or bring a call with a chosen id", () => {
     const { world } = createTestWorld();
     const [call] = walkCalls(world, RESTAURANT);

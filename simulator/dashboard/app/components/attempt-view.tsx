@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
+import { hrefTo } from "../core/route.ts";
 import { attemptState } from "../core/schedule.ts";
-import { programFor } from "../core/snippets.ts";
 import type { AttemptDetail } from "../core/types.ts";
-import { fullTimeOf, millisecondsOf, outcomeSentence, outcomeWord } from "../core/words.ts";
-import { Button, Copyable, CopyButton, Segments } from "./button.tsx";
+import { fullTimeOf, millisecondsOf, outcomeWord } from "../core/words.ts";
+import { causeOf, CAUSES } from "../../../../shared/causes.ts";
+import { Button, CopyButton, Segments } from "./button.tsx";
 import { OutcomeChip } from "./chips.tsx";
-import { BodyView, Code, useLanguage } from "./code-view.tsx";
+import { BodyView } from "./code-view.tsx";
 import { Panel, Table } from "./page.tsx";
 import { SignatureView } from "./signature-view.tsx";
-import { diffArrays } from "diff";
 
 /** What can be done with an attempt: asked for as curl, changed and sent again. */
 type AttemptTools = { curl: () => Promise<string | undefined>; onEdit: () => void };
@@ -34,7 +34,7 @@ export function AttemptView({ attempt, attempts, ...tools }: AttemptViewProps) {
           {durationMs === null ? "" : ` · took ${millisecondsOf(durationMs)}`}
         </p>
       </div>
-      <div class="pair stack">
+      <div class="pair messages stack">
         <Panel title="Answer" aside="what came back">
           {answer ? (
             <Message name="Answer" {...answer} note={answer.truncated ? "the first 16 KiB" : undefined} />
@@ -47,11 +47,27 @@ export function AttemptView({ attempt, attempts, ...tools }: AttemptViewProps) {
           <Message name="Request" {...request} />
         </Panel>
       </div>
-      {attemptState(attempt) === "failed" && <DebugKit attempt={attempt} {...tools} />}
+      {attemptState(attempt) === "failed" && <DebugKit {...tools} />}
       <AttemptDifference attempts={attempts} attempt={attempt} />
       <SignatureView attempt={attempt} />
     </div>
   );
+}
+
+/** How an attempt ended, in a sentence, with what to look at. */
+function outcomeSentence({
+  ended_at: endedAt,
+  blame,
+  fault,
+  http_status: status,
+  error,
+}: AttemptDetail): string {
+  if (endedAt === null) return "Under way: the receiver has 10 seconds to answer.";
+  if (blame === "simulator" && fault)
+    return `Made to fail on purpose (${fault}): the receiver is not to blame.`;
+  const name = causeOf(error === null ? { status: status ?? 0 } : { error });
+  if (name === undefined) return "Acknowledged: a 2xx within 10 seconds delivers the event.";
+  return `${CAUSES[name].words}. ${CAUSES[name].fix}`;
 }
 
 type MessageProps = {
@@ -80,11 +96,8 @@ function Message({ name, body, headers, note }: MessageProps) {
   );
 }
 
-/** What helps to find out why an attempt failed: the same request once more, changed at will, and code that verifies it. */
-function DebugKit({ attempt, curl, onEdit }: AttemptTools & { attempt: AttemptDetail }) {
-  const [isOpen, setOpen] = useState(false);
-  const { language, choice } = useLanguage();
-  const program = isOpen ? programFor(language, attempt) : "";
+/** What helps to find out why an attempt failed: the same request once more, as it was or changed at will. */
+function DebugKit({ curl, onEdit }: AttemptTools) {
   return (
     <Panel kind="debug-kit" title="Find out why">
       <div class="actions flex wraps">
@@ -95,32 +108,14 @@ function DebugKit({ attempt, curl, onEdit }: AttemptTools & { attempt: AttemptDe
           words="Edit and send again"
         />
         <CopyButton text={curl} label="Copy as curl, signed now" title="Good for 5 minutes (c)" />
+        <Button icon="book" href={hrefTo("/docs#signature")} words="How a signature is verified" />
       </div>
-      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-        <summary>Verify its signature in your language</summary>
-        <div class="stack near">
-          <div class="flex wraps between">
-            {choice}
-            <CopyButton small text={program} label="Copy program" />
-          </div>
-          <p class="muted">
-            Asks about this very request, as of when it was sent, and prints whether a correct receiver trusts
-            it:
-          </p>
-          <p>
-            <Copyable text={`SIGNING_SECRET='whsec_…' ${language.run}`} label="Copy how it is run" />
-          </p>
-          <Code text={program} label={`Verification in ${language.name}`} />
-        </div>
-      </details>
     </Panel>
   );
 }
 
 /** Headers that differ on every answer and say nothing about it. */
 const PASSING_HEADERS = new Set(["date", "age", "x-request-id", "content-length", "etag"]);
-/** Longer texts are not compared line by line: it would take longer than it helps. */
-const MOST_LINES = 400;
 
 type Answer = AttemptDetail["answer"];
 type Part = readonly [name: string, before: string, after: string];
@@ -135,6 +130,7 @@ function AttemptDifference({ attempts, attempt }: { attempts: AttemptDetail[]; a
     ["Outcome", outcomeWord(before), outcomeWord(attempt)],
     ["Took", tookWords(before), tookWords(attempt)],
     ...headerParts(before.answer, attempt.answer),
+    ["Body of the answer", before.answer?.body ?? "", attempt.answer?.body ?? ""],
     ["Body we sent", "", before.request.body === attempt.request.body ? "" : "other bytes"],
     ["Signed with t", before.signature.t ?? "none", attempt.signature.t ?? "none"],
   ];
@@ -160,36 +156,10 @@ function AttemptDifference({ attempts, attempt }: { attempts: AttemptDetail[]; a
         head={["", `Attempt ${before.number}`, `Attempt ${attempt.number}`]}
         rows={other.map((part) => [...part])}
       />
-      {attempt.ended_at !== null && (
-        <AnswerBodies was={before.answer?.body ?? ""} is={attempt.answer?.body ?? ""} />
-      )}
       {same.length > 0 && (
         <p class="muted">The same: {same.map(([name]) => name.toLowerCase()).join(", ")}.</p>
       )}
     </Panel>
-  );
-}
-
-function AnswerBodies({ was, is }: { was: string; is: string }) {
-  if (was === is) return <p class="muted">The body of the answer is the same.</p>;
-  const linesOf = (text: string) => text.split("\n").slice(0, MOST_LINES);
-  const lines = diffArrays(linesOf(was), linesOf(is), { oneChangePerToken: true });
-  return (
-    <>
-      <h3>Body of the answer</h3>
-      <pre
-        class="code well foreign lines"
-        tabindex={0}
-        role="region"
-        aria-label="What is otherwise in the answer"
-      >
-        {lines.map(({ removed, added, value }, index) => (
-          <span key={index} class={`line ${removed ? "gone" : added ? "new" : "same"}`}>
-            {`${removed ? "−" : added ? "+" : " "} ${value.join("")}`}
-          </span>
-        ))}
-      </pre>
-    </>
   );
 }
 

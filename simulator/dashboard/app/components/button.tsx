@@ -43,7 +43,6 @@ const PATHS = {
   edit: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",
   save: "M12 4v11M7 11l5 5 5-5M5 20h14",
   more: "M5 12h.01M12 12h.01M19 12h.01",
-  print: "M7 9V3h10v6M7 17H4V9h16v8h-3M7 14h10v7H7z",
   key: "M8 12a4 4 0 1 0 0 8 4 4 0 0 0 0-8M11 13l9-9M16 8l3 3",
 };
 

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { LANGUAGES } from "../core/snippets.ts";
 import { messageOf } from "../core/toasts.ts";
 import { withControlsShown } from "../core/words.ts";
 import { CopyButton, Segments } from "./button.tsx";
@@ -44,16 +43,28 @@ export function BodyView({ text, label, note }: { text: string; label: string; n
   );
 }
 
-/** Text as it is, coloured and folding when it is pretty JSON; scrolls by itself and can be reached by keyboard. */
-export function Code({ text, json = false, label }: { text: string; json?: boolean; label: string }) {
+type CodeProps = { text: string; json?: boolean; label: string; copies?: boolean };
+
+/**
+ * Text as it is, coloured and folding when it is pretty JSON; scrolls by itself and can be reached by keyboard. With
+ * `copies`, a button in its corner copies it.
+ */
+export function Code({ text, json = false, label, copies = false }: CodeProps) {
   const parts = useMemo(() => {
     const shown = withControlsShown(text);
     return json && shown.length < MOST_COLOURED ? folded(shown.split("\n")) : shown;
   }, [text, json]);
-  return (
+  const code = (
     <pre class="code well foreign" tabindex={0} role="region" aria-label={label}>
       {parts}
     </pre>
+  );
+  if (!copies) return code;
+  return (
+    <div class="copied-code">
+      {code}
+      <CopyButton quiet text={text} label={`Copy: ${label}`} />
+    </div>
   );
 }
 
@@ -112,19 +123,4 @@ function coloured(text: string): ComponentChildren[] {
 function kindOf(string: string | undefined, colon: string | undefined): string {
   if (string === undefined) return "wait";
   return colon === undefined ? "ok" : "";
-}
-
-const REMEMBERED = "snippet-language";
-
-/** The language of one's choice, as this browser remembers it, and what chooses it. */
-export function useLanguage() {
-  const [name, setName] = useState(() => localStorage.getItem(REMEMBERED));
-  const language = LANGUAGES.find((known) => known.name === name) ?? LANGUAGES[0];
-  function choose(next: string) {
-    localStorage.setItem(REMEMBERED, next);
-    setName(next);
-  }
-  const options = LANGUAGES.map((known) => [known.name, known.name] as const);
-  const choice = <Segments label="Language" value={language.name} options={options} onChange={choose} />;
-  return { language, choice };
 }

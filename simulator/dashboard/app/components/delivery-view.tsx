@@ -157,6 +157,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
 function Facts({ delivery }: { delivery: DeliveryDetail }) {
   const { id, event_id: eventId, endpoint_id: endpointId, url, created_at: createdAt } = delivery;
   const { about } = useLive();
+  const callId = callOf(delivery);
   const other = (words: string, otherId: string | null) =>
     otherId !== null && (
       <>
@@ -176,6 +177,11 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
           {fullTimeOf(createdAt)}
         </time>{" "}
         {other("resent for", delivery.resend_of)} {other("recovered by", delivery.recovered_by)}{" "}
+        {callId !== undefined && (
+          <a href={hrefTo(`/world/calls?org=${delivery.org_id}&open=${encodeURIComponent(callId)}`)}>
+            Its call
+          </a>
+        )}{" "}
         {delivery.handling !== null && about?.operator_page && (
           <a href={about.operator_page.replace("{id}", eventId)} target="_blank" rel="noreferrer">
             As its receiver shows it
@@ -199,4 +205,9 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
       </details>
     </div>
   );
+}
+
+/** The call that an event is about, or came from. */
+function callOf({ attempts: [first] }: DeliveryDetail): string | undefined {
+  return /"(?:call_)?id":\s*"(call_\w+)"/.exec(first?.request.body ?? "")?.[1];
 }

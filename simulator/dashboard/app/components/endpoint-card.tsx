@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
 import { verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
-import { scheduleNowMs, useLive } from "../core/live.ts";
+import { live, scheduleNowMs, useLive } from "../core/live.ts";
 import { useGot } from "../core/load.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { attemptTone } from "../core/schedule.ts";
 import { attempt, toast } from "../core/toasts.ts";
 import type { Attempt, Endpoint, EndpointWithSecret } from "../core/types.ts";
-import { countOf, dayAndTimeOf, fullTimeOf, millisecondsOf, outcomeWord, timeOf } from "../core/words.ts";
+import { countOf, dayAndTimeOf, fullTimeOf, millisecondsOf, momentOf, outcomeWord } from "../core/words.ts";
 import { Button, Icon } from "./button.tsx";
 import { Chip, TypeName } from "./chips.tsx";
 import { isMeant } from "./dialog.tsx";
@@ -145,7 +145,7 @@ function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
           <a class={`toned ${attemptTone(last)}`} href={hrefTo(`/deliveries/${last.delivery_id}`)}>
             {outcomeWord(last)}
           </a>
-          <span class="muted"> {timeOf(last.wall_started_at)}</span>
+          <span class="muted"> {momentOf(last.started_at, live.clock?.now)}</span>
         </Fact>
       </dl>
     </div>

@@ -4,7 +4,7 @@ import { organizationChoices, useLive } from "../core/live.ts";
 import { useGot, useLater } from "../core/load.ts";
 import { toast } from "../core/toasts.ts";
 import type { CheckedUrl, Endpoint, EndpointWithSecret } from "../core/types.ts";
-import { Button, Icon } from "./button.tsx";
+import { Button } from "./button.tsx";
 import { FormDialog } from "./dialog.tsx";
 import { ReceiverOffers } from "./feed-empty.tsx";
 import { Checkboxes, FaultPicker, SelectField, TextField } from "./field.tsx";
@@ -69,7 +69,6 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
           <Button kind="small" onClick={() => setUrl(completed)} words={`Use ${completed}`} />
         </p>
       )}
-      <UrlRules url={url} />
       <ReceiverOffers onFound={(probe) => setUrl(probe.url)} />
       <Checkboxes
         label="Event types"
@@ -122,33 +121,6 @@ function completedUrl(text: string): string | undefined {
   const isLocal = /^(?:localhost|127\.|\[::1\]|[\w-]+\.localhost)/.test(text);
   const completed = `${isLocal ? "http" : "https"}://${text}`;
   return URL.canParse(completed) ? completed : undefined;
-}
-
-/** The rules as they apply to what is typed; the simulator has the last word. */
-function UrlRules({ url }: { url: string }) {
-  const parsed = URL.parse(url);
-  const isLocal =
-    parsed !== null && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|.+\.localhost)$/.test(parsed.hostname);
-  const rules: [holds: boolean, words: string][] = [
-    [parsed !== null, "Written in full"],
-    [
-      parsed !== null && (parsed.protocol === "https:" || (parsed.protocol === "http:" && isLocal)),
-      "https, or http on localhost",
-    ],
-    [parsed !== null && parsed.username === "" && parsed.password === "", "No user name or password"],
-    [parsed !== null && !url.includes("#"), "No #fragment"],
-  ];
-  return (
-    <ul class="flex wraps small" aria-label="Rules for the URL">
-      {rules.map(([holds, words]) => (
-        <li key={words} class={`inline toned ${holds ? "holds" : "bad"}`}>
-          <Icon name={holds ? "check" : "cross"} size={13} />
-          {words}
-          <span class="visually-hidden">: {holds ? "yes" : "no"}</span>
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 const OVERLAPS: [seconds: string, words: string][] = [

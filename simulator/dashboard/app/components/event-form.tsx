@@ -119,6 +119,9 @@ export function EventForm({ type }: { type: EventTypeForm }) {
   );
 }
 
+/** Where the samples' recordings would be served by default. */
+const SAMPLES_ORIGIN = "http://localhost:4010";
+
 type OverrideProps = { field: OverrideField; value: string; onInput: (value: string) => void };
 
 function Override({ field, value, onInput }: OverrideProps) {
@@ -135,7 +138,7 @@ function Override({ field, value, onInput }: OverrideProps) {
       {...form}
       value={value}
       onInput={onInput}
-      placeholder={wordsOf(example)}
+      placeholder={wordsOf(example).replace(SAMPLES_ORIGIN, location.origin)}
     />
   );
 }

@@ -16,19 +16,54 @@ import { Countdown, TypeMark, VerdictMark } from "./chips.tsx";
 
 const LIT_MS = 1_600;
 
-type FeedRowProps = { row: Row; query: string; isChosen: boolean; isPicked: boolean };
+type FeedRowProps = {
+  row: Row;
+  query: string;
+  isChosen: boolean;
+  isPicked: boolean;
+  onPick: (isRange: boolean) => void;
+};
 
 /** One row of the list, whatever it is; `query` goes along with every link, so that the filters stay. */
-export function FeedRow({ row, ...rest }: FeedRowProps) {
+export function FeedRow({ row, onPick, ...rest }: FeedRowProps) {
   if (row.kind === "lonely")
     return <EventRow event={row.event} words="No endpoint has selected it: it went to nobody." />;
   if (row.kind === "delivery")
-    return <DeliveryRow delivery={row.delivery} isGrouped={row.isGrouped} {...rest} />;
+    return (
+      <>
+        <Pick label={`Choose: ${lineOf(row.delivery)}`} isPicked={rest.isPicked} onPick={onPick} />
+        <DeliveryRow delivery={row.delivery} isGrouped={row.isGrouped} {...rest} />
+      </>
+    );
   const { event_id: id, event_type: type, summary, created_at } = row.delivery;
   return <EventRow event={{ id, type, summary, created_at }} words={`${row.count} deliveries`} />;
 }
 
-type DeliveryRowProps = { delivery: Delivery; isGrouped?: boolean } & Partial<Omit<FeedRowProps, "row">>;
+type PickProps = {
+  label: string;
+  isPicked: boolean;
+  isDisabled?: boolean;
+  onPick: (isRange: boolean) => void;
+};
+
+/** A box to choose a row by; with the Shift key, all from the last one to it. */
+export function Pick({ label, isPicked, isDisabled = false, onPick }: PickProps) {
+  return (
+    <label class="pick">
+      <input
+        type="checkbox"
+        aria-label={label}
+        checked={isPicked}
+        disabled={isDisabled}
+        onClick={(event) => onPick(event.shiftKey)}
+      />
+    </label>
+  );
+}
+
+type DeliveryRowProps = { delivery: Delivery; isGrouped?: boolean } & Partial<
+  Omit<FeedRowProps, "row" | "onPick">
+>;
 
 /** One delivery in one line: what happened, where it goes, how it goes, and when it was sent off. */
 export function DeliveryRow({ delivery, query = "", isGrouped, isChosen, isPicked }: DeliveryRowProps) {
@@ -51,11 +86,10 @@ export function DeliveryRow({ delivery, query = "", isGrouped, isChosen, isPicke
       href={hrefTo(`/deliveries/${id}${query}`)}
       aria-current={isChosen ? "true" : undefined}
     >
-      <VerdictMark delivery={delivery} /> {isPicked && <span class="visually-hidden">Chosen.</span>}
-      {!isGrouped && <TypeMark type={type} />}{" "}
+      <VerdictMark delivery={delivery} /> {!isGrouped && <TypeMark type={type} />}{" "}
       <span class="line flex">
         <span class="cut foreign">{isGrouped ? place : lineOf(delivery)}</span>
-        {resendOf !== null && <span class="tag cut tiny">resent</span>}
+        {resendOf !== null && <span class="tag tiny">resent</span>}
         {verdict.meant !== "honest" && (
           <span class={`tag cut tiny ${verdict.result}`}>{verdict.sentence}</span>
         )}
@@ -71,16 +105,23 @@ export function DeliveryRow({ delivery, query = "", isGrouped, isChosen, isPicke
 function How({ delivery }: { delivery: Delivery }) {
   const { attempts, state, next_attempt_at: nextAt, recovered_by: recoveredBy } = delivery;
   const last = attempts.at(-1);
+  const outcome = last ? outcomeWord(last) : "not sent yet";
+  // A later delivery brought it: how this one ended is no longer what counts.
+  if (recoveredBy !== null)
+    return (
+      <span class="how flex between">
+        <span class="outcome">recovered</span>
+        <span class="next cut faint">{outcome}</span>
+      </span>
+    );
   const end = {
     attempting: "",
     delivered: last?.ended_at ? millisecondsOf(last.duration_ms) : "",
-    dead: recoveredBy === null ? "gave up" : "recovered",
+    dead: "gave up",
   };
   return (
     <span class="how flex between">
-      <span class={`outcome cut ${last ? attemptTone(last) : ""}`}>
-        {last ? outcomeWord(last) : "not sent yet"}
-      </span>
+      <span class={`outcome cut ${last ? attemptTone(last) : ""}`}>{outcome}</span>
       <span class="next faint">{nextAt !== null ? <Countdown until={nextAt} /> : end[state]}</span>
     </span>
   );

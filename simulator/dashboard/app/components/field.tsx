@@ -1,7 +1,8 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, Ref } from "preact";
 import { useId } from "preact/hooks";
 import { useGot } from "../core/load.ts";
 import { toggled } from "../core/words.ts";
+import { Icon } from "./button.tsx";
 import { Marked } from "./page.tsx";
 
 type Labelled = { label: string } & Partial<Record<"hint" | "problem" | "className", string | undefined>>;
@@ -76,6 +77,35 @@ export function Select({ value, onChange, options, ...rest }: SelectProps) {
 /** A select with its label. */
 export function SelectField({ value, onChange, options, ...labelled }: Labelled & Choices) {
   return <Field {...labelled} render={(ties) => <Select {...ties} {...{ value, onChange, options }} />} />;
+}
+
+type SearchProps = {
+  label: string;
+  placeholder: string;
+  value: string;
+  onInput: (value: string) => void;
+  inputRef?: Ref<HTMLInputElement>;
+  list?: string;
+  children?: ComponentChildren;
+};
+
+/** What is searched for; Escape leaves it. */
+export function SearchField({ label, onInput, inputRef, children, ...input }: SearchProps) {
+  return (
+    <label class="search">
+      <Icon name="search" size={15} />
+      <span class="visually-hidden">{label}</span>{" "}
+      <input
+        ref={inputRef ?? null}
+        type="search"
+        autocomplete="off"
+        {...input}
+        onInput={(event) => onInput(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+      />
+      {children}
+    </label>
+  );
 }
 
 type CheckBoxProps = { checked: boolean; onChange: () => void; title?: string; children: ComponentChildren };

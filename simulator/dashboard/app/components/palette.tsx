@@ -3,6 +3,7 @@ import { type Action, allActions, goTo, type PaletteTools, verifyEndpoint } from
 import { control } from "../core/api.ts";
 import { useLive } from "../core/live.ts";
 import { useLater } from "../core/load.ts";
+import { ranked } from "../core/ranking.ts";
 import { PLACES } from "../core/route.ts";
 import type { Endpoint } from "../core/types.ts";
 import { lineOf, placeOf } from "../core/words.ts";
@@ -10,7 +11,7 @@ import { Icon } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 
 const SEARCH_AFTER_MS = 120;
-const MOST_SHOWN = 9;
+const MOST_SHOWN = 12;
 const MOST_FOUND = 6;
 
 /** Pages, actions, endpoints and deliveries by a few letters of them; an id pasted whole leads to what it names. */
@@ -21,16 +22,11 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const found = useFound(text);
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits = (choice: Action) => {
-    const own = `${choice.words} ${choice.also ?? ""}`.toLowerCase();
-    return words.every((word) => own.includes(word));
-  };
+  const ofEndpoints = [...(endpoints?.values() ?? [])].flatMap(endpointChoices);
   const choices = [
     ...idChoices(text.trim()),
-    ...allActions({ toggleTheme, openHelp }).filter(fits).slice(0, MOST_SHOWN),
-    ...[...(endpoints?.values() ?? [])].flatMap(endpointChoices).filter(fits).slice(0, MOST_FOUND),
-    ...(words.length === 0 ? [] : found),
+    ...ranked([...allActions({ toggleTheme, openHelp }), ...ofEndpoints], text).slice(0, MOST_SHOWN),
+    ...(text.trim() === "" ? [] : found),
   ];
   const chosen = Math.min(at, choices.length - 1);
 

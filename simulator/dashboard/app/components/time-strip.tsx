@@ -41,6 +41,10 @@ export function TimeStrip() {
     aim(undefined);
     setAsking(false);
   }
+  // Another step was quicker: what lies behind is no question any more.
+  useEffect(() => {
+    if (target !== undefined && target <= nowMs() && busy === undefined) cancel();
+  });
   function choose() {
     if (onTheWay(due, target ?? 0) !== "") setAsking(true);
     else void move();

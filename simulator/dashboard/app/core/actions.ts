@@ -46,16 +46,25 @@ export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
       run: () => trigger(type),
     })),
     goTo("Register an endpoint", "plus", "/endpoints?new"),
-    goTo("Recover what was lost (resend all that gave up)", "resend", "/?recover"),
+    goTo("Recover what was lost (resend all that gave up)", "resend", "/?state=lost&resend"),
     advance("Step to the next attempt", "next", { until: "next" }),
     advance("Advance one minute", "clock", { seconds: 60 }),
     advance("Advance one hour", "clock", { seconds: 3_600 }),
     advance("Advance until nothing waits", "end", { until: "idle" }),
     { words: "Change the theme", also: "dark light settings", icon: "sun", run: toggleTheme },
     { words: "Keyboard shortcuts", icon: "keyboard", run: openHelp },
-    goTo("API docs", "book", "/docs"),
+    ...DOCS.map(([words, path, also]) => goTo(words, "book", path, also)),
   ];
 }
+
+/** What the docs answer, by what one would ask. */
+const DOCS: [words: string, path: string, also: string][] = [
+  ["API docs", "/docs", "help reference openapi"],
+  ["Docs: the REST API", "/docs#rest", "curl pages authorization bearer key limit"],
+  ["Docs: webhooks and their retries", "/docs#webhooks", "retry policy delay attempt schedule envelope"],
+  ["Docs: the signature", "/docs#signature", "verify hmac secret sha256 header code"],
+  ["Docs: objects and their fields", "/docs#objects", "call voicemail order booking schema"],
+];
 
 /** Begins a run of `verify` on the receiver of an endpoint, of all checks or `only` some, and goes to where it can be watched. */
 export async function verifyEndpoint(id: string, only?: string[]): Promise<void> {

@@ -1,6 +1,5 @@
-import { control } from "./api.ts";
 import { scheduleNowMs, useLive } from "./live.ts";
-import { useLoaded } from "./load.ts";
+import { useGot } from "./load.ts";
 import type { Due } from "./types.ts";
 import { countOf } from "./words.ts";
 import { SCHEDULE_SECONDS } from "../../../../shared/retry-policy.ts";
@@ -28,15 +27,9 @@ export function aheadAtPlace(place: number): number {
 
 /** What falls due within the schedule, by due time; asked for again when time moves or deliveries change. */
 export function useAhead(): Due[] {
-  const { clock } = useLive();
-  const isIdle = clock === undefined || clock.next_attempt_at === null;
-  const again = { again: clock, afterMs: REFRESH_MS };
-  const { value = [] } = useLoaded(
-    "ahead",
-    async () => (isIdle ? [] : (await control.get("/clock/ahead")).data),
-    again,
-  );
-  return isIdle ? [] : value;
+  const { clock, told } = useLive();
+  const { value } = useGot("/clock/ahead", { again: told, afterMs: REFRESH_MS });
+  return clock?.next_attempt_at ? (value?.data ?? []) : [];
 }
 
 /** What would be on the way to a moment of schedule time: `3 attempts and 2 scenario steps`, or nothing. */

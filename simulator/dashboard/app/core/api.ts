@@ -22,7 +22,7 @@ const UNREACHABLE = "The simulator does not answer. Is it still running? This pa
 
 /** The control API: answers the parsed body, or throws an `ApiError` with the words of the answer. */
 export const control = {
-  get: <Path extends keyof Gets>(path: Path) => send<Gets[Path]>("GET", path),
+  get: <Path extends keyof Gets>(path: Path) => readTogether<Gets[Path]>(path),
   post: <Path extends keyof Posts>(path: Path, body: object = {}) => send<Posts[Path]>("POST", path, body),
   patch: <Path extends keyof Patches>(path: Path, body: object) => send<Patches[Path]>("PATCH", path, body),
   delete: (path: `/endpoints/${string}`) => send<unknown>("DELETE", path),
@@ -36,6 +36,41 @@ async function send<Answer>(method: string, path: string, body?: object): Promis
   const headers = new Headers(body === undefined ? {} : { "content-type": "application/json" });
   const response = await reach(url, { method, headers, body: JSON.stringify(body) });
   return read<Answer>(response);
+}
+
+/** Paths that are read together when they are asked for at once, by the route that does so. */
+const TOGETHER =
+  /^\/(?:about|clock|clock\/ahead|counts|deliveries|endpoints|events|history|organizations)(?:\?|$)/;
+type Many = { data: { status: number; body: ApiValue }[] };
+
+const begun = Promise.withResolvers<void>();
+let together: { paths: string[]; answers: Promise<Many> } | undefined;
+
+/** Begins to read: until then what is asked for waits, so that all of a page's first load is one request. */
+export function beginReading(): void {
+  begun.resolve();
+}
+
+async function readTogether<Answer>(path: string): Promise<Answer> {
+  if (!TOGETHER.test(path)) return send("GET", path);
+  together ??= gather();
+  const { paths, answers } = together;
+  if (!paths.includes(path)) paths.push(path);
+  const answer = (await answers).data[paths.indexOf(path)];
+  if (answer?.status !== 200) throw new ApiError(answer?.status ?? 0, String(answer?.body.message));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an answer has the type that its path has
+  return answer.body as Answer;
+}
+
+function gather(): { paths: string[]; answers: Promise<Many> } {
+  const paths: string[] = [];
+  const answers = begun.promise.then(async (): Promise<Many> => {
+    together = undefined;
+    const [first = ""] = paths;
+    if (paths.length === 1) return { data: [{ status: 200, body: await send<ApiValue>("GET", first) }] };
+    return send("GET", `/many?${new URLSearchParams(paths.map((path) => ["path", path])).toString()}`);
+  });
+  return { paths, answers };
 }
 
 export type ApiAnswer = { status: number; durationMs: number; text: string; value: ApiValue | undefined };

@@ -1,15 +1,15 @@
 import { asError, type control as api } from "./api.ts";
-import { apiQuery, type Filters, hasField, isFiltered, NO_FILTERS, passes } from "./filters.ts";
+import { apiQuery, type Filters, isFiltered, NO_FILTERS, passes } from "./filters.ts";
 import { createMeanwhile } from "./late-answers.ts";
 import { addLonely, append, Listed, type Row, rowsOf } from "./rows.ts";
 import type { Delivery, EventRecord, List, Page } from "./types.ts";
 
-const FIRST_PAGE = 100;
+const FIRST_PAGE = 60;
 /** Larger than the first page: who scrolls on wants more. */
 const NEXT_PAGE = 250;
 /** What one tab remembers of deliveries that it does not list. */
 const MOST_HEARD = 5_000;
-/** How soon a text search is asked again whether what is new belongs to it. */
+/** How soon the simulator is asked again what passes filters that only it can judge by. */
 const ASK_AGAIN_MS = 250;
 
 type Control = Pick<typeof api, "get">;
@@ -22,7 +22,6 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   const heard = new Map<string, Delivery>();
   /** When each was last told of, by `performance.now()`. */
   const litAt = new Map<string, number>();
-  const sentAgain = new Set<string>();
   let list = new Listed(NO_FILTERS);
   let latest: Delivery | undefined;
   const latestOf = new Map<string, Delivery>();
@@ -52,7 +51,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
         append(next, page);
         addLonely(next, page, events);
         next.isLoaded = true;
-        list = next;
+        [list, rows] = [next, undefined];
         return true;
       });
     } catch (error) {
@@ -89,28 +88,19 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   /** Events are asked for only where one that went to nobody could stand in the list. */
   async function readEvents(filters: Filters): Promise<List<EventRecord>> {
     const { q, type } = filters;
-    if (hasField(q) || isFiltered({ ...filters, q: "", type: "" })) return { data: [] };
+    if (/\w:\S/.test(q) || isFiltered({ ...filters, q: "", type: "" })) return { data: [] };
     return control.get(`/events?limit=${FIRST_PAGE}${apiQuery({ q, type })}`);
   }
 
   function place(delivery: Delivery): void {
     const { filters, byId } = list;
     list.lonely.delete(delivery.event_id);
-    const original = byId.get(delivery.resend_of ?? "");
-    if (original !== undefined && !fits(original)) remove(original.id);
-    if (byId.has(delivery.id)) {
-      byId.set(delivery.id, delivery);
-      if (!fits(delivery)) remove(delivery.id);
-    } else if (fits(delivery)) {
-      if (filters.q.trim() === "") insert(delivery);
-      else askAgainSoon();
-    }
-  }
-
-  /** What has been sent again is no longer lost. */
-  function fits(delivery: Delivery): boolean {
-    const { filters } = list;
-    return passes(filters, delivery) && !(filters.state === "lost" && sentAgain.has(delivery.id));
+    const isListed = byId.has(delivery.id);
+    const answer = passes(filters, delivery);
+    if (isListed) byId.set(delivery.id, delivery);
+    if (answer === "maybe") askAgainSoon();
+    else if (answer === "yes" && !isListed) insert(delivery);
+    else if (answer === "no" && isListed) remove(delivery.id);
   }
 
   function placeEvent(event: EventRecord): void {
@@ -123,9 +113,10 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     heard.delete(delivery.id);
     heard.set(delivery.id, delivery);
     litAt.set(delivery.id, performance.now());
-    if (delivery.resend_of !== null) sentAgain.add(delivery.resend_of);
-    if (delivery.attempts.at(-1)?.ended_at) {
-      latest = delivery;
+    const last = delivery.attempts.at(-1);
+    if (last?.ended_at) {
+      // One that is told of again, since another one recovered it, has not been attempted again.
+      if (last.wall_started_at >= (latest?.attempts.at(-1)?.wall_started_at ?? "")) latest = delivery;
       latestOf.set(delivery.endpoint_id, delivery);
     }
     if (heard.size <= MOST_HEARD) return;
@@ -150,16 +141,19 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     list.byId.delete(id);
   }
 
-  /** Only the simulator knows whether a new payload has the words that are searched for. */
+  /** Only the simulator knows what has the words that are searched for, or was sent again since. */
   function askAgainSoon(): void {
     askTimer ??= setTimeout(async () => {
       askTimer = undefined;
       const own = list;
-      const page = await read(own.filters).catch((): List<Delivery> => ({ data: [] }));
-      if (own !== list) return;
-      for (const delivery of page.data.toReversed()) {
+      const page = await read(own.filters).catch(() => undefined);
+      if (page === undefined || own !== list || own.next !== undefined) return;
+      const found = new Set(page.data.map(({ id }) => id));
+      const oldestAt = page.has_more ? (page.data.at(-1)?.created_at ?? "9") : "";
+      for (const [id, { created_at: createdAt }] of own.byId)
+        if (!found.has(id) && createdAt > oldestAt) remove(id);
+      for (const delivery of page.data.toReversed())
         if (!own.byId.has(delivery.id)) insert(heard.get(delivery.id) ?? delivery);
-      }
       tell();
     }, ASK_AGAIN_MS);
   }

@@ -1,37 +1,63 @@
 import { useEffect } from "preact/hooks";
 import type { Delivery } from "./types.ts";
+import { CAUSES } from "../../../../shared/causes.ts";
+import { parseQuery, type QUERY_FIELDS } from "../../../domain/query.ts";
 
-/** What the list can be narrowed by, each empty where not at all; `since` and `until` are moments, or how long ago. */
-export const NO_FILTERS = { q: "", endpoint: "", type: "", state: "", verdict: "", since: "", until: "" };
+/** What the list can be narrowed by, each empty where not at all; moments are ISO 8601, or how long ago. */
+export const NO_FILTERS = {
+  q: "",
+  endpoint: "",
+  type: "",
+  state: "",
+  verdict: "",
+  cause: "",
+  since: "",
+  until: "",
+  gave_up_since: "",
+};
 
 export type Filters = typeof NO_FILTERS;
 export type Filter = keyof Filters;
 
-/** How long ago, to choose from. */
-export const PERIODS: [since: string, words: string][] = [
-  ["15m", "the last 15 minutes"],
-  ["1h", "the last hour"],
-  ["24h", "the last 24 hours"],
-  ["7d", "the last 7 days"],
+const AGO: [ago: string, words: string][] = [
+  ["15m", "last 15 minutes"],
+  ["1h", "last hour"],
+  ["24h", "last 24 hours"],
 ];
 
+/** When, to choose from: the filter that it sets, its value, and words for it. */
+export const PERIODS: [filter: "since" | "gave_up_since", ago: string, words: string][] = [
+  ...AGO.map(([ago, words]) => ["since", ago, `created in the ${words}`] as const),
+  ...AGO.map(([ago, words]) => ["gave_up_since", ago, `gave up in the ${words}`] as const),
+].map(([filter, ago, words]) => [filter, ago, words]);
+
 /** What a search may ask for between its words, with some of what can be asked: `status:500`. */
-export const SEARCH_FIELDS: Record<string, readonly string[]> = {
+const OFFERS: { [Name in keyof typeof QUERY_FIELDS]: readonly string[] } = {
   status: ["500", "401", "404", "503", "timeout", "refused", "reset", "closed"],
   type: [],
   state: ["attempting", "delivered", "dead", "failed", "lost"],
   verdict: ["ok", "not", "unknown", "waiting"],
+  cause: Object.keys(CAUSES),
   endpoint: [],
+  event: [],
   phone: [],
   after: ["15m", "1h", "24h"],
   before: ["15m", "1h", "24h"],
+  gave_up_after: ["15m", "1h", "24h"],
+  gave_up_before: ["15m", "1h", "24h"],
 };
 
-/** Whether a search asks for such a field. */
-export function hasField(q: string): boolean {
-  return q
-    .split(/\s+/)
-    .some((word) => Object.hasOwn(SEARCH_FIELDS, word.split(":")[0] ?? "") && word.includes(":"));
+/** What could follow what is typed: the fields of a search, and their values. */
+export function offersFor(q: string, eventTypes: readonly string[]): string[] {
+  const before = q.replace(/\S*$/, "");
+  const typed = q.slice(before.length);
+  const [name = "", value] = typed.split(":");
+  const offers: Record<string, readonly string[]> = { ...OFFERS, type: eventTypes };
+  const words =
+    value === undefined
+      ? Object.keys(offers).map((field) => `${field}:`)
+      : (offers[name] ?? []).map((one) => `${name}:${one}`);
+  return words.filter((word) => word.startsWith(typed)).map((word) => before + word);
 }
 
 /** The filters as the address has them. */
@@ -46,37 +72,43 @@ export function filterQuery(filters: Filters): string {
   return set.length === 0 ? "" : `?${new URLSearchParams(set).toString()}`;
 }
 
-/** The same for the control API: `&state=dead`. */
-export function apiQuery(filters: Partial<Filters>): string {
+/** The same as the fields of a selection, as the control API takes them. */
+export function selectionOf(filters: Partial<Filters>): Record<string, string> {
   const set = Object.entries(filters).filter(([, value]) => value.trim() !== "");
-  const nameOf = (name: string) => (name === "endpoint" ? "endpoint_id" : name);
-  return set.map(([name, value]) => `&${nameOf(name)}=${encodeURIComponent(value.trim())}`).join("");
+  return Object.fromEntries(
+    set.map(([name, value]) => [name === "endpoint" ? "endpoint_id" : name, value.trim()]),
+  );
+}
+
+/** And as the end of one of its addresses: `&state=dead`. */
+export function apiQuery(filters: Partial<Filters>): string {
+  const query = new URLSearchParams(selectionOf(filters)).toString();
+  return query === "" ? "" : `&${query}`;
 }
 
 export function isFiltered(filters: Filters): boolean {
   return Object.values(filters).some((value) => value.trim() !== "");
 }
 
-/** Whether a delivery passes what can be told without its payload; a text search is the simulator's to answer. */
-export function passes(filters: Filters, delivery: Delivery): boolean {
-  const { endpoint, type, state, verdict, since, until } = filters;
-  const at = delivery.created_at;
-  return (
-    // What the stream tells happens now, which is within any such period.
-    (since === "" || /^\d+[smhd]$/.test(since) || at >= since) &&
-    (until === "" || at < until) &&
-    (endpoint === "" || delivery.endpoint_id === endpoint) &&
-    (type === "" || delivery.event_type === type) &&
-    passesState(state, delivery) &&
-    (verdict === "" || delivery.verdict.result === verdict)
-  );
-}
+/** What a delivery says itself. */
+const OWN: [filter: Filter, read: (delivery: Delivery) => string | null][] = [
+  ["endpoint", ({ endpoint_id: id }) => id],
+  ["type", ({ event_type: type }) => type],
+  ["state", ({ state }) => state],
+  ["verdict", ({ verdict }) => verdict.result],
+  ["cause", ({ verdict }) => verdict.cause],
+];
 
-/** `lost`: gave up, and nothing later brought it. `failed`: gave up, or was tried in vain and is tried again. */
-function passesState(state: string, { state: own, attempts, recovered_by: recoveredBy }: Delivery): boolean {
-  if (state === "lost") return own === "dead" && recoveredBy === null;
-  if (state === "failed") return own === "dead" || (own === "attempting" && Boolean(attempts[0]?.ended_at));
-  return state === "" || own === state;
+/**
+ * Whether a delivery passes the filters: `maybe` where it takes more than the delivery itself, as its payload or what came
+ * of it later, which only the simulator knows.
+ */
+export function passes(filters: Filters, delivery: Delivery): "yes" | "no" | "maybe" {
+  const isWide = filters.state === "lost" || filters.state === "failed";
+  const own = OWN.filter(([name]) => filters[name] !== "" && !(isWide && name === "state"));
+  if (own.some(([name, read]) => read(delivery) !== filters[name])) return "no";
+  const { q, since, until, gave_up_since: gaveUpSince } = filters;
+  return isWide || q.trim() + since + until + gaveUpSince !== "" ? "maybe" : "yes";
 }
 
 const NAME = "search";
@@ -86,11 +118,8 @@ export function useHighlight(q: string): void {
   useEffect(() => {
     // A browser that cannot mark finds all the same.
     if (!("highlights" in CSS)) return;
-    const words = q
-      .split(/\s+/)
-      .map((word) => (hasField(word) && word.split(":")[0] !== "phone" ? "" : word.replace(/^phone:/, "")))
-      .filter(Boolean);
-    const text = words.join(" ").toLowerCase();
+    const { fields, text: words } = parseQuery(q);
+    const text = [words, fields.phone ?? ""].join(" ").trim().toLowerCase();
     if (text === "") CSS.highlights.delete(NAME);
     else CSS.highlights.set(NAME, new Highlight(...rangesOf(text)));
   });

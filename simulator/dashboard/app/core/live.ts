@@ -1,9 +1,9 @@
-import { control } from "./api.ts";
+import { beginReading, control } from "./api.ts";
 import { createFeed } from "./feed.ts";
 import { createMeanwhile, createNewest } from "./late-answers.ts";
 import { type Message, openStream } from "./stream.ts";
 import { createStore, messageOf } from "./toasts.ts";
-import type { About, Clock, Endpoint, Organization, Verification } from "./types.ts";
+import type { About, Clock, Endpoint, Job, Organization, Verification } from "./types.ts";
 import { placeOf } from "./words.ts";
 
 /** How often a tab that nobody sees is brought up to date: frames stop in it. */
@@ -14,6 +14,8 @@ class Live {
   clock: Clock | undefined;
   /** By `performance.now()`, which nobody can set back. */
   clockReceivedAt = 0;
+  /** How often the stream told of the clock, and with it of counts and what is due: the first time is the beginning. */
+  told = 1;
   /** By id; undefined until loaded. */
   endpoints: Map<string, Endpoint> | undefined;
   organizations: Organization[] | undefined;
@@ -21,6 +23,8 @@ class Live {
   about: About | undefined;
   /** The run of `verify` that is under way, or the last one, with its checks in the order in which they came. */
   verification: Verification | undefined;
+  /** Bulk jobs, the newest first. */
+  jobs: Job[] = [];
   feed = createFeed({ control, changed: () => changed() });
   /** Grows whenever the simulator's state was loaded anew, for pages that load more themselves. */
   generation = 0;
@@ -47,10 +51,12 @@ export function startLive(): void {
       live.connection = "open";
       void loadAll();
       if (isReconnected) live.generation++;
+      beginReading();
       changed();
     },
     onLost() {
       live.connection = "lost";
+      beginReading();
       changed();
     },
   });
@@ -107,18 +113,16 @@ async function loadAll() {
     control.get("/endpoints"),
     control.get("/organizations"),
     control.get("/about"),
-    control.get("/verification"),
     clockFrom(control.get("/clock")),
     live.feed.load(live.feed.list.filters),
   ]);
   try {
-    await meanwhile.of(asked, ([endpoints, organizations, about, { verification }]) => {
+    await meanwhile.of(asked, ([endpoints, organizations, about]) => {
       // Another load has begun meanwhile.
       if (own !== loads) return false;
       live.endpoints = new Map(endpoints.data.map((endpoint) => [endpoint.id, endpoint]));
       live.organizations = organizations.data;
       live.about = about;
-      live.verification = verification ?? undefined;
       live.problem = undefined;
       return true;
     });
@@ -128,12 +132,40 @@ async function loadAll() {
   changed();
 }
 
+/** Loads the last run of `verify` with all of its evidence, for the page that shows it. */
+export async function loadVerification(): Promise<void> {
+  await meanwhile.of(control.get("/verification"), ({ verification }) => {
+    live.verification = verification ?? undefined;
+    return true;
+  });
+  changed();
+}
+
+/** Loads the bulk jobs that there were. */
+export async function loadJobs(): Promise<void> {
+  await meanwhile.of(control.get("/jobs"), ({ data }) => {
+    live.jobs = data;
+    return true;
+  });
+  changed();
+}
+
+/** Keeps a bulk job as it stands now, unless it is known by now that it has ended. */
+export function keepJob(job: Job): void {
+  const known = live.jobs.find(({ id }) => id === job.id);
+  if (known === undefined) live.jobs = [job, ...live.jobs];
+  else if (known.ended_at === null || job.ended_at !== null)
+    live.jobs = live.jobs.map((one) => (one === known ? job : one));
+  changed();
+}
+
 function receive(message: Message): void {
   const { name, data } = message;
   if (name === "event") live.feed.addEvent(data);
   else if (name === "delivery") live.feed.put(data);
   else if (name === "clock") {
     newestClock.overtake();
+    if (live.clock !== undefined) live.told++;
     setClock(data);
   } else if (name === "reset" || name === "resync") {
     live.generation++;
@@ -145,6 +177,7 @@ function receive(message: Message): void {
 function keep({ name, data }: Message): void {
   if (name === "endpoint") live.endpoints?.set(data.id, data);
   else if (name === "endpoint_deleted") live.endpoints?.delete(data.id);
+  else if (name === "job") keepJob(data);
   else if (name === "verification") receiveVerification(data);
 }
 

@@ -54,7 +54,6 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
 export const useGot = <Path extends keyof Gets>(path: Path, again?: Again) =>
   useLoaded<Gets[Path]>(path, () => control.get(path), again);
 
-export type ApiPages = ReturnType<typeof useApiPages>;
 type Filters = Record<string, string>;
 
 /**

@@ -25,7 +25,6 @@ export type EndpointWithSecret = Endpoint & { secret: string };
 export type EventDetail = ReturnType<typeof events.eventDetailView>;
 export type EventRecord = ReturnType<typeof views.eventView>;
 export type EventTypeForm = ReturnType<typeof events.eventTypeView>;
-export type StateCounts = Pick<Clock, "deliveries" | "lost">;
 export type History = ReturnType<typeof views.historyView>;
 export type Listeners = ReturnType<typeof listenersView>;
 export type Listener = Listeners["data"][number];
@@ -52,7 +51,7 @@ export type Report = {
   checks?: Check[];
 };
 
-export type KeptReport = { received_at: string; formats: string[]; report: Report | null };
+export type KeptReport = { received_at: string | null; formats: string[]; report: Report | null };
 
 export type List<Item> = { data: Item[] };
 export type Page<Item> = List<Item> & { has_more: boolean; next_cursor: string | null };
@@ -74,8 +73,7 @@ export interface Gets {
   "/scenarios": List<ReturnType<typeof scenarios.scenarioView>>;
   "/traffic": Traffic;
   "/verification": { verification: Verification | null };
-  [path: `/jobs/${string}`]: Job;
-  [path: `/counts?${string}`]: DeliveryCount;
+  [path: `/counts${string}`]: DeliveryCount;
   [path: `/deliveries?${string}`]: Page<Delivery>;
   [path: `/deliveries/${string}`]: DeliveryDetail;
   [path: `/history${string}`]: History;

@@ -1,17 +1,16 @@
-import { isSuccess } from "./schedule.ts";
 import type { Attempt, ClockMode, DeliveryState } from "./types.ts";
 import type { AttemptError } from "../../../domain/outcome.ts";
 
-/** What each error of an attempt means, for people. */
-const ERRORS: Record<AttemptError, [word: string, sentence: string]> = {
-  dns: ["host not found", "The host's name has no address, or points to one that is not allowed."],
-  refused: ["refused", "Nothing listens at that address: is the receiver running, and on this port?"],
-  reset: ["reset", "The receiver reset the connection."],
-  closed: ["closed", "The connection was closed before there was an answer."],
-  tls: ["TLS failed", "No secure connection: look at the certificate of the receiver."],
-  timeout: ["timeout", "There was no answer within 10 seconds. Answer 2xx first and work afterwards."],
-  protocol: ["not HTTP", "What came back is no valid HTTP answer."],
-  interrupted: ["interrupted", "The simulator itself stopped while this attempt was under way."],
+/** How an attempt without an answer ended, in a word. */
+const ERRORS: Record<AttemptError, string> = {
+  dns: "host not found",
+  refused: "refused",
+  reset: "reset",
+  closed: "closed",
+  tls: "TLS failed",
+  timeout: "timeout",
+  protocol: "not HTTP",
+  interrupted: "interrupted",
 };
 
 const STATUS_WORDS: Record<number, string> = {
@@ -43,22 +42,7 @@ export function outcomeWord(attempt: Attempt | undefined): string {
   const { http_status: status } = attempt;
   if (status !== null && isRedirect(status)) return `${status} Redirect`;
   if (status !== null) return `${status} ${STATUS_WORDS[status] ?? ""}`.trim();
-  return attempt.error === null ? "" : ERRORS[attempt.error][0];
-}
-
-/** The same in a sentence, with what to look at. */
-export function outcomeSentence(attempt: Attempt): string {
-  if (attempt.ended_at === null) return "Under way: the receiver has 10 seconds to answer.";
-  if (attempt.blame === "simulator" && attempt.fault)
-    return `Made to fail on purpose (${attempt.fault}): the receiver is not to blame.`;
-  if (attempt.error !== null) return ERRORS[attempt.error][1];
-  if (isSuccess(attempt)) return "Acknowledged: a 2xx within 10 seconds delivers the event.";
-  const { http_status: status } = attempt;
-  if (status !== null && isRedirect(status)) return "A redirect counts as a failure and is never followed.";
-  if (status === 401 || status === 403)
-    return "The receiver refused it: check that it has this endpoint's secret and verifies over the raw body.";
-  if (status === 404) return "The receiver has nothing at this path: check the endpoint's URL.";
-  return "Any status but a 2xx is a failure.";
+  return attempt.error === null ? "" : ERRORS[attempt.error];
 }
 
 const isRedirect = (status: number) => status >= 300 && status <= 399;

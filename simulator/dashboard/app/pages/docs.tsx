@@ -11,24 +11,23 @@ import { Button } from "../components/button.tsx";
 import { TypeMark } from "../components/chips.tsx";
 import { Code } from "../components/code-view.tsx";
 import { DocsTable, Fields, Loaded, Marked, PageHead } from "../components/page.tsx";
-import { SignatureDocs } from "../components/signature-view.tsx";
+import { SignatureDocs } from "../components/signature-docs.tsx";
 
 type Chapter = [id: string, words: string, parts: [id: string, words: string][]];
 
-/** The service, to read: its REST API, its webhooks, their signature, and every object (SPEC §4 to §9). Prints whole. */
+/** The service, to read: its REST API, its webhooks, their signature, and every object (SPEC §4 to §9). */
 export function DocsPage() {
   const loaded = useLoaded("docs", async () => readOpenApi(await readServed<OpenApi>("/openapi.json")));
   const { value: docs } = loaded;
   useEffect(() => {
     if (docs !== undefined && location.hash !== "")
       document.getElementById(location.hash.slice(1))?.scrollIntoView();
-  }, [docs === undefined]);
+  }, [docs === undefined, location.hash]);
 
   return (
     <>
       <PageHead title="API docs" lead={docs?.info.description}>
         <Button href="/openapi.json" target="_blank" rel="noreferrer" words="OpenAPI 3.1" />
-        <Button icon="print" onClick={() => print()} words="Print" />
       </PageHead>
       <Loaded from={loaded}>{(all) => <Docs docs={all} />}</Loaded>
     </>
@@ -119,12 +118,12 @@ function EndpointPart({ endpoint }: { endpoint: DocsOf["endpoints"][number] }) {
           rows={parameters.map(({ name, description: meaning }) => [`\`${name}\``, meaning])}
         />
       )}
-      <Code label={`${path} as curl`} text={apiCurl(path, key)} />
+      <Code copies label={`${path} as curl`} text={apiCurl(path, key)} />
       <h4>
         Answers 200, {answer?.isPage ? "a page of " : articleOf(answer?.reference)}
         <a href={`#${answer?.reference ?? ""}`}>{answer?.reference}</a>
       </h4>
-      <Code json label={`Answer of ${path}`} text={JSON.stringify(example, null, 2)} />
+      <Code copies json label={`Answer of ${path}`} text={JSON.stringify(example, null, 2)} />
       <DocsTable
         label={`Errors of ${path}`}
         head={["Status", "Meaning"]}
@@ -151,7 +150,7 @@ function EventPart({ event: { id, type, summary, object, example } }: { event: D
         <b>{summary}.</b> <code>data.object</code> is {articleOf(object)}
         <a href={`#${object}`}>{object}</a>.
       </p>
-      <Code json label={`Example of ${type}`} text={JSON.stringify(example, null, 2)} />
+      <Code copies json label={`Example of ${type}`} text={JSON.stringify(example, null, 2)} />
     </Part>
   );
 }

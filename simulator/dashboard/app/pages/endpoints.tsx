@@ -1,9 +1,13 @@
+import { useState } from "preact/hooks";
 import { useKeys } from "../core/actions.ts";
 import { useLive } from "../core/live.ts";
 import { hrefTo, navigate } from "../core/route.ts";
+import type { Endpoint } from "../core/types.ts";
+import { numberOf, placeOf } from "../core/words.ts";
 import { Button } from "../components/button.tsx";
 import { EndpointCard } from "../components/endpoint-card.tsx";
 import { EndpointForm } from "../components/endpoint-form.tsx";
+import { SearchField } from "../components/field.tsx";
 import { Crumb, Empty, Loading, PageHead } from "../components/page.tsx";
 import { tellSecret } from "../components/secret-once.tsx";
 
@@ -15,8 +19,7 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
   const close = () => navigate("/endpoints", { replace: true });
   useKeys({ c: () => navigate("/endpoints?new") });
 
-  const all = [...(endpoints?.values() ?? [])];
-  const shown = id === undefined ? all : all.filter((endpoint) => endpoint.id === id);
+  const opened = endpoints?.get(id ?? "");
   return (
     <>
       <PageHead
@@ -38,7 +41,7 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
         </Empty>
       )}
       {id !== undefined && <Crumb path="/endpoints">All endpoints</Crumb>}
-      {id !== undefined && endpoints !== undefined && shown.length === 0 && (
+      {id !== undefined && endpoints !== undefined && opened === undefined && (
         <Empty icon="endpoints" title="This endpoint is gone">
           <p>
             It was deleted, or the simulator was reset. Its past deliveries stay in{" "}
@@ -46,11 +49,8 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
           </p>
         </Empty>
       )}
-      <div class="cards stack">
-        {shown.map((endpoint) => (
-          <EndpointCard key={endpoint.id} endpoint={endpoint} isRotated={query.has("rotate")} />
-        ))}
-      </div>
+      {opened && <EndpointCard endpoint={opened} isRotated={query.has("rotate")} />}
+      {id === undefined && endpoints && <EndpointList endpoints={[...endpoints.values()]} />}
       {isNew && (
         <EndpointForm
           firstUrl={query.get("url") ?? undefined}
@@ -63,5 +63,48 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
       )}
       {edited && <EndpointForm key={edited.id} endpoint={edited} onClose={close} onDone={close} />}
     </>
+  );
+}
+
+/** Cards on one page: each asks for what its endpoint has answered. */
+const PAGE_SIZE = 10;
+
+/** The endpoints, those that fail first, page by page; searched by any word of theirs where there are many. */
+function EndpointList({ endpoints }: { endpoints: Endpoint[] }) {
+  const [{ text, page }, setShown] = useState({ text: "", page: 0 });
+  const words = text.toLowerCase().split(/\s+/);
+  const found = endpoints
+    .filter(({ id, url, org_id: orgId, event_types: types, flagged }) => {
+      const own = [id, placeOf(url), orgId, ...types, flagged && "failing"].join(" ").toLowerCase();
+      return words.every((word) => own.includes(word));
+    })
+    .toSorted((a, b) => Number(b.flagged) - Number(a.flagged));
+  const from = Math.min(page, Math.floor(Math.max(0, found.length - 1) / PAGE_SIZE)) * PAGE_SIZE;
+  const to = Math.min(from + PAGE_SIZE, found.length);
+  const turn = (by: number) => setShown({ text, page: from / PAGE_SIZE + by });
+  return (
+    <div class="cards stack">
+      {endpoints.length > PAGE_SIZE && (
+        <div class="flex wraps between">
+          <SearchField
+            label="Search endpoints"
+            placeholder="Address, id, type, failing…"
+            value={text}
+            onInput={(next) => setShown({ text: next, page: 0 })}
+          />
+          <nav class="flex" aria-label="Pages of endpoints">
+            <span class="muted" role="status">
+              {found.length === 0 ? "None of" : `${from + 1} to ${to} of`}{" "}
+              {numberOf(found.length || endpoints.length)}
+            </span>
+            <Button kind="small" disabled={from === 0} onClick={() => turn(-1)} words="Previous" />
+            <Button kind="small" disabled={to === found.length} onClick={() => turn(1)} words="Next" />
+          </nav>
+        </div>
+      )}
+      {found.slice(from, to).map((endpoint) => (
+        <EndpointCard key={endpoint.id} endpoint={endpoint} />
+      ))}
+    </div>
   );
 }

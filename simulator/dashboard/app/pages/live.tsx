@@ -8,27 +8,21 @@ import {
   readFilters,
   useHighlight,
 } from "../core/filters.ts";
+import { useLaterPages } from "../core/later.ts";
 import { useLive } from "../core/live.ts";
+import { NOTHING_PICKED, pick, picked } from "../core/picked.ts";
 import { navigate, rememberList } from "../core/route.ts";
 import type { Row } from "../core/rows.ts";
 import { countOf } from "../core/words.ts";
 import { Button } from "../components/button.tsx";
-import { DeliveryView } from "../components/delivery-view.tsx";
-import {
-  FeedEnd,
-  HistoryChart,
-  LatestAttempt,
-  ListView,
-  PickedBar,
-  useHistory,
-  useListView,
-  usePicked,
-} from "../components/feed-around.tsx";
+import { FeedEnd, HistoryChart, useHistory } from "../components/feed-around.tsx";
 import { EmptyFeed, NothingMatches } from "../components/feed-empty.tsx";
-import { Filters, StateTabs, VerdictSum } from "../components/feed-filters.tsx";
+import { Filters } from "../components/feed-filters.tsx";
+import { PickedBar } from "../components/feed-picked.tsx";
 import { FeedRow } from "../components/feed-row.tsx";
+import { CauseSum, StateTabs, useSums, VerdictSum } from "../components/feed-sums.tsx";
 import { Guarded, Loading, PageTitle, Problem } from "../components/page.tsx";
-import { Recover } from "../components/recover.tsx";
+import { Resend } from "../components/resend.tsx";
 import { type ListHandle, WindowedList } from "../components/windowed-list.tsx";
 
 const ROW_HEIGHT = 40;
@@ -39,18 +33,22 @@ export function LivePage({ id, query }: { id?: string | undefined; query: URLSea
   const isWide = useMedia("(min-width: 64rem)");
   const filters = readFilters(query);
   const tail = filterQuery(filters);
-  useEffect(() => rememberList(`/${tail}`), [tail]);
+  useEffect(() => {
+    rememberList(`/${tail}`);
+    // What was chosen is chosen of the list that was seen then.
+    picked.set(NOTHING_PICKED);
+  }, [tail]);
   const isAlone = id === undefined;
   return (
     <div class={`live ${isAlone ? "" : "opened"}`}>
-      {isAlone && query.has("recover") && (
-        <Recover filters={filters} onClose={() => navigate(`/${tail}`, { replace: true })} />
+      {isAlone && query.has("resend") && (
+        <Resend filters={filters} onClose={() => navigate(`/${tail}`, { replace: true })} />
       )}
       {(isWide || isAlone) && <ListPane filters={filters} openedId={id} isAlone={isAlone} />}
       {!isAlone && (
         <section class="detail-pane" aria-label="Delivery">
           <Guarded key={id}>
-            <DeliveryView id={id} query={tail} isAlone={!isWide} />
+            <Detail id={id} query={tail} isAlone={!isWide} />
           </Guarded>
         </section>
       )}
@@ -58,10 +56,15 @@ export function LivePage({ id, query }: { id?: string | undefined; query: URLSea
   );
 }
 
+function Detail(props: { id: string; query: string; isAlone: boolean }) {
+  const Delivery = useLaterPages()?.Delivery;
+  return Delivery === undefined ? <Loading /> : <Delivery {...props} />;
+}
+
 type ListPaneProps = { filters: FilterValues; openedId: string | undefined; isAlone: boolean };
 
 function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
-  const { feed, connection, clock } = useLive();
+  const { feed, connection } = useLive();
   const [isPaused, setPaused] = useState(false);
   const [isAway, setAway] = useState(false);
   const isTall = useMedia("(max-width: 48rem)");
@@ -69,24 +72,28 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
   const search = useRef<HTMLInputElement>(null);
   const tail = filterQuery(filters);
   const { rows, held } = useHeldRows(feed.rows(), isPaused || isAway, tail);
-  const view = useListView();
-  const [isChoosingView, setChoosingView] = useState(false);
-  const isInPeriod = filters.since !== "" || filters.until !== "";
-  const hasChart = !view.hidden.includes("chart");
-  const history = useHistory(filters, hasChart || isInPeriod);
-  const picked = usePicked(rows);
+  const listed = rows.flatMap(({ kind, key }) => (kind === "delivery" ? [key] : []));
+  const history = useHistory(filters);
+  const sums = useSums(filters);
+  const { ids, isAll } = picked.use();
+  const pickedIds = new Set(ids);
   useHighlight(filters.q);
 
   useEffect(() => {
     if (filterQuery(feed.list.filters) !== tail) void feed.load(filters);
   }, [tail]);
 
+  /** Each choice is a step that Back takes back, and so is a search: not each of its letters. */
   function change(next: FilterValues) {
     const path = openedId === undefined ? "/" : `/deliveries/${encodeURIComponent(openedId)}`;
-    navigate(`${path}${filterQuery(next)}`, { replace: true });
+    const isTyping = next.q !== filters.q && next.q !== "" && filters.q !== "";
+    navigate(`${path}${filterQuery(next)}`, { replace: isTyping });
   }
-  function recover() {
-    navigate(`/${tail === "" ? "?" : `${tail}&`}recover`);
+  function resend() {
+    navigate(`/${tail === "" ? "?" : `${tail}&`}resend`);
+  }
+  function pickRow(id: string, isRange = false) {
+    picked.set(pick(picked.get(), listed, id, isRange));
   }
   function showNewest() {
     setPaused(false);
@@ -107,23 +114,26 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
     k: () => move(-1),
     "/": () => search.current?.focus(),
     p: () => setPaused(!isPaused),
-    x: () => picked.toggle(list.current?.focusedIndex() ?? -1),
-    R: recover,
+    x: () => {
+      const row = rows[list.current?.focusedIndex() ?? -1];
+      if (row?.kind === "delivery") pickRow(row.key);
+    },
+    R: resend,
   });
 
   function showRow(index: number) {
     const row = rows[index];
     if (row === undefined) return null;
     const { key } = row;
-    return (
-      <FeedRow {...{ row, query: tail, isChosen: key === openedId, isPicked: picked.ids.includes(key) }} />
-    );
+    const isPicked = isAll || pickedIds.has(key);
+    const onPick = (isRange: boolean) => pickRow(key, isRange);
+    return <FeedRow {...{ row, query: tail, isChosen: key === openedId, isPicked, onPick }} />;
   }
 
   const { filters: asked, isLoaded, next, hasMore, error } = feed.list;
   const isEmpty = isLoaded && next === undefined && rows.length === 0 && !hasMore;
   return (
-    <section class={`list-pane ${view.hidden.map((name) => `no-${name}`).join(" ")}`} aria-label="Deliveries">
+    <section class="list-pane" aria-label="Deliveries">
       <PageTitle className="visually-hidden" title="Live" namesWindow={isAlone} takesFocus={isAlone} />
       <Filters
         filters={filters}
@@ -131,25 +141,20 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
         searchRef={search}
         isPaused={isPaused}
         onPause={() => setPaused(!isPaused)}
-        onView={() => setChoosingView(true)}
       />
-      {isChoosingView && <ListView {...view} onClose={() => setChoosingView(false)} />}
-      <StateTabs filters={filters} onChange={change} within={isInPeriod ? history : clock}>
-        {clock !== undefined && clock.lost > 0 && (
-          <Button
-            icon="resend"
-            kind="small"
-            title="Send again what gave up (R)"
-            onClick={recover}
-            words="Recover…"
-          />
-        )}
-      </StateTabs>
-      {hasChart && history && (
-        <HistoryChart history={history} onZoom={(since, until) => change({ ...filters, since, until })} />
+      <div class="sums flex wraps">
+        <StateTabs filters={filters} onChange={change} sums={sums} />
+        <VerdictSum filters={filters} onChange={change} sums={sums} />
+      </div>
+      {history && (
+        <HistoryChart
+          history={history}
+          onZoom={(since, until) => change({ ...filters, since, until, gave_up_since: "" })}
+        />
       )}
-      {!isInPeriod && <VerdictSum filters={filters} onChange={change} />}
-      <div class="feed" onClickCapture={picked.click} aria-busy={!isLoaded || next !== undefined}>
+      <CauseSum filters={filters} onChange={change} sums={sums} />
+      <PickedBar filters={filters} total={sums?.total} listed={listed} query={tail} onResend={resend} />
+      <div class="feed" aria-busy={!isLoaded || next !== undefined}>
         {held > 0 && (
           <div class="held flex">
             <Button icon="live" kind="accent small" onClick={showNewest} words={countOf(held, "new row")} />
@@ -174,7 +179,6 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
           />
         )}
       </div>
-      {picked.ids.length > 0 ? <PickedBar {...picked} /> : <LatestAttempt query={tail} />}
     </section>
   );
 }

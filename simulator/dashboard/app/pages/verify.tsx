@@ -1,15 +1,16 @@
 import { useState } from "preact/hooks";
 import { verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
-import { endpointChoices, useLive } from "../core/live.ts";
-import { useGot } from "../core/load.ts";
+import { endpointChoices, loadVerification, useLive } from "../core/live.ts";
+import { useGot, useLoaded } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
 import { programName } from "../core/snippets.ts";
 import { attempt } from "../core/toasts.ts";
 import type { Verification } from "../core/types.ts";
-import { fullTimeOf, placeOf } from "../core/words.ts";
+import { fullTimeOf, placeOf, secondsOf } from "../core/words.ts";
 import { Button, Copyable, Icon } from "../components/button.tsx";
 import { standingOf } from "../components/check-row.tsx";
+import { useTick } from "../components/chips.tsx";
 import { Select } from "../components/field.tsx";
 import { Empty, Loading, PageHead, Problem } from "../components/page.tsx";
 import { Report } from "../components/report.tsx";
@@ -23,16 +24,15 @@ const command = () =>
 export function VerifyPage() {
   const { verification, endpoints } = useLive();
   const isRunning = verification?.state === "running";
-  const loaded = useGot("/reports/verify", { again: `${verification?.id} ${isRunning}` });
-  const { value: kept, error, reload } = loaded;
-  // What is kept was made elsewhere, after the run here began: what the command sends is JSON alone.
-  const isKeptLater = kept?.formats.length === 1 && kept.received_at >= (verification?.started_at ?? "");
-  const isOwn = verification !== undefined && (isRunning || (kept !== undefined && !isKeptLater));
+  const again = { again: `${verification?.id} ${isRunning}` };
+  const { value: kept, error, reload } = useGot("/reports/verify", again);
+  useLoaded("verification", loadVerification, again);
+  const isOwn = verification !== undefined && (isRunning || kept?.report === null);
   const report = isOwn ? verification : kept?.report;
   const failed =
     isOwn && !isRunning ? verification.checks.filter((check) => standingOf(check) === "failed") : [];
   const lead =
-    !isRunning && kept?.report
+    !isRunning && kept?.received_at
       ? `The last verdict on a receiver, of ${fullTimeOf(kept.received_at)}.`
       : "A verdict on any receiver, with evidence.";
   async function repeatFailed() {
@@ -51,7 +51,9 @@ export function VerifyPage() {
       {error && <Problem error={error} />}
       {kept === undefined && error === undefined && report === undefined && <Loading />}
       {isRunning && <VerifyProgress verification={verification} />}
-      {report === null && <NoReport hasEndpoints={endpoints !== undefined && endpoints.size > 0} />}
+      {report === null && kept?.formats.length === 0 && (
+        <NoReport hasEndpoints={endpoints !== undefined && endpoints.size > 0} />
+      )}
       {report && (
         <Report report={report}>{!isRunning && kept && <ReportFiles formats={kept.formats} />}</Report>
       )}
@@ -87,15 +89,25 @@ function VerifyStart() {
   );
 }
 
-/** How far a run is. */
-function VerifyProgress({ verification: { url, done, total } }: { verification: Verification }) {
+const PATIENCE_MS = 5_000;
+
+/** How far a run is; where nothing comes, since when. */
+function VerifyProgress({ verification }: { verification: Verification }) {
+  useTick();
+  const { url, done, total, started_at: startedAt } = verification;
+  const lastsMs = Date.now() - Date.parse(startedAt);
+  const isSilent = done === 0 && lastsMs > PATIENCE_MS;
   return (
     <div class="report-verdict box flex wraps">
       <p>
         <b>Checking</b> <span class="foreign">{placeOf(url)}</span>
       </p>
       <progress max={Math.max(total, 1)} value={done} aria-label="Checks done" />
-      <p class="muted">{total === 0 ? "Starting…" : `${done} of ${total}`}</p>
+      <p class="muted">
+        {total === 0 ? "Starting…" : `${done} of ${total}`},{" "}
+        {secondsOf(Math.max(0, Math.floor(lastsMs / 1000)))}
+        {isSilent && ": no answer yet, and each delivery waits ten seconds for one"}
+      </p>
     </div>
   );
 }

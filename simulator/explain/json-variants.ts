@@ -2,7 +2,13 @@ import { envelopeSchema } from "../../shared/events.ts";
 import { bookingSchema, callSchema, orderSchema, voicemailSchema } from "../../shared/resources.ts";
 
 /** How programs write JSON that they have parsed before, by the name of the function that does it. */
-export type JsonVariant = { id: string; how: string; write: (value: unknown) => string };
+export type JsonVariant = {
+  id: string;
+  how: string;
+  /** Parses as that program does, as far as its numbers differ from those of JavaScript. */
+  read: (text: string) => unknown;
+  write: (value: unknown) => string;
+};
 
 /** Every common way to write a parsed body again. None of them gives back the bytes that were signed. */
 export const JSON_VARIANTS: readonly JsonVariant[] = [
@@ -14,17 +20,17 @@ export const JSON_VARIANTS: readonly JsonVariant[] = [
     JSON.stringify(value, null, 4),
   ),
   variant("indent-tab", "indented by tabs", (value) => JSON.stringify(value, null, "\t")),
-  variant(
+  python(
     "python",
     "with spaces after commas and colons and non-ASCII escaped, as Python's json.dumps does",
     (value) => escapeNonAscii(spaced(value)),
   ),
-  variant(
+  python(
     "python-unicode",
     "with spaces after commas and colons, as Python's json.dumps(ensure_ascii=False) does",
     (value) => spaced(value),
   ),
-  variant(
+  python(
     "python-sorted",
     "sorted, with spaces and non-ASCII escaped, as Python's json.dumps(sort_keys=True) does",
     (value) => escapeNonAscii(spaced(sorted(value))),
@@ -49,7 +55,27 @@ export const JSON_VARIANTS: readonly JsonVariant[] = [
 ];
 
 function variant(id: string, how: string, write: JsonVariant["write"]): JsonVariant {
-  return { id, how, write };
+  return { id, how, read: JSON.parse, write };
+}
+
+function python(id: string, how: string, write: JsonVariant["write"]): JsonVariant {
+  return { id, how, read: (text) => JSON.parse(text, pythonNumbers), write };
+}
+
+/** Keeps integers of any length, and writes floats as Python's repr() does: 1.0, 1e-05. */
+function pythonNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== "number" || context?.source === undefined) return value;
+  const isFloat = /[.eE]/.test(context.source);
+  return JSON.rawJSON(isFloat ? pythonFloat(value) : context.source);
+}
+
+function pythonFloat(value: number): string {
+  const [digits = "", exponent = "0"] = value.toExponential().split("e");
+  const power = Number(exponent);
+  if (power < -4 || power >= 16)
+    return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  const text = String(value);
+  return text.includes(".") ? text : `${text}.0`;
 }
 
 /** As JSON.stringify, with a space after each comma and colon that is not inside a string. */
@@ -104,5 +130,11 @@ function escapeHtml(json: string): string {
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  // What JSON.rawJSON() makes has no prototype, and is a number.
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.getPrototypeOf(value) !== null
+  );
 }

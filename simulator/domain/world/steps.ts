@@ -1,35 +1,39 @@
 import { z } from "zod";
 import type { EventType } from "../../../shared/events.ts";
 import { createRandom } from "../random.ts";
+import { EVENT_KINDS } from "./event-types.ts";
 import { type Caller, callerOf, pickCaller } from "./callers.ts";
 import type { HappenOptions } from "./happenings.ts";
-import { chooseBusiness } from "./choose-business.ts";
-import { type Business, USUAL_LANGUAGE } from "./organizations.ts";
+import { type Business, chooseBusiness, USUAL_LANGUAGE } from "./organizations.ts";
 import { PLACEHOLDER, type Scenario, type ScenarioStep } from "./scenario.ts";
 import { type Refused, refused } from "../refused.ts";
 
-/** Something that is to happen `afterMs` of schedule time after the story begins; plain data, fit to be stored. */
-export type StoryStep = HappenOptions & { afterMs: number; type: EventType; orgId: string };
+/** What is to happen `afterMs` of schedule time after the scenario begins; plain data, fit to be stored. */
+export type PlannedStep = HappenOptions & { afterMs: number; type: EventType; orgId: string };
 
-export type StoryPlan = { ok: true; steps: StoryStep[] } | Refused;
+export type PlannedSteps = { ok: true; steps: PlannedStep[] } | Refused;
 
 /**
- * The steps of one telling of a scenario in the order of their times. Who calls is settled here, so that a caller who
- * appears twice is the same person. `storyNumber` makes two tellings differ.
+ * The steps of one run of a scenario in the order of their times. Who calls is settled here, so that a caller who appears
+ * twice is the same person. `number` makes two runs differ.
  */
-export function tellStory(options: {
+export function planSteps(options: {
   scenario: Scenario;
   businesses: readonly Business[];
   seed: number;
-  storyNumber: number;
-}): StoryPlan {
-  const { scenario, businesses, seed, storyNumber } = options;
-  const random = createRandom(seed, "story", scenario.name, storyNumber);
+  number: number;
+}): PlannedSteps {
+  const { scenario, businesses, seed, number } = options;
+  const random = createRandom(seed, "scenario", scenario.name, number);
   const cast = new Map<string, Caller>();
-  const steps: StoryStep[] = [];
+  const steps: PlannedStep[] = [];
 
   for (const [index, step] of scenario.steps.entries()) {
-    const chosen = chooseBusiness(businesses, step.type, orgIdOf(businesses, step));
+    const chosen = chooseBusiness(businesses, {
+      type: step.type,
+      trade: EVENT_KINDS[step.type].trade,
+      orgId: orgIdOf(businesses, step),
+    });
     if (!chosen.ok) return refused(`steps[${index}]: ${chosen.message}`);
     const { business } = chosen;
     const caller = step.caller === undefined ? undefined : callerNamed(step.caller, business);

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
-import { diagnose } from "../../../simulator/signature-doctor/diagnose.ts";
+import { diagnose } from "../../../simulator/explain/diagnose.ts";
 
 const secret = "whsec_0123456789abcdef0123456789abcdef0123456789abcdef";
 const t = "1769882709";
@@ -48,6 +48,14 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, sortKeys(inner)]));
 }
 
+/** What Python's repr() writes of the bytes between its quotes. */
+function pythonEscaped(json: string): string {
+  return Array.from(Buffer.from(json), (byte) => {
+    if (byte === 0x27 || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;
+    return byte < 0x7f && byte >= 0x20 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`;
+  }).join("");
+}
+
 describe("a mistake in the user's own code is named from what it computed", () => {
   const wrong: [string, string][] = [
     ["body-reserialized-indent-2", hex(secret, `${t}.${JSON.stringify(envelope, null, 2)}`)],
@@ -69,6 +77,10 @@ describe("a mistake in the user's own code is named from what it computed", () =
     ["body-latin1", hex(secret, `${t}.${body.toString("latin1")}`)],
     ["body-base64", hex(secret, `${t}.${body.toString("base64")}`)],
     ["body-double-encoded", hex(secret, `${t}.${JSON.stringify(text)}`)],
+    ["body-python-bytes", hex(secret, `${t}.b'${pythonEscaped(text)}'`)],
+    ["body-url-encoded", hex(secret, `${t}.${encodeURIComponent(text)}`)],
+    ["body-cut", hex(secret, joined(`${t}.`, body.subarray(0, 256)))],
+    ["body-cut-characters", hex(secret, joined(`${t}.`, body.subarray(0, text.length)))],
     ["body-empty", hex(secret, `${t}.`)],
     ["body-object", hex(secret, `${t}.[object Object]`)],
     ["body-data-object", hex(secret, `${t}.${JSON.stringify(envelope.data.object)}`)],
@@ -237,3 +249,41 @@ test.each([
 function hex(key: string | Buffer, message: string | Buffer): string {
   return hmac(key, message).toString("hex");
 }
+
+test.each([
+  [
+    "floats and long integers as Python writes them",
+    '{"a":1.0,"b":0.00001,"c":12345678901234567890,"d":1e16,"e":-2.50}',
+    '{"a": 1.0, "b": 1e-05, "c": 12345678901234567890, "d": 1e+16, "e": -2.5}',
+  ],
+])("json.dumps: %s", (_, sent, dumped) => {
+  const signed = `t=${t},v1=${hex(secret, `${t}.${sent}`)}`;
+  const computed = hex(secret, `${t}.${dumped}`);
+  const { findings } = diagnose({ header: signed, body: Buffer.from(sent), secret, nowSeconds, computed });
+  expect(findings[0]?.id).toBe("body-reserialized-python");
+});
+
+test("data.object alone is named, as Python writes it, without t before it", () => {
+  const computed = hex(secret, pythonDumps(envelope.data.object));
+  const { findings } = diagnose({ header, body, secret, nowSeconds, computed });
+  expect(findings.map(({ id }) => id)).toEqual(["body-data-object", "message-body-only"]);
+});
+
+test("a body that was decoded from a form, or cut off, is named from the header alone", () => {
+  const whole = Buffer.from(encodeURIComponent(text));
+  const ofWhole = `t=${t},v1=${hex(secret, `${t}.${text}`)}`;
+  const idOf = (given: Buffer) =>
+    diagnose({ header: ofWhole, body: given, secret, nowSeconds }).findings[0]?.id;
+  expect(idOf(whole)).toBe("body-url-decoded");
+  expect(idOf(body.subarray(0, 300))).toBe("body-incomplete");
+});
+
+test.each([" ", "=", '"'])("a megabyte of %j is examined in time that grows with its size only", (piece) => {
+  const long = `${piece.repeat(1024 * 1024)}!`;
+  const before = process.cpuUsage();
+  diagnose({ header, body: Buffer.from(long), secret, nowSeconds, computed: long });
+  diagnose({ header: header + long, body, secret, nowSeconds });
+  const { user } = process.cpuUsage(before);
+  // A quadratic form takes minutes.
+  expect(user / 1e6).toBeLessThan(30);
+});

@@ -20,14 +20,26 @@ export function bodyVariants(body: Buffer): Departure[] {
 
   // The small changes first: writing the JSON again undoes some of them too, but is not what happened.
   addByteVariants(add, body, text);
+  addTransportVariants(add, body, text);
   const parsed = parse(text);
-  if (parsed !== undefined) {
-    for (const { id, how, write } of JSON_VARIANTS) {
-      add(`body-reserialized-${id}`, `The JSON was parsed and written again, ${how}.`, write(parsed.value));
-    }
-  }
   addNestingVariants(add, text, parsed?.value);
+  if (parsed !== undefined) addJsonVariants(add, text);
   return variants;
+}
+
+/** The whole body, its data and the object in that, each written again in every common way. */
+function addJsonVariants(add: Add, text: string): void {
+  const json = text.replace(/^\ufeff/, "");
+  const again = JSON_VARIANTS.map(({ id, how, read, write }) => ({ id, how, value: read(json), write }));
+  for (const { id, how, value, write } of again)
+    add(`body-reserialized-${id}`, `The JSON was parsed and written again, ${how}.`, write(value));
+  const part = "Only a part of the body was hashed";
+  for (const { how, value, write } of again) {
+    const data = member(value, "data");
+    const object = member(data, "object");
+    if (data !== undefined) add("body-data", `${part}: its data, written ${how}.`, write(data));
+    if (object !== undefined) add("body-data-object", `${part}: data.object, written ${how}.`, write(object));
+  }
 }
 
 type Add = (id: string, title: string, bytes: Buffer | string | undefined, fix?: string) => void;
@@ -71,6 +83,68 @@ function addByteVariants(add: Add, body: Buffer, text: string): void {
   );
 }
 
+function addTransportVariants(add: Add, body: Buffer, text: string): void {
+  const bytesOfPython = "Python wrote the bytes into the text as b'…'.";
+  const joinBytes = 'Join bytes with bytes: f"{t}.".encode() + body, never f"{t}.{body}".';
+  add("body-python-bytes", bytesOfPython, pythonBytes(body), joinBytes);
+  const form = "The body was encoded or decoded as a form or a part of a URL";
+  const asForm = "Take the raw bytes of the request, before anything reads it as a form.";
+  add("body-url-encoded", `${form} (percent signs).`, urlEncoded(text), asForm);
+  add("body-url-decoded", `${form} (percent signs).`, urlDecoded(text), asForm);
+  add(
+    "body-form-decoded",
+    `${form} (plus signs and percent signs).`,
+    urlDecoded(text.replaceAll("+", " ")),
+    asForm,
+  );
+  const short = "Only the beginning of the body was hashed";
+  const whole = "Read to the end of the body, and count bytes, not characters.";
+  add(
+    "body-cut-characters",
+    `${short}: as many bytes as it has characters.`,
+    body.subarray(0, text.length),
+    whole,
+  );
+  for (const size of BUFFER_BYTES)
+    if (size < body.byteLength)
+      add("body-cut", `${short}: ${size.toLocaleString("en")} bytes.`, body.subarray(0, size), whole);
+}
+
+/** Sizes of buffers that programs read into once, though more may come. */
+const BUFFER_BYTES = [255, 256, 512, 1_000, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_535, 65_536];
+
+/** What Python's repr() makes of bytes. */
+function pythonBytes(body: Buffer): string {
+  const quote = body.includes("'") && !body.includes('"') ? '"' : "'";
+  const escapes: Record<string, string> = {
+    "\\": "\\\\",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    [quote]: `\\${quote}`,
+  };
+  const inner = body.toString("latin1").replaceAll(/[\\'"]|[^ -~]/g, (character) => {
+    if (escapes[character] !== undefined) return escapes[character];
+    return /[ -~]/.test(character)
+      ? character
+      : `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+  });
+  return `b${quote}${inner}${quote}`;
+}
+
+/** Half of a surrogate pair cannot be encoded. */
+function urlEncoded(text: string): string | undefined {
+  return text.isWellFormed() ? encodeURIComponent(text) : undefined;
+}
+
+function urlDecoded(text: string): string | undefined {
+  try {
+    return text.includes("%") ? decodeURIComponent(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 const LAMBDA =
   "Gateways hand binary bodies over as Base64 (isBase64Encoded): decode it to bytes once, then hash.";
 
@@ -86,13 +160,8 @@ function addNestingVariants(add: Add, text: string, value: unknown): void {
   const consumed = "The body was empty when it was hashed: something else had read the stream before.";
   add("body-empty", consumed, "", `${RAW_BODY} Verify before any body parser runs.`);
   add("body-object", "A parsed object was turned into the text [object Object].", "[object Object]");
-  const data = member(value, "data");
-  const part = "Only a part of the body was hashed";
-  if (data !== undefined) add("body-data", `${part}: its data.`, JSON.stringify(data));
-  const object = member(data, "object");
-  if (object !== undefined) add("body-data-object", `${part}: data.object.`, JSON.stringify(object));
   const id = member(value, "id");
-  if (typeof id === "string") add("body-id", `${part}: the event id.`, id);
+  if (typeof id === "string") add("body-id", "Only a part of the body was hashed: the event id.", id);
 }
 
 function member(value: unknown, key: string): unknown {
@@ -114,5 +183,5 @@ function fromLatin1(text: string): Buffer | undefined {
 }
 
 function unbase64(text: string): Buffer | undefined {
-  return /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text) ? Buffer.from(text, "base64") : undefined;
+  return /^[A-Za-z0-9+/=\s]+$/.test(text) ? Buffer.from(text, "base64") : undefined;
 }

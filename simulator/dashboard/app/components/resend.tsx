@@ -1,0 +1,199 @@
+import { useEffect, useState } from "preact/hooks";
+import { asError, control } from "../core/api.ts";
+import { filterQuery, type Filters, NO_FILTERS, selectionOf } from "../core/filters.ts";
+import { keepJob, loadJobs, useLive } from "../core/live.ts";
+import { useLoaded } from "../core/load.ts";
+import { picked } from "../core/picked.ts";
+import { hrefTo } from "../core/route.ts";
+import { attempt } from "../core/toasts.ts";
+import type { Job } from "../core/types.ts";
+import { countOf, momentOf, numberOf, placeOf } from "../core/words.ts";
+import { Button } from "./button.tsx";
+import { Chip, TypeName } from "./chips.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Loaded, Problem, Table } from "./page.tsx";
+
+/** Sends again what is chosen, or all that passes the filters: counted first, then as a job, with the jobs before it. */
+export function Resend({ filters, onClose }: { filters: Filters; onClose: () => void }) {
+  const { jobs } = useLive();
+  const [{ ids, isAll }] = useState(picked.get());
+  const [startedId, setStarted] = useState<string>();
+  const [error, setError] = useState<Error>();
+  const isSome = !isAll && ids.length > 0;
+  const body = isSome ? { ids } : wholeSelection(filters);
+  const counted = useLoaded(JSON.stringify(body), () =>
+    control.post("/deliveries/resend", { ...body, dry_run: true }),
+  );
+  const started = jobs.find(({ id }) => id === startedId);
+  const total = counted.value?.total ?? 0;
+  useEffect(() => void loadJobs(), []);
+
+  async function send() {
+    try {
+      const job = await control.post("/deliveries/resend", body);
+      if (job.object !== "job") return;
+      keepJob(job);
+      setStarted(job.id);
+      setError(undefined);
+    } catch (problem) {
+      setError(asError(problem));
+    }
+  }
+  const foot = started ? (
+    <Button kind="accent" onClick={onClose} words="Done" />
+  ) : (
+    <>
+      <Button onClick={onClose} words="Cancel" />
+      <Button
+        icon="resend"
+        kind="accent"
+        autofocus
+        disabled={total === 0}
+        onClick={send}
+        words={total === 0 ? "Send again" : `Send ${numberOf(total)} again`}
+      />
+    </>
+  );
+  return (
+    <Dialog title="Send again" onClose={onClose} foot={foot} wide>
+      {error && <Problem error={error} />}
+      {started ? (
+        <JobView job={started} />
+      ) : (
+        <>
+          <p class="muted">
+            {isSome
+              ? `Of ${numberOf(ids.length)} chosen deliveries`
+              : "Of all that the list's filters let through"}
+            , the last of each event to each endpoint: one that was sent again since, or whose endpoint is
+            gone, is left out.
+          </p>
+          <Loaded from={counted}>
+            {({ counts }) =>
+              counts.length === 0 ? (
+                <p role="status">
+                  <b>Nothing can be sent again:</b> it was sent again already, or its endpoint is gone.
+                </p>
+              ) : (
+                <CountTable counts={counts} />
+              )
+            }
+          </Loaded>
+        </>
+      )}
+      <PastJobs jobs={jobs.filter(({ id }) => id !== startedId)} />
+    </Dialog>
+  );
+}
+
+/** The simulator refuses a job without a selection: everything has to be said. */
+function wholeSelection(filters: Filters): Record<string, string> {
+  const selection = selectionOf(filters);
+  return Object.keys(selection).length === 0 ? { since: "1970-01-01T00:00:00Z" } : selection;
+}
+
+function CountTable({ counts }: Pick<Job, "counts">) {
+  const { endpoints } = useLive();
+  return (
+    <Table
+      label="What is sent again"
+      head={["Event type", "Endpoint", "Deliveries"]}
+      rows={counts
+        .toSorted((a, b) => b.count - a.count)
+        .map(({ event_type: type, endpoint_id: id, count }) => [
+          <TypeName type={type} />,
+          placeOf(endpoints?.get(id)?.url),
+          <b>{numberOf(count)}</b>,
+        ])}
+    />
+  );
+}
+
+const STATE_WORDS: Record<Job["state"], string> = {
+  counting: "Counting…",
+  sending: "Sending",
+  done: "Sent",
+  canceled: "Canceled",
+  failed: "Failed",
+};
+
+/** How far a job is, with what ends it. */
+export function JobProgress({ job }: { job: Job }) {
+  const { id, total, sent } = job;
+  return (
+    <span class="job flex">
+      <progress max={Math.max(1, total ?? 1)} value={sent} aria-label="Sent again" />
+      <span class="nowrap">
+        {numberOf(sent)} of {total === null ? "…" : numberOf(total)} sent
+      </span>
+      <Button
+        kind="small"
+        onClick={() => attempt(async () => keepJob(await control.post(`/jobs/${id}/cancel`)))}
+        words="Cancel"
+      />
+    </span>
+  );
+}
+
+/** A job as it goes: what was sent, and what came of it so far. */
+function JobView({ job }: { job: Job }) {
+  const { state, total, sent, acknowledged, failed, problem, ended_at: endedAt } = job;
+  const waiting = sent - acknowledged - failed;
+  return (
+    <div class="stack" aria-live="polite">
+      {endedAt === null ? (
+        <JobProgress job={job} />
+      ) : (
+        <progress max={Math.max(1, sent)} value={acknowledged} aria-label="Acknowledged" />
+      )}
+      <p>
+        <b>
+          {STATE_WORDS[state]}
+          {state === "counting" ? "" : `: ${numberOf(sent)} of ${numberOf(total ?? 0)}`}
+        </b>
+        {sent > 0 && `, ${numberOf(acknowledged)} acknowledged`}
+        {failed > 0 && `, ${numberOf(failed)} failed again`}
+        {waiting > 0 && `, ${numberOf(waiting)} on the way`}.
+      </p>
+      {problem && <p class="foreign">{problem}</p>}
+      {failed > 0 && <p class="muted">What failed again is tried up to six times, as ever.</p>}
+    </div>
+  );
+}
+
+/** The jobs before, with what each was asked to send. */
+function PastJobs({ jobs }: { jobs: Job[] }) {
+  const { clock } = useLive();
+  if (jobs.length === 0) return null;
+  const rows = jobs.map(({ state, selection, sent, acknowledged, failed, created_at: at }) => [
+    <span class="nowrap">{momentOf(at, clock?.now)}</span>,
+    <SelectionLink selection={selection} />,
+    <>
+      {numberOf(sent)} sent, {numberOf(acknowledged)} acknowledged
+      {failed > 0 && `, ${numberOf(failed)} failed`}{" "}
+      {state !== "done" && <Chip tone={state === "failed" ? "bad" : "wait"}>{STATE_WORDS[state]}</Chip>}
+    </>,
+  ]);
+  return (
+    <details>
+      <summary>{countOf(jobs.length, "job")} before</summary>
+      <Table label="Jobs before" head={["Started", "What was asked", "Result"]} rows={rows} />
+    </details>
+  );
+}
+
+/** What a job was asked to send, as a link to the list of it where an address can say it. */
+function SelectionLink({ selection }: Pick<Job, "selection">) {
+  const { ids, endpoint_id: endpoint = "", ...asked } = selection;
+  if (Array.isArray(ids)) return <>{countOf(ids.length, "chosen delivery", "chosen deliveries")}</>;
+  const known = Object.entries({ ...asked, endpoint }).flatMap(([name, value]) =>
+    Object.hasOwn(NO_FILTERS, name) && typeof value === "string" && value !== ""
+      ? [[name, value] as const]
+      : [],
+  );
+  return (
+    <a class="foreign" href={hrefTo(`/${filterQuery({ ...NO_FILTERS, ...Object.fromEntries(known) })}`)}>
+      {known.map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ")}
+    </a>
+  );
+}

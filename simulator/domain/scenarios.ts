@@ -1,0 +1,113 @@
+import type { Database } from "better-sqlite3";
+import { z } from "zod";
+import { EVENT_TYPES } from "../../shared/events.ts";
+import type { Happening } from "./emitter.ts";
+import { type Refused, refused } from "./refused.ts";
+import { didYouMean } from "./suggest.ts";
+import { LANGUAGES } from "./world/phrases/phrases.ts";
+import { type Scenario, SCENARIOS } from "./world/scenario.ts";
+import type { World } from "./world/world.ts";
+
+/** Maximum number of scenarios, and of steps that wait for their time. */
+const MOST_SCENARIOS = 100;
+const MOST_STEPS_AHEAD = 100_000;
+
+/** A scenario that has begun: its steps lie ahead in schedule time. */
+export type BegunScenario = { scenario: Scenario; steps: number; endsAtMs: number };
+
+const TOO_MUCH_AHEAD = `More than ${MOST_STEPS_AHEAD.toLocaleString("en")} steps of scenarios would lie ahead: move the clock on, or reset.`;
+
+const callerSchema = z.object({
+  phone: z.string().exactOptional(),
+  name: z.string().exactOptional(),
+  language: z.enum(LANGUAGES).exactOptional(),
+});
+
+/** A step as it is stored until its time. */
+const stepSchema = z.object({
+  type: z.enum(EVENT_TYPES),
+  orgId: z.string().exactOptional(),
+  object: z.record(z.string(), z.unknown()).exactOptional(),
+  caller: callerSchema.exactOptional(),
+});
+
+const INSERT = `INSERT INTO steps (due_at, step) VALUES (?, ?)`;
+const COUNT = `SELECT count(*) FROM steps`;
+const NEXT_DUE = `SELECT min(due_at) FROM steps`;
+const TAKE_DUE = `DELETE FROM steps WHERE seq = (SELECT seq FROM steps WHERE due_at <= ? ORDER BY due_at, seq LIMIT 1) RETURNING step`;
+
+/** The scenarios that this simulator knows, and the steps of those that have begun. */
+export function createScenarios(options: {
+  database: Database;
+  world: World;
+  now: () => number;
+  transaction: <Result>(action: () => Result) => Result;
+  /** Lets one step happen. */
+  perform: (step: Happening) => void;
+  /** Called when the steps of a scenario have been stored. */
+  onBegun: () => void;
+  /** Scenarios of the user; one with the name of ours takes its place. */
+  scenarios: readonly Scenario[];
+}) {
+  const { database, world, now, transaction, perform, onBegun } = options;
+  const insert = database.prepare(INSERT);
+  const count = database.prepare<[], number>(COUNT).pluck();
+  const nextDue = database.prepare<[], number | null>(NEXT_DUE).pluck();
+  const takeDue = database.prepare<[number], string>(TAKE_DUE).pluck();
+  const known = new Map<string, Scenario>();
+  for (const scenario of [...SCENARIOS, ...options.scenarios]) known.set(scenario.name, scenario);
+
+  // Taken and performed in one transaction: a kill in between loses no step and repeats none.
+  const performNext = database.transaction((nowMs: number): void => {
+    const step = takeDue.get(nowMs);
+    if (step !== undefined) perform(stepSchema.parse(JSON.parse(step)));
+  });
+
+  function nextDueMs(): number | undefined {
+    return nextDue.get() ?? undefined;
+  }
+
+  return {
+    list: (): Scenario[] => [...known.values()],
+    /** Adds a scenario, in the place of one with its name; refused if it cannot happen here, or if there are too many. */
+    add(scenario: Scenario): { ok: true } | Refused {
+      const planned = world.planSteps(scenario);
+      if (!planned.ok) return planned;
+      if (known.size >= MOST_SCENARIOS && !known.has(scenario.name))
+        return refused(
+          `There are as many scenarios as there may be, ${known.size}: give it the name of one that it is to replace.`,
+        );
+      known.set(scenario.name, scenario);
+      return { ok: true };
+    },
+    /** Begins a scenario: its steps happen in schedule time, the first of them at once. */
+    begin(name: string): { ok: true; begun: BegunScenario } | Refused {
+      const scenario = known.get(name);
+      if (scenario === undefined) {
+        const names = [...known.keys()];
+        return refused(
+          `There is no scenario ${JSON.stringify(name)}.${didYouMean(name, names)} There are ${names.join(", ")}.`,
+          "not_found",
+        );
+      }
+      const startMs = now();
+      const planned = transaction(() => {
+        const plan = world.planSteps(scenario);
+        if (plan.ok && (count.get() ?? 0) + plan.steps.length > MOST_STEPS_AHEAD)
+          return refused(TOO_MUCH_AHEAD);
+        if (plan.ok)
+          for (const { afterMs, ...step } of plan.steps) insert.run(startMs + afterMs, JSON.stringify(step));
+        return plan;
+      });
+      if (!planned.ok) return planned;
+      onBegun();
+      const endsAtMs = startMs + Math.max(0, ...planned.steps.map(({ afterMs }) => afterMs));
+      return { ok: true, begun: { scenario, steps: planned.steps.length, endsAtMs } };
+    },
+    nextDueMs,
+    /** Lets every step happen that is due by `nowMs`, in order. */
+    run(nowMs: number): void {
+      while ((nextDueMs() ?? Number.POSITIVE_INFINITY) <= nowMs) performNext(nowMs);
+    },
+  };
+}

@@ -1,0 +1,183 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { useBrowser } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { emit, register } from "../helpers/simulator.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+
+const rowsOf = (page: Page) => page.locator(".windowed a[href*='/deliveries/']");
+const stateTab = (page: Page, name: string) =>
+  page.getByRole("group", { name: "Deliveries by state" }).getByRole("button", { name });
+
+test("what failed is found by its cause, fixed, and sent again as one job, with what came of it", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(503);
+  const other = await startEndpoint(404);
+  register(simulator, receiver.url, { eventTypes: ["order.created", "voicemail.created"] });
+  register(simulator, other.url, { eventTypes: ["booking.created"] });
+  emit(simulator, "order.created", 30);
+  emit(simulator, "voicemail.created", 20);
+  emit(simulator, "booking.created", 5);
+  await control(origin, "POST", "/clock/advance", { until: "idle" });
+  const page = await browser.openPage(url);
+
+  // All that gave up just now, though it was created fifteen hours ago: why, and what to do.
+  await page.getByLabel("Time", { exact: true }).selectOption("gave up in the last hour");
+  await stateTab(page, "Gave up 55").waitFor();
+  const causes = page.getByRole("group", { name: "Failures by cause" });
+  expect(await causes.getByRole("button").allTextContents()).toEqual([
+    "50 The receiver was unavailable",
+    "5 The receiver takes no POST at this path",
+  ]);
+  await causes.getByRole("button", { name: "unavailable" }).click();
+  await causes.getByText("it starts, stops, or is overloaded", { exact: false }).waitFor();
+  await stateTab(page, "All 50").waitFor();
+
+  // Counted first, exactly, by type and endpoint.
+  receiver.behave(200);
+  const before = receiver.received.length;
+  await page.getByRole("button", { name: "Send all again…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Send again" });
+  await dialog.getByRole("row", { name: /order\.created .* 30$/ }).waitFor();
+  await dialog.getByRole("row", { name: /voicemail\.created .* 20$/ }).waitFor();
+  expect(receiver.received).toHaveLength(before);
+  await dialog.getByRole("button", { name: "Send 50 again" }).click();
+  await dialog.getByText("Sent: 50 of 50, 50 acknowledged.").waitFor();
+  expect(receiver.received).toHaveLength(before + 50);
+  await dialog.getByRole("button", { name: "Done" }).click();
+
+  // What was recovered looks so, and the latest attempt is one that was acknowledged.
+  await page.goto(`${url}?state=dead&type=order.created`);
+  await expect.poll(() => page.locator(".feed-row .how").getByText("recovered").count()).toBeGreaterThan(5);
+  await page.locator(".latest").getByText("200 OK").waitFor();
+  await page.getByRole("button", { name: "Still lost" }).click();
+  await page.getByText("Nothing matches").waitFor();
+
+  // The same again finds nothing to send, and the job is among those before.
+  await page.goto(`${url}?state=dead&type=order.created&resend`);
+  await dialog.getByText("Nothing can be sent again").waitFor();
+  expect(await dialog.getByRole("button", { name: "Send again" }).isDisabled()).toBe(true);
+  await dialog.getByText("1 job before").click();
+  await dialog.getByText("50 sent, 50 acknowledged").waitFor();
+  await dialog.getByRole("link", { name: "cause: unavailable" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(page.url()).toContain("gave_up_since=1h");
+});
+
+test("rows are chosen by their boxes, by a key and by a range, or all that match, and only they are sent", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const receiver = await startEndpoint(200);
+  const { id } = register(simulator, receiver.url);
+  emit(simulator, "call.completed", 80);
+  await receiver.until(80);
+  const page = await browser.openPage(url, { viewport: { width: 390, height: 844 } });
+  await rowsOf(page).first().waitFor();
+  const boxes = page.locator(".windowed .pick");
+  const { width = 0, height = 0 } = (await boxes.first().boundingBox()) ?? {};
+  expect(Math.min(width, height)).toBeGreaterThanOrEqual(24);
+
+  await boxes.nth(1).click();
+  await boxes.nth(3).click({ modifiers: ["Shift"] });
+  await boxes.nth(2).click();
+  for (const key of ["j", "j", "x"]) await page.keyboard.press(key);
+  const bar = page.getByRole("group", { name: "Chosen deliveries" });
+  await bar.getByText("3 chosen").waitFor();
+  expect(page.url()).not.toContain("/deliveries/");
+  await bar.getByRole("button", { name: "Send again…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Send again" });
+  await dialog.getByRole("button", { name: "Send 3 again" }).click();
+  await dialog.getByText("Sent: 3 of 3, 3 acknowledged.").waitFor();
+  expect(receiver.received).toHaveLength(83);
+  await dialog.getByRole("button", { name: "Done" }).click();
+
+  // All that are listed, then all that there are: a delivery that was sent again is left out.
+  await bar.getByRole("button", { name: "Clear" }).click();
+  await bar.getByLabel("Choose all that are listed").check();
+  await bar.getByRole("button", { name: "Choose all 83 that there are" }).click();
+  await bar.getByRole("button", { name: "Send again…" }).click();
+  await dialog.getByRole("button", { name: "Send 80 again" }).waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+
+  // To an endpoint that is gone nothing is sent, and nothing says so.
+  simulator.endpoints.remove(id);
+  await bar.getByRole("button", { name: "Send again…" }).click();
+  await dialog.getByText("Nothing can be sent again").waitFor();
+  expect(receiver.received).toHaveLength(83);
+});
+
+test("a job that is under way shows how far it is wherever one is in the list, and can be canceled", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const receiver = await startEndpoint(200);
+  register(simulator, receiver.url);
+  emit(simulator, "call.completed");
+  await receiver.until(1);
+  const job = {
+    object: "job",
+    id: "job_1",
+    state: "sending",
+    selection: { state: "dead" },
+    total: 5_000,
+    counts: [],
+    sent: 1_200,
+    acknowledged: 1_100,
+    failed: 7,
+    problem: null,
+    created_at: new Date().toISOString(),
+    ended_at: null,
+  };
+  const page = await browser.openPage(`${url}?resend`);
+  await page.route("**/control/deliveries/resend", async (route) => {
+    const isDry = route.request().postData()?.includes("dry_run") === true;
+    await (isDry ? route.continue() : route.fulfill({ status: 202, json: job }));
+  });
+  let canceled = "";
+  await page.route("**/control/jobs/*/cancel", async (route) => {
+    canceled = route.request().url();
+    await route.fulfill({ json: { ...job, state: "canceled", ended_at: job.created_at } });
+  });
+  const dialog = page.getByRole("dialog", { name: "Send again" });
+  await dialog.getByRole("button", { name: "Send 1 again" }).click();
+  await dialog
+    .getByText("Sending: 1,200 of 5,000, 1,100 acknowledged, 7 failed again, 93 on the way.")
+    .waitFor();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  const bar = page.getByRole("group", { name: "Chosen deliveries" });
+  await bar.getByText("1,200 of 5,000 sent").waitFor();
+  await bar.getByRole("button", { name: "Cancel" }).click();
+  await bar.getByText("1,200 of 5,000 sent").waitFor({ state: "detached" });
+  expect(canceled).toContain("/control/jobs/job_1/cancel");
+});
+
+test("Back goes back through the filters, and a view is kept by its name", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const receiver = await startEndpoint(500);
+  register(simulator, receiver.url);
+  emit(simulator, "order.created", 2);
+  emit(simulator, "call.completed", 3);
+  await receiver.until(5);
+  const page = await browser.openPage(url);
+  await expect.poll(() => rowsOf(page).count()).toBe(5);
+  await page.getByLabel("Type", { exact: true }).selectOption("order.created");
+  await expect.poll(() => rowsOf(page).count()).toBe(2);
+  await page.getByLabel("Search deliveries").pressSequentially("zzz");
+  await expect.poll(() => rowsOf(page).count()).toBe(0);
+  await page.goBack();
+  await expect.poll(() => rowsOf(page).count()).toBe(2);
+  await page.getByLabel("Views").selectOption("Save this view…");
+  await page.getByLabel("Name").fill("Orders");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.goBack();
+  await expect.poll(() => rowsOf(page).count()).toBe(5);
+  await page.reload();
+  await page.getByLabel("Views").selectOption("Orders");
+  await expect.poll(() => rowsOf(page).count()).toBe(2);
+  expect(page.url()).toContain("?type=order.created");
+  await page.getByLabel("Views").selectOption("Forget a view…");
+  await page.getByRole("button", { name: "Forget Orders" }).click();
+  await page.keyboard.press("Escape");
+  expect(await page.getByLabel("Views").locator("option").allTextContents()).not.toContain("Orders");
+});

@@ -1,0 +1,181 @@
+import { expect, test, vi } from "vitest";
+import { createFeed } from "../../../simulator/dashboard/app/core/feed.ts";
+import { type Filters, NO_FILTERS } from "../../../simulator/dashboard/app/core/filters.ts";
+import { createNewest } from "../../../simulator/dashboard/app/core/late-answers.ts";
+import type { Attempt, Delivery, EventRecord, Gets } from "../../../simulator/dashboard/app/core/types.ts";
+
+/** Minutes after eight. */
+const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 8, minute)).toISOString();
+
+function attemptAt(minute: number, status: number): Attempt {
+  return {
+    number: 1,
+    scheduled_at: at(minute),
+    started_at: at(minute),
+    ended_at: at(minute),
+    wall_started_at: at(minute),
+    duration_ms: 1,
+    signature_timestamp: 0,
+    http_status: status,
+    error: null,
+    error_detail: null,
+    fault: null,
+    blame: null,
+  };
+}
+
+function deliveryAt(minute: number, id: string, more: Partial<Delivery> = {}): Delivery {
+  return {
+    object: "delivery",
+    id,
+    event_id: `evt_${id}`,
+    event_type: "call.completed",
+    org_id: "org_1",
+    endpoint_id: "ep_1",
+    state: "delivered",
+    created_at: at(minute),
+    next_attempt_at: null,
+    faults: [],
+    resend_of: null,
+    recovered_by: null,
+    summary: id,
+    verdict: { meant: "honest", result: "ok", sentence: "Acknowledged", cause: null, why: null },
+    handling: null,
+    attempts: [attemptAt(minute, 200)],
+    ...more,
+  };
+}
+
+/** A feed whose simulator answers when the test says so: `asked` has what was asked for, the oldest first. */
+function startFeed() {
+  const asked: { path: string; answer: (value: unknown) => void; fail: (error: Error) => void }[] = [];
+  const get = <Path extends keyof Gets>(path: Path) =>
+    new Promise<Gets[Path]>((resolve, reject) => {
+      asked.push({ path, answer: (value) => resolve(value as Gets[Path]), fail: reject });
+    });
+  const feed = createFeed({ control: { get }, changed: () => {} });
+  const answerNext = async (...values: unknown[]) => {
+    for (const value of values) asked.shift()?.answer(value);
+    await vi.waitFor(() => expect(feed.list.next === undefined && !feed.list.isLoading).toBe(true));
+  };
+  return { feed, asked, answerNext, keys: () => feed.rows().map(({ key }) => key) };
+}
+
+const page = (data: Delivery[], next: string | null = null) => ({
+  data,
+  has_more: next !== null,
+  next_cursor: next,
+});
+const NO_EVENTS = { data: [] as EventRecord[] };
+
+/** A feed that shows these, under these filters. */
+async function feedOf(deliveries: Delivery[], filters: Partial<Filters> = {}, next: string | null = null) {
+  const started = startFeed();
+  void started.feed.load({ ...NO_FILTERS, ...filters });
+  const hasEvents = started.asked.length > 1;
+  await started.answerNext(page(deliveries, next), ...(hasEvents ? [NO_EVENTS] : []));
+  return started;
+}
+
+test("what is new stands where its time belongs, and deliveries of one event under it", async () => {
+  const { feed, keys } = await feedOf([deliveryAt(5, "e"), deliveryAt(3, "c")]);
+  feed.put(deliveryAt(4, "d"));
+  feed.put(deliveryAt(6, "f"));
+  expect(keys()).toEqual(["f", "e", "d", "c"]);
+  feed.put(deliveryAt(6, "f2", { event_id: "evt_f", endpoint_id: "ep_2" }));
+  expect(keys()).toEqual(["evt_f", "f2", "f", "e", "d", "c"]);
+});
+
+test("an event that went to nobody has a row until it is delivered", async () => {
+  const { feed, keys } = await feedOf([deliveryAt(1, "a"), deliveryAt(3, "c")].toReversed());
+  feed.addEvent({
+    object: "event",
+    origin: "world",
+    id: "evt_b",
+    type: "order.created",
+    org_id: "org_1",
+    created_at: at(2),
+    summary: "",
+  });
+  expect(keys()).toEqual(["c", "evt_b", "a"]);
+  feed.put(deliveryAt(2, "b", { event_id: "evt_b" }));
+  expect(keys()).toEqual(["c", "b", "a"]);
+});
+
+test("what the stream tells while a page is on its way counts after the page, too", async () => {
+  const { feed, asked, answerNext } = startFeed();
+  void feed.load(NO_FILTERS);
+  feed.put(deliveryAt(1, "a", { state: "dead" }));
+  await answerNext(page([deliveryAt(1, "a", { state: "attempting" })]), NO_EVENTS);
+  expect(feed.list.byId.get("a")?.state).toBe("dead");
+
+  void feed.load(NO_FILTERS);
+  await answerNext(page([deliveryAt(9, "z")], "z"), NO_EVENTS);
+  void feed.loadOlder();
+  feed.put(deliveryAt(1, "a", { state: "delivered" }));
+  asked.shift()?.answer(page([deliveryAt(1, "a", { state: "attempting" })]));
+  await vi.waitFor(() => expect(feed.list.byId.get("a")?.state).toBe("delivered"));
+});
+
+test("an answer for filters that one has left meanwhile changes nothing", async () => {
+  const { feed, asked, keys } = startFeed();
+  void feed.load({ ...NO_FILTERS, state: "dead" });
+  void feed.load({ ...NO_FILTERS, state: "delivered" });
+  asked[1]?.answer(page([deliveryAt(2, "b")]));
+  await vi.waitFor(() => expect(keys()).toEqual(["b"]));
+  asked[0]?.answer(page([deliveryAt(1, "a", { state: "dead" })]));
+  await Promise.resolve();
+  expect(keys()).toEqual(["b"]);
+});
+
+test("what passes no more leaves the list, and what one cannot tell by itself is asked for", async () => {
+  vi.useFakeTimers();
+  try {
+    const plain = await feedOf([deliveryAt(1, "a", { state: "attempting" })], { state: "attempting" });
+    plain.feed.put(deliveryAt(1, "a"));
+    plain.feed.put(deliveryAt(2, "b"));
+    expect(plain.keys()).toEqual([]);
+    expect(plain.asked).toEqual([]);
+
+    // Something of it was sent again: only the simulator knows what is lost by now.
+    const lost = [deliveryAt(2, "b", { state: "dead" }), deliveryAt(1, "a", { state: "dead" })];
+    const { feed, asked, keys } = await feedOf(lost, { state: "lost" });
+    feed.put(deliveryAt(3, "again", { resend_of: "b", state: "attempting" }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(asked.map(({ path }) => path)).toEqual([expect.stringContaining("state=lost")]);
+    asked[0]?.answer(page(lost.slice(1)));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(keys()).toEqual(["a"]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a page that does not come leaves what is there, and says why", async () => {
+  const { feed, asked, keys } = await feedOf([deliveryAt(1, "a")], {}, "a");
+  void feed.loadOlder();
+  asked[0]?.fail(new Error("gone"));
+  await vi.waitFor(() => expect(feed.list.error?.message).toBe("gone"));
+  expect(keys()).toEqual(["a"]);
+});
+
+test("the latest attempt is the one that was made last, whatever is told of again", async () => {
+  const { feed } = await feedOf([]);
+  const original = deliveryAt(1, "original", { state: "dead", attempts: [attemptAt(1, 500)] });
+  feed.put(original);
+  feed.put(deliveryAt(2, "again", { resend_of: "original", attempts: [attemptAt(2, 200)] }));
+  feed.put({ ...original, recovered_by: "again" });
+  expect(feed.latest()?.id).toBe("again");
+});
+
+test("of answers to one question the newest counts, also where the older one comes later", async () => {
+  const newest = createNewest();
+  const taken: number[] = [];
+  const [first, second] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
+  const both = [first, second].map(({ promise }) => newest.of(promise, (value) => taken.push(value)));
+  second.resolve(2);
+  await both[1];
+  first.resolve(1);
+  await both[0];
+  expect(taken).toEqual([2]);
+});

@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  apiQuery,
+  filterQuery,
+  NO_FILTERS,
+  offersFor,
+  readFilters,
+} from "../../../simulator/dashboard/app/core/filters.ts";
+import { NOTHING_PICKED, pick, pickListed } from "../../../simulator/dashboard/app/core/picked.ts";
+import { ranked } from "../../../simulator/dashboard/app/core/ranking.ts";
+import { sumsOf } from "../../../simulator/dashboard/app/core/sums.ts";
+
+describe.each([
+  ["America/New_York", "20:30:00", "20 Nov"],
+  ["UTC", "01:30:00", "21 Nov"],
+  ["Asia/Kolkata", "07:00:00", "21 Nov"],
+])("in %s", (zone, time, day) => {
+  const NIGHT = "2026-11-21T01:30:00.000Z";
+  const before = process.env["TZ"];
+  beforeEach(() => {
+    process.env["TZ"] = zone;
+    vi.resetModules();
+  });
+  afterEach(() => {
+    if (before === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = before;
+  });
+
+  test("a moment is told in the reader's time, with its day where that is another than now", async () => {
+    const { dayAndTimeOf, fullTimeOf, momentOf, timeOf } =
+      await import("../../../simulator/dashboard/app/core/words.ts");
+    expect(timeOf(NIGHT)).toBe(time);
+    expect(dayAndTimeOf(NIGHT)).toBe(`${day} ${time}`);
+    expect(fullTimeOf(NIGHT)).toContain(day);
+    expect(momentOf(NIGHT, Date.parse(NIGHT) + 60_000)).toBe(time);
+    expect(momentOf(NIGHT, Date.parse(NIGHT) + 30 * 3_600_000)).toBe(`${day} ${time}`);
+    // Midnight is the reader's own.
+    const [hour = 0] = time.split(":").map(Number);
+    const midnightMs =
+      Date.parse(NIGHT) + (24 - hour) * 3_600_000 - 30 * 60_000 * (zone === "Asia/Kolkata" ? 0 : 1);
+    expect(momentOf(NIGHT, midnightMs - 1_000)).toBe(time);
+    expect(momentOf(NIGHT, midnightMs + 1_000)).toBe(`${day} ${time}`);
+  });
+});
+
+test("time that is left, and what took how long, are told to the second", async () => {
+  const { countdownOf, millisecondsOf, secondsOf } =
+    await import("../../../simulator/dashboard/app/core/words.ts");
+  expect([59_001, 60_000, 3_599_000, 3_600_000, 86_400_000 * 2 + 1_000, -5].map(countdownOf)).toEqual([
+    "1:00",
+    "1:00",
+    "59:59",
+    "1:00:00",
+    "2 d 00:00:01",
+    "0:00",
+  ]);
+  expect([0.4, 999, 1_000, null].map(millisecondsOf)).toEqual(["0 ms", "999 ms", "1.0 s", ""]);
+  expect([59, 60, 61].map(secondsOf)).toEqual(["59 s", "1 min", "1 min 1 s"]);
+});
+
+test("filters survive the way through the address, and unknown ones are left out", () => {
+  const filters = { ...NO_FILTERS, q: "a b&c", state: "dead", gave_up_since: "1h" };
+  expect(readFilters(new URLSearchParams(filterQuery(filters)))).toEqual(filters);
+  expect(readFilters(new URLSearchParams("state=dead&resend&toString=x"))).toEqual({
+    ...NO_FILTERS,
+    state: "dead",
+  });
+  expect(apiQuery({ ...NO_FILTERS, q: " x ", endpoint: "ep_1" })).toBe("&q=x&endpoint_id=ep_1");
+});
+
+test("a search offers its fields, then the values of a field, behind what is typed", () => {
+  expect(offersFor("needle gave_up_a", [])).toEqual(["needle gave_up_after:"]);
+  expect(offersFor("type:o", ["order.created", "call.completed"])).toEqual(["type:order.created"]);
+  expect(offersFor("cause:timed", [])).toEqual(["cause:timed_out"]);
+});
+
+test("rows are chosen one by one, by a range in either direction, and all that are listed", () => {
+  const listed = ["a", "b", "c", "d", "e"];
+  const one = pick(NOTHING_PICKED, listed, "d");
+  const range = pick(one, listed, "b", true);
+  expect(range.ids.toSorted()).toEqual(["b", "c", "d"]);
+  expect(pick(range, listed, "c").ids.toSorted()).toEqual(["b", "d"]);
+  // A range begins anew where its beginning is listed no more.
+  expect(pick(one, ["a", "b"], "b", true).ids).toEqual(["d", "b"]);
+  expect(pickListed(one, listed).ids).toEqual(listed);
+  expect(pickListed(pickListed(one, listed), listed)).toEqual(NOTHING_PICKED);
+  // One that is taken out of all leaves the others that are listed.
+  const others = pick({ ...NOTHING_PICKED, isAll: true }, listed, "a");
+  expect(others).toMatchObject({ ids: ["b", "c", "d", "e"], isAll: false });
+});
+
+test("sums follow all filters but their own, and add up", () => {
+  const endings = [
+    { state: "delivered", verdict: "ok", cause: null, count: 5 },
+    { state: "dead", verdict: "not", cause: "timed_out", count: 3 },
+    { state: "attempting", verdict: "not", cause: "timed_out", count: 2 },
+    { state: "dead", verdict: "not", cause: "server_error", count: 1 },
+  ];
+  const sums = (wanted: object) => sumsOf(endings, endings, { state: "", verdict: "", cause: "", ...wanted });
+  const all = sums({});
+  for (const name of ["state", "verdict", "cause"] as const)
+    expect(
+      all
+        .by(name)
+        .values()
+        .reduce((sum, count) => sum + count, 0),
+    ).toBe(all.total);
+  const dead = sums({ state: "dead" });
+  expect(dead.total).toBe(4);
+  expect([...dead.by("cause")]).toEqual([
+    ["timed_out", 3],
+    ["server_error", 1],
+  ]);
+  expect(dead.by("state").get("delivered")).toBe(5);
+  expect(sums({ state: "dead", cause: "timed_out" }).by("cause").get("server_error")).toBe(1);
+});
+
+test("the palette puts first what begins with what was typed, then words of its own, then others for it", () => {
+  const choices = [
+    { words: "Go to Endpoints", also: "receivers" },
+    { words: "Do not recover", also: "" },
+    { words: "Recover what was lost" },
+    { words: "Precise" },
+    { words: "Nothing" },
+  ];
+  expect(ranked(choices, "rec").map(({ words }) => words)).toEqual([
+    "Recover what was lost",
+    "Do not recover",
+    "Go to Endpoints",
+    "Precise",
+  ]);
+  expect(ranked(choices, "go rec").map(({ words }) => words)).toEqual(["Go to Endpoints"]);
+  expect(ranked(choices, "")).toHaveLength(5);
+});
