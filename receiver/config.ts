@@ -82,7 +82,9 @@ function readSmallFile(file: string): string {
   const stats = statSync(file);
   if (!stats.isFile() || stats.size === 0 || stats.size > LONGEST_FILE_BYTES)
     throw new Error(`${file} is no file of 1 to ${String(LONGEST_FILE_BYTES)} bytes. Name the right file.`);
-  return decodeText(readFileSync(file), file);
+  const decoded = decodeText(readFileSync(file), file);
+  if (!decoded.ok) throw new Error(decoded.message);
+  return decoded.text;
 }
 
 /** A whole number within bounds. */
