@@ -58,6 +58,8 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     throw new TypeError(
       'createReceiver(): handlers must be the URL of a module, such as new URL("./handlers.ts", import.meta.url), or a list of what defineHandler() returned.',
     );
+  if (logTo !== undefined && typeof logTo !== "function")
+    throw new TypeError("createReceiver(): logTo must be a function that takes a line of the log.");
   const environment = environmentOf(settings, process.env);
   if (handlers === undefined) environment["RECEIVER_ROLE"] ??= "ingest";
   const loaded = loadConfig(environment);

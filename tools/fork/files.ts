@@ -27,8 +27,8 @@ const TAKEN = [
 const TAKEN_FOR_POSTGRES = ["docs/scaling.md", "tools/postgres-server.ts"];
 
 /** The folder of PostgreSQL, and the line that goes with it. */
-const POSTGRES = "receiver/engines/postgres/";
-const POSTGRES_LINE = /^\/\/ Who needs no PostgreSQL .*\n.*\.\/postgres\/room\.ts.*\n/m;
+const POSTGRES = "receiver/postgres/";
+const POSTGRES_LINE = /^.*"\.\.\/postgres\/[a-z-]+\.ts".*\n/m;
 
 /** What mounts the receiver in another app. */
 const LIBRARY = /^receiver\/(?:library\/|index\.)/;
@@ -64,7 +64,8 @@ export function forkFiles(kit: string, name: string, { postgres, library }: Room
       .filter((path) => (postgres || !path.startsWith(POSTGRES)) && (library || !LIBRARY.test(path)))
       .map((path) => [path, readFileSync(kit + path, "utf8")]),
   );
-  if (!postgres) change(files, "receiver/engines/open.ts", POSTGRES_LINE);
+  if (!postgres && filesIn(kit, "receiver").some((path) => path.startsWith(POSTGRES)))
+    change(files, "receiver/store/open.ts", POSTGRES_LINE);
   const manifest = manifestSchema.parse(readJson(`${kit}package.json`));
   const installed = [...sourcesOf(files).values()].flatMap(importsOf).map(packageOf);
   const tests = [...filesIn(kit, "test/receiver"), ...filesIn(kit, "test/shared")].toSorted();

@@ -74,7 +74,7 @@ export function upgradeFork({ kit, target, kitVersion, ...wanted }: Request): Fo
   const source = mkdtempSync(join(tmpdir(), "kit-files-"));
   try {
     const rooms = {
-      postgres: wanted.postgres === true || branch.has("receiver/engines/postgres"),
+      postgres: wanted.postgres === true || branch.has("receiver/postgres"),
       library: wanted.library === true || branch.has("receiver/library"),
     };
     writeFiles(source, forkFiles(kit, name, rooms));

@@ -6,15 +6,8 @@ const TESTED_WITH = ["vitest", "fast-check"];
 
 /** Tests that a fork does not get: they test our pages, name handlers that a fork replaces, or take minutes. */
 const STAYS = [
-  "test/receiver/docs.test.ts",
-  "test/receiver/inbox-run.test.ts",
-  "test/receiver/hints-followed.slow.test.ts",
-  "test/receiver/power-cut-control.slow.test.ts",
-  "test/receiver/unread-log.slow.test.ts",
-  "test/receiver/postgres/balancer.test.ts",
-  "test/receiver/postgres/race-and-kill.slow.test.ts",
-  "test/receiver/postgres/roles.slow.test.ts",
-  "test/receiver/postgres/servers.slow.test.ts",
+  "test/receiver/whole/unread-log.slow.test.ts",
+  "test/receiver/whole/compile-cache.slow.test.ts",
 ];
 
 /**

@@ -26,7 +26,7 @@ describe("the command line", () => {
   ];
   const more: Mistake[] = [
     ["with an unknown option", ["inbox", "list", "--jsn"], {}, 2, /Did you mean --json\?/],
-    ["with a wrong choice", ["inbox", "list", "--state", "gone"], {}, 2, /Allowed choices are pending/],
+    ["with a wrong choice", ["inbox", "list", "--state", "gone"], {}, 2, /Allowed choices are waiting/],
     [
       "with no worker to ask",
       ["health"],
@@ -64,7 +64,7 @@ describe("the command line", () => {
     });
     expect(result.code).toBe(3);
     expect(result.stderr).toMatch(
-      new RegExp(`cannot listen on port ${String(port)} \\(EADDRINUSE\\)\\. Another program listens there`),
+      new RegExp(`cannot listen: .*EADDRINUSE.*:${String(port)}\\. End the program that listens there`),
     );
   });
 
@@ -84,7 +84,7 @@ describe("the process", () => {
     expect((await post(ingest.url, body)).status).toBe(200);
     const look = async () =>
       (await get(`${ingest.adminUrl}/inbox/${idOf(body)}`)).json() as Promise<{ state: string }>;
-    expect(await look()).toMatchObject({ state: "pending", handled: 0 });
+    expect(await look()).toMatchObject({ state: "waiting", handled: 0 });
     await startProcess({ environment: { ...environment, RECEIVER_ROLE: "all" } });
     expect(await until(look, ({ state }) => state === "done")).toMatchObject({
       handled: 1,
