@@ -8,6 +8,7 @@ import { createWebhook, type Webhook } from "./intake/webhook.ts";
 import { createHealth, freeBytesFor, type Health, type WorkerStatus } from "./operations/health.ts";
 import type { Log } from "./operations/log.ts";
 import { createMetrics, type Metrics } from "./operations/metrics.ts";
+import { createCleaner, secretsOf } from "./operations/privacy.ts";
 import { createRequestLog, type RequestLog } from "./operations/request-log.ts";
 import type { Intake, Store } from "./store/port.ts";
 
@@ -80,7 +81,7 @@ export async function compose(options: {
     clock,
     store: createGroupCommit({ accept, clock }),
   });
-  const logRequest = createRequestLog({ log, clock });
+  const logRequest = createRequestLog({ log, clock, clean: createCleaner(secretsOf(config)) });
   const answer = createWebhook({ ...config, inbox, health, log, logRequest, metrics, clock });
   const unanswered = new Set<Promise<void>>();
   const webhook: Webhook = (request, send) => {

@@ -13,6 +13,7 @@ import { superviseHandlers } from "../receiver.ts";
 import { openStore } from "../store/open.ts";
 import type { InboxEvent, Store } from "../store/port.ts";
 import type { CreateServices, Handler } from "../work/handler.ts";
+import { logEnded } from "../work/messages.ts";
 import { startRetention } from "../work/retention.ts";
 import { startWorker } from "../work/worker.ts";
 import { createFetch, type Fetch } from "./fetch.ts";
@@ -61,7 +62,7 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
   if (logTo !== undefined && typeof logTo !== "function")
     throw new TypeError("createReceiver(): logTo must be a function that takes a line of the log.");
   const environment = environmentOf(settings, process.env);
-  if (handlers === undefined) environment["RECEIVER_ROLE"] ??= "ingest";
+  if (handlers === undefined && settings.role === undefined) environment["RECEIVER_ROLE"] = "ingest";
   const loaded = loadConfig(environment);
   if (!loaded.ok) throw new Error(`createReceiver(): ${loaded.problems.join(" ")}`);
   const { config } = loaded;
@@ -135,7 +136,10 @@ async function workHere(
     clean: createCleaner(secretsOf(config)),
     api: config.api && createRestClient(config.api),
     signal: stopping.signal,
-    onEnded: (ended) => metrics.handled([ended]),
+    onEnded: (ended) => {
+      logEnded(log, ended);
+      metrics.handled([ended]);
+    },
     onStuck: ({ handler, id }) =>
       log.error(
         { handler, event_id: id },

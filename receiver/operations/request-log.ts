@@ -20,7 +20,13 @@ export type RequestLog = (request: AnsweredRequest) => void;
 const REFUSALS_A_SECOND = 10;
 
 /** Logs a flat line a request, with nothing of its headers, body or query, and only the id and a known type of its event. */
-export function createRequestLog({ log, clock }: { log: Log; clock: Clock }): RequestLog {
+export function createRequestLog(options: {
+  log: Log;
+  clock: Clock;
+  /** Masks what a stranger may have put into a path. */
+  clean: (text: string) => string;
+}): RequestLog {
+  const { log, clock, clean } = options;
   let second = 0;
   const refusals = new Map<string, number>();
 
@@ -30,7 +36,8 @@ export function createRequestLog({ log, clock }: { log: Log; clock: Clock }): Re
     const result = receipt ? describe(receipt) : { result: refused && "refused", reason: refused };
     if (!log.isLevelEnabled(level) || (status >= 400 && isTooMuch(result.reason ?? String(status)))) return;
     const duration_ms = Math.round(durationMs * 10) / 10;
-    const asked = { method: method.slice(0, 20), path: path.slice(0, 200), status, request_id: id };
+    const shown = status < 400 ? path : clean(path.slice(0, 200));
+    const asked = { method: method.slice(0, 20), path: shown, status, request_id: id };
     log[level]({ ...asked, duration_ms, ...result }, "answered");
   };
 

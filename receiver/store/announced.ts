@@ -12,7 +12,7 @@ export type Announced = {
 };
 
 const LATEST = `SELECT max(announced) FROM handlers`;
-const LIST = `SELECT number, name, types, key FROM handlers WHERE announced = ? AND announced > 0 ORDER BY name`;
+const LIST = `SELECT number, name, types, key FROM handlers WHERE announced = ? AND number <> ${String(NOBODY)} ORDER BY name`;
 const FIND_NUMBER = `SELECT number FROM handlers WHERE name = ?`;
 const BUSY_LANE = `
   SELECT 1 FROM jobs WHERE handler = $handler AND key = $key AND key IS NOT NULL AND state IN ('waiting', 'running')`;

@@ -95,6 +95,8 @@ export function createWorkerRole(options: {
     const nowMs = clock.nowMs();
     if (isFirst) catchUp(handlers);
     const announced = jobs.latest() + 1;
+    // Counted on the row of nobody too, so that a worker without handlers has announced that.
+    setAnnounced.run({ name: "", types: "[]", key: "[]", announced });
     for (const handler of handlers) setAnnounced.run({ ...asRow(handler), announced });
     ignoreGone.run({ nowMs, announced, reason: GONE });
     const policies = new Map(handlers.map((handler) => [handler.name, handler]));

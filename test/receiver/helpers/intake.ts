@@ -58,7 +58,7 @@ export async function startIntake(
     maxBodyBytes: options.maxBodyBytes ?? 1_048_576,
     maximumArrivingBytes: options.maximumArrivingBytes,
   };
-  const logRequest = createRequestLog({ log, clock });
+  const logRequest = createRequestLog({ log, clock, clean: (text) => text });
   const webhook = createWebhook({ ...limits, inbox, health, log, logRequest, metrics, clock });
   const middleware = createMiddleware(webhook, createBodyReader(limits), health.draining);
   const {

@@ -48,7 +48,7 @@ async function ask(
     maxBodyBytes: 10,
     health,
     log,
-    logRequest: createRequestLog({ log, clock: systemClock }),
+    logRequest: createRequestLog({ log, clock: systemClock, clean: (text) => text }),
     metrics: {
       ...createMetrics({ counts: async () => undefined, clock: systemClock }),
       received: (_receipt, seconds) => void tookSeconds.push(seconds),

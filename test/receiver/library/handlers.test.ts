@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import {
@@ -80,10 +80,10 @@ test("a receiver that cannot start keeps no file open, however often it is tried
   });
   for (const handlers of [[broken], [broken, broken]])
     await expect(start(handlers, `sqlite:${join(directory, "receiver.db")}`)).rejects.toThrow(
-      /TABEL|two handlers/,
+      /TABEL|Two handlers/,
     );
   // The last connection that is closed takes the write-ahead log along.
-  expect(readdirSync(directory).toSorted()).toEqual(["receiver.db", "receiver.work.db"]);
+  expect(readdirSync(directory).toSorted()).toEqual(["receiver.db", "receiver.db-lock"]);
 });
 
 test("an app that changes its working directory stays with the inbox that it has opened", () => {
@@ -133,7 +133,14 @@ test("a stop waits for the handler that runs, and what has not begun is there af
       ended.push("slow");
     },
   });
-  const first = await start([slow], databaseUrl);
+  const late: string[] = [];
+  const handler = defineHandler({
+    name: "late",
+    type: "late",
+    object,
+    handle: async () => void late.push("late"),
+  });
+  const first = await start([slow, handler], databaseUrl);
   await first.send("slow");
   await begun.promise;
   const stopped = first.receiver.stop().then(() => ended.push("stopped"));
@@ -141,18 +148,11 @@ test("a stop waits for the handler that runs, and what has not begun is there af
   await stopped;
   expect(ended).toEqual(["slow", "stopped"]);
 
-  const late: string[] = [];
   const onlyTakes = await createReceiver({ signingSecrets: [SECRET], databaseUrl, logLevel: "silent" });
   const body = newBody("call.completed", { type: "late" });
   const headers = { [SIGNATURE_HEADER]: signatureFor(body) };
   await onlyTakes.fetch(new Request("http://app.test/", { method: "POST", body, headers }));
   await onlyTakes.stop();
-  const handler = defineHandler({
-    name: "late",
-    type: "late",
-    object,
-    handle: async () => void late.push("late"),
-  });
   await start([slow, handler], databaseUrl);
   await expect.poll(() => late).toEqual(["late"]);
 });
@@ -191,11 +191,11 @@ test.each<[string, ReceiverOptions, string]>([
 });
 
 test.each<[string, ReceiverOptions, string, string]>([
-  ["without handlers", {}, "", "pending"],
-  ["without handlers, whatever the environment says", {}, "all", "pending"],
+  ["without handlers", {}, "", "waiting"],
+  ["without handlers, whatever the environment says", {}, "all", "waiting"],
   ["with handlers", { handlers: [] }, "", "ignored"],
-  ["with handlers, by its own role", { handlers: [], role: "ingest" }, "all", "pending"],
-  ["with handlers, by the environment's role", { handlers: [] }, "ingest", "pending"],
+  ["with handlers, by its own role", { handlers: [], role: "ingest" }, "all", "waiting"],
+  ["with handlers, by the environment's role", { handlers: [] }, "ingest", "waiting"],
 ])("a receiver %s leaves what it takes %s", async (_what, options, role, state) => {
   vi.stubEnv("RECEIVER_ROLE", role);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -218,7 +218,7 @@ test.each<[string, ReceiverOptions, string, string]>([
     expect(await receiver.event(id)).toBeUndefined();
   expect(await receiver.health()).toEqual({
     ready: true,
-    checks: { database: "ok", disk: "ok", draining: "ok" },
+    checks: expect.objectContaining({ database: "ok", disk: "ok", draining: "ok" }),
   });
   const stopped = receiver.stop();
   const refused = await receiver.fetch(
@@ -276,11 +276,12 @@ test("the answers of fetch have the status, headers and words of every other way
 test("two handlers of one name are refused at the start", async () => {
   const handler = defineHandler({ name: "same", type: "x", object, handle: async () => undefined });
   const creating = start([handler, handler], `sqlite:${join(temporaryDirectory(), "receiver.db")}`);
-  await expect(creating).rejects.toThrow(/two handlers are called "same"/);
+  await expect(creating).rejects.toThrow(/Two handlers are called "same"/);
 });
 
-test("a receiver in an app mends what others may read of its files, and repeats no secret in its log", async () => {
+test("a receiver in an app takes from others what they may read of its file, and repeats no secret in its log", async () => {
   const url = databaseUrl();
+  const file = url.slice("sqlite:".length);
   const lines: string[] = [];
   const settings = {
     signingSecrets: [SECRET],
@@ -288,15 +289,11 @@ test("a receiver in an app mends what others may read of its files, and repeats 
     logTo: (line: string) => void lines.push(line),
   };
   await (await createReceiver(settings)).stop();
-  const files = ["receiver.db", "receiver.work.db"].map((name) =>
-    join(dirname(url.slice("sqlite:".length)), name),
-  );
-  for (const file of files) chmodSync(file, 0o644);
+  chmodSync(file, 0o644);
   const receiver = await createReceiver(settings);
   onTestFinished(receiver.stop);
-  expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
   await receiver.fetch(new Request(`http://app.test/hooks/${SECRET}`, { method: "POST", body: "{}" }));
-  const told = lines.map((line) => JSON.parse(line) as { file?: string; mended?: boolean; path?: string });
-  expect(told.flatMap(({ file, mended }) => (mended === true ? file : []))).toEqual(files);
-  expect(told.at(-1)).toMatchObject({ path: "/hooks/[redacted]", reason: "header_missing" });
+  expect(lines.join("")).toContain("header_missing");
+  expect(lines.join("")).not.toContain(SECRET);
 });

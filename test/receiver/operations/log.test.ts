@@ -89,7 +89,7 @@ test("nothing in a line steers a terminal or a build server", () => {
 
 test("a request has a flat line: refusals are warnings, our failures errors, probes debug lines", () => {
   const { log, lines } = recorded();
-  const logRequest = createRequestLog({ log, clock: standingClock() });
+  const logRequest = createRequestLog({ log, clock: standingClock(), clean: (text) => text });
   const request: AnsweredRequest = {
     method: "POST",
     path: "/webhooks",
@@ -130,7 +130,7 @@ test("a request has a flat line: refusals are warnings, our failures errors, pro
 test("ten refused requests of a reason have a line in each second, and every accepted one", async () => {
   const { log, lines } = recorded();
   const clock = standingClock();
-  const logRequest = createRequestLog({ log, clock });
+  const logRequest = createRequestLog({ log, clock, clean: (text) => text });
   const refuse = (refused: string): void => {
     for (let count = 0; count < 50; count += 1)
       logRequest({ method: "POST", path: "/", status: 401, refused });
