@@ -1,5 +1,5 @@
 import "../shared/node-version.ts";
-import { existsSync } from "node:fs";
+import { readEnvironment } from "../receiver/config.ts";
 import { observeAddress } from "./start/observe-address.ts";
 
 /**
@@ -7,9 +7,11 @@ import { observeAddress } from "./start/observe-address.ts";
  * `npm run dev` loads its handlers anew whenever they change.
  */
 // The receiver reads the same file; what is set already stays.
-if (existsSync(".env")) process.loadEnvFile(".env");
+Object.assign(process.env, readEnvironment(process.env));
 const observe = observeAddress(process.env);
 
+if (observe !== undefined)
+  process.stdout.write(`The operator's page: http://localhost:${new URL(observe).port}/\n`);
 const watches = process.argv[2] === "--watch";
 const observed = observe === undefined ? [] : ["--observe", observe];
 process.argv.splice(2, watches ? 1 : 0, "dev", "--quiet", ...observed);

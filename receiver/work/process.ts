@@ -86,6 +86,7 @@ async function work(): Promise<void> {
     },
   });
   startRetention({ ledger: store.ledger, config, clock, log });
+  log.info({ handlers: handlers.map(({ name }) => name) }, "handling events");
   beat();
 }
 
