@@ -151,9 +151,9 @@ const AGAIN: unique symbol = Symbol.for("voice-agent-webhook-kit: when to try ag
 
 /** When a thrown value asks to be tried again; undefined if it does not say. */
 export function againAfter(thrown: unknown): number | Date | "never" | undefined {
-  const again = thrown instanceof Error && AGAIN in thrown ? thrown[AGAIN] : undefined;
-  return typeof again === "number" || again instanceof Date || again === "never" ? again : undefined;
+  return thrown instanceof Error && AGAIN in thrown ? againSchema.parse(thrown[AGAIN]) : undefined;
 }
+const againSchema = z.union([z.number(), z.date(), z.literal("never")]).optional();
 
 /** This event can never be handled: its job is dead now, and stays visible until it is requeued. */
 export class PermanentFailure extends Error {

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { isEventType } from "../../shared/events.ts";
 import type { Log } from "../operations/log.ts";
 
 /** One attempt that has ended. `lost`: the job was no longer this attempt's, and nothing was written. */
 const endedSchema = z.object({
   handler: z.string(),
   id: z.string(),
+  /** `other` if it is not documented: it may be as long as a body. */
   type: z.string(),
   attempt: z.number(),
   outcome: z.enum(["done", "failed", "later", "dead", "lost"]),
@@ -46,9 +46,7 @@ const LINES = {
 } as const;
 
 /** Logs how an attempt has ended. */
-export function logEnded(log: Log, { id, type, durationMs, ...ended }: Ended): void {
+export function logEnded(log: Log, { id, durationMs, ...ended }: Ended): void {
   const [level, line] = LINES[ended.outcome];
-  // A type that is not documented may be as long as a body.
-  const known = isEventType(type) ? type : "other";
-  log[level]({ event_id: id, type: known, duration_ms: Math.round(durationMs), ...ended }, line);
+  log[level]({ event_id: id, ...ended, duration_ms: Math.round(durationMs) }, line);
 }

@@ -55,7 +55,7 @@ process.on("message", (message) => {
 await work().catch(endByError);
 
 async function work(): Promise<void> {
-  const store = await openStore({ ...config, clock, isWorker: true, onFatal: endByError });
+  const store = await openStore({ ...config, clock, isWorker: true, onFatal });
   const { handlers, services, onDead, close } = await loadHandlers(process.argv[2], (file) =>
     files.push(file),
   );
@@ -88,6 +88,11 @@ async function work(): Promise<void> {
   startRetention({ ledger: store.ledger, config, clock, log });
   log.info({ handlers: handlers.map(({ name }) => name) }, "handling events");
   beat();
+}
+
+function onFatal(problem: string): void {
+  log.fatal({ problem }, "the database cannot be used any more; the process ends");
+  log.flush(() => process.exit(EXIT.bug));
 }
 
 function endByError(error: unknown): void {

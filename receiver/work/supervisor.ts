@@ -1,9 +1,10 @@
 import { fork, type ChildProcess, type ForkOptions } from "node:child_process";
 import { unwatchFile, watchFile } from "node:fs";
+import { setImmediate } from "node:timers";
 import { within, type Clock } from "../clock.ts";
 import type { Log } from "../operations/log.ts";
 import { siblingFile } from "../sibling-file.ts";
-import { childMessageSchema, type ChildMessage, type Ended, type Order } from "./messages.ts";
+import { childMessageSchema, type Ended, type Order } from "./messages.ts";
 
 /** How long a process may not turn its event loop before it counts as blocked, and how long it may take to start. */
 const SILENCE_MS = 5_000;
@@ -13,10 +14,10 @@ const WATCH_MS = 1_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const LIVED_MS = 5_000;
-/** Events that are stored within this time wake the process twice at the most. */
+/** Events that are stored within this time wake the process once. */
 const WAKE_MS = 5;
+/** How often files are polled, and how long handlers may go on after a change. */
 const FILES_MS = 200;
-/** How long handlers may go on when their files have changed. */
 const CHANGE_GRACE_MS = 500;
 /** What a drain may take beyond its grace. */
 const CLOSING_MS = 1_000;
@@ -59,12 +60,10 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   let startedAtMs = 0;
   let heardAtMs = 0;
   let isWorking = false;
-  let isBroken = false;
-  let hasChanged = false;
-  let whyKilled: string | undefined;
+  /** Why the process ends; undefined if it is not known. */
+  let why: "broken" | "changed" | "stopped" | { text: string } | undefined;
   let pauseMs = 0;
   let isWakeDue = false;
-  let isStopping = false;
   let files: readonly string[] = [];
   let cancelStart = (): void => undefined;
   let cancelWatch = clock.after(WATCH_MS, watch);
@@ -74,10 +73,11 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   function start(): void {
     startedAtMs = heardAtMs = clock.monotonicMs();
-    isWorking = isBroken = hasChanged = false;
-    whyKilled = undefined;
+    isWorking = false;
+    why = undefined;
     try {
       const started = (options.fork ?? fork)(siblingFile(import.meta.url, "process"), [module.href], {
+        // Other users of the machine could write into tsx's cache.
         env: { ...options.environment, TSX_DISABLE_CACHE: "1" },
         execArgv: [
           ...process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
@@ -101,46 +101,40 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     const { data: message } = childMessageSchema.safeParse(given);
     if (!message) return;
     heardAtMs = clock.monotonicMs();
-    if (message.kind === "alive") return onBeat(message);
+    if (message.kind === "alive") {
+      isWorking = message.isWorking;
+      if (message.ended.length > 0) options.onEnded(message.ended);
+      if (message.memoryBytes > memoryMegabytes * 1_048_576)
+        kill("handlers take more than HANDLER_MEMORY_MEGABYTES");
+      return;
+    }
     follow(message.files);
     if (message.kind === "ready") return void (status = { state: "working" });
-    isBroken = true;
     const { problem } = message;
     if (status.problem !== problem)
       log.error({ problem }, "the handlers cannot be started; events are stored, and it is tried again");
     status = { state: "broken", problem };
-  }
-
-  function onBeat(beat: Extract<ChildMessage, { kind: "alive" }>): void {
-    isWorking = beat.isWorking;
-    if (beat.ended.length > 0) options.onEnded(beat.ended);
-    if (beat.memoryBytes > memoryMegabytes * 1_048_576)
-      kill("handlers take more than HANDLER_MEMORY_MEGABYTES");
+    why ??= "broken";
   }
 
   async function onClose(how: { code: number | null; signal: string | null }): Promise<void> {
     child = undefined;
-    if (isStopping) return;
-    if (hasChanged) return start();
+    if (why === "stopped") return;
+    if (why === "changed") return start();
     restart();
-    if (isBroken) return;
+    if (why === "broken") return;
     status = { state: "restarting" };
     options.onDeath();
+    const text = why?.text ?? "the handlers' process died; events are stored, and it starts again";
     const jobs =
       (await within(
         WATCH_MS,
         options.running().catch(() => []),
         clock,
       )) ?? [];
-    const [job] = jobs;
-    const running =
-      jobs.length === 1
-        ? { handler: job?.handler, event_id: job?.id }
-        : { running: jobs.map(({ handler, id }) => `${handler} ${id}`) };
-    log.error(
-      { ...how, ...running },
-      whyKilled ?? "the handlers' process died; events are stored, and it starts again",
-    );
+    const [{ handler, id } = {}] = jobs;
+    const names = { running: jobs.map((job) => `${job.handler} ${job.id}`) };
+    log.error({ ...how, ...(jobs.length === 1 ? { handler, event_id: id } : names) }, text);
   }
 
   function restart(): void {
@@ -151,15 +145,22 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   function watch(): void {
     cancelWatch = clock.after(WATCH_MS, watch);
-    const silentMs = clock.monotonicMs() - heardAtMs;
-    if (!child || inspect !== undefined) return;
-    if (isWorking && silentMs > SILENCE_MS) kill("a handler blocks its process; it is ended");
-    if (!isWorking && silentMs > START_MS)
-      kill("the handlers' process does not start; does an import or createServices() wait for something?");
+    // Not before what the process has sent is read: this process may have been busy itself.
+    setImmediate(judge);
   }
 
-  function kill(why: string): void {
-    whyKilled ??= why;
+  function judge(): void {
+    const silentMs = clock.monotonicMs() - heardAtMs;
+    if (inspect !== undefined || silentMs <= (isWorking ? SILENCE_MS : START_MS)) return;
+    kill(
+      isWorking
+        ? "a handler blocks its process; it is ended"
+        : "the handlers' process does not start; does an import or createServices() wait for something?",
+    );
+  }
+
+  function kill(text: string): void {
+    why ??= { text };
     child?.kill("SIGKILL");
   }
 
@@ -175,12 +176,12 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   function onFile(now: { mtimeMs: number }, before: { mtimeMs: number }): void {
-    if (now.mtimeMs === before.mtimeMs || hasChanged || isStopping) return;
+    if (now.mtimeMs === before.mtimeMs || why === "changed") return;
     log.info("a file of the handlers has changed");
     pauseMs = 0;
     cancelStart();
     if (!child) return start();
-    hasChanged = true;
+    why = "changed";
     void end(child, CHANGE_GRACE_MS);
   }
 
@@ -206,7 +207,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   async function stop(graceMs: number): Promise<void> {
-    isStopping = true;
+    why = "stopped";
     cancelWatch();
     cancelStart();
     unfollow();

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { isEventType } from "../../shared/events.ts";
 import { within } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Ending, Job, JobHandler, Store } from "../store/port.ts";
@@ -99,9 +100,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     const claimed = await jobs.claim(policy.handler.name, room);
     for (const job of claimed) {
       limit.begin();
-      const done = work(job, queue);
+      const done = work(job, queue).finally(() => unended.delete(done));
       unended.add(done);
-      void done.finally(() => unended.delete(done));
     }
     return claimed.length < room ? LOOK_MS : 0;
   }
@@ -129,7 +129,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       if (policy.handler.key.length > 0) queue.alarm.abort("woken");
       const outcome = isCommitted ? "done" : isWritten === false ? "lost" : ending.kind;
       if (isWritten === undefined || outcome === "returned") return;
-      const { id, handler, type, attempt } = job;
+      const { id, handler, attempt } = job;
+      const type = isEventType(job.type) ? job.type : "other";
       const durationMs = clock.monotonicMs() - startedAtMs;
       const error = "error" in ending ? { error: ending.error } : {};
       onEnded({ handler, id, type, attempt, outcome, durationMs, ...error });

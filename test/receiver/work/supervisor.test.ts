@@ -182,6 +182,21 @@ describe("a process is ended", () => {
     expect(last().signals).toEqual(["SIGKILL"]);
   });
 
+  test("not for a silence that was the supervisor's own: it reads first what the process has sent", async () => {
+    let busyMs = 0;
+    const clock = standingClock();
+    const { live, says, last } = supervise({
+      clock: { ...clock, monotonicMs: () => clock.monotonicMs() + busyMs },
+    });
+    await live(0);
+    says({ kind: "alive", isWorking: true, memoryBytes: 0, ended: [] });
+    busyMs = 60_000;
+    const passing = clock.pass(1_000);
+    says({ kind: "alive", isWorking: true, memoryBytes: 0, ended: [] });
+    await passing;
+    expect(last().signals).toEqual([]);
+  });
+
   test("not while a debugger may have stopped it", async () => {
     const { clock, last, live } = supervise({ inspect: "127.0.0.1:9229" });
     await live(1);

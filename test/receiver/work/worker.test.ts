@@ -162,7 +162,7 @@ describe("an attempt's end", () => {
     const wanted = {
       handler: "failing",
       id,
-      type: "failing",
+      type: "other",
       attempt: 1,
       outcome: "failed",
       error: "Error: no",
