@@ -6,7 +6,7 @@ import type { Selection } from "../verify/catalogue.ts";
 import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
 import { CommandError, EXIT, orUsageError, usageError } from "./command-error.ts";
 import { interruptible } from "./interrupt.ts";
-import { collect, eventSelection, webUrl, wholeNumber } from "./option-values.ts";
+import { collect, eventSelection, onThisMachine, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 import { secretOption } from "./secret-option.ts";
 import { DEFAULT_URL, verifyTarget } from "./verify-target.ts";
@@ -46,7 +46,11 @@ export default function verifyCommand(): Command {
     .argument("[url-or-command...]", "the receiver's URL, or after --: the command that starts it")
     .option("--url <url>", `where a receiver started by us listens (${DEFAULT_URL})`, webUrl)
     .addOption(secretOption())
-    .option("--observe <url>", "an address that answers JSON with a number `handled` for the event {id}")
+    .option(
+      "--observe <url>",
+      "an address that answers JSON with a number `handled` for the event {id}",
+      onThisMachine,
+    )
     .option(
       "--only <checks>",
       "these checks alone: groups, ids, or a beginning such as signature.stale*",
