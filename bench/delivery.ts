@@ -1,4 +1,4 @@
-import { Client, Pool } from "undici";
+import { Client } from "undici";
 import { MAXIMUM_ATTEMPTS } from "../shared/retry-policy.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import { startEndpoint } from "./support/endpoint.ts";
@@ -8,8 +8,7 @@ import { inTurns, numberOf } from "./support/rounds.ts";
 /**
  * What a whole schedule costs: many deliveries to an endpoint that always fails, six attempts each, with the clock that
  * skips waiting; beside the same number of requests by the bare HTTP client, on a new connection each, as an attempt has
- * it, and on kept ones, as it has with `--keep-alive`. Run it with `npm run bench -- delivery`;
- * `--deliveries 1000 --rounds 1` makes it shorter.
+ * it. Run it with `npm run bench -- delivery`; `--deliveries 1000 --rounds 1` makes it shorter.
  */
 const DELIVERIES = numberOf("--deliveries") ?? 10_000;
 const ROUNDS = numberOf("--rounds") ?? 3;
@@ -21,19 +20,14 @@ const endpoint = await startEndpoint(500);
 const url = new URL(endpoint.url);
 const report = createReport();
 try {
-  const { fresh, kept, simulator, keeping } = await inTurns(ROUNDS, {
+  const { fresh, simulator } = await inTurns(ROUNDS, {
     fresh: bareFresh,
-    simulator: () => deliverAll({ keepAlive: false }),
-    kept: bareKept,
-    keeping: () => deliverAll({ keepAlive: true }),
+    simulator: deliverAll,
   });
   report.line(`${whole(REQUESTS)} requests, medians of ${ROUNDS} rounds in turns`);
   row("bare client, a connection each", fresh);
   row("simulator", simulator);
-  row("bare client, connections kept", kept);
-  row("simulator --keep-alive", keeping);
   report.held("simulator ÷ bare client, a connection each", simulator / fresh, { atMost: 1.5 });
-  report.held("simulator --keep-alive ÷ bare client, kept", keeping / kept, { atMost: 3 });
   report.conclude();
 } finally {
   endpoint.close();
@@ -45,8 +39,8 @@ function row(name: string, tookMs: number): void {
 }
 
 /** Lets events happen and their deliveries die; answers how long the dying took. */
-async function deliverAll(options: { keepAlive: boolean }): Promise<number> {
-  const created = createSimulator({ clock: "manual", seed: 1, calls: 0, ...options });
+async function deliverAll(): Promise<number> {
+  const created = createSimulator({ clock: "manual", seed: 1, calls: 0 });
   if (!created.ok) throw new Error(created.message);
   const { simulator } = created;
   simulator.endpoints.register({ url: endpoint.url, eventTypes: ["call.completed"] });
@@ -61,16 +55,6 @@ async function deliverAll(options: { keepAlive: boolean }): Promise<number> {
   const { dead } = simulator.counts.deliveries().byState;
   if (dead !== DELIVERIES) throw new Error(`${dead} of ${DELIVERIES} deliveries are dead.`);
   await simulator.close();
-  return tookMs;
-}
-
-async function bareKept(): Promise<number> {
-  const pool = new Pool(url.origin, { connections: CONCURRENCY, pipelining: 1 });
-  const tookMs = await inParallel(async () => {
-    const answer = await pool.request({ method: "POST", path: url.pathname, body: BODY });
-    await answer.body.dump();
-  });
-  await pool.close();
   return tookMs;
 }
 

@@ -64,8 +64,6 @@ export type SimulatorOptions = {
   faults?: Fault[];
   /** Hosts that endpoints may have over http, as loopback names, and with private addresses. */
   allowedHosts?: string[];
-  /** Uses a connection again while the receiver promises to keep it; otherwise each attempt has its own. */
-  keepAlive?: boolean | undefined;
   /** How many requests are under way to one endpoint at a time; 16 unless told otherwise. */
   concurrency?: number | undefined;
   /**
@@ -86,7 +84,7 @@ export type SimulatorOptions = {
 export function compose(
   options: SimulatorOptions & { database: Database; meta: Meta; seed: number; isSeedGiven: boolean },
 ): Omit<Simulator, "notes"> {
-  const { database, meta, seed, wall = systemTime, allowedHosts = [], keepAlive } = options;
+  const { database, meta, seed, wall = systemTime, allowedHosts = [] } = options;
   const settings = { readings: options.readings ?? DEFAULT_READINGS, baseUrl: "http://localhost:4010" };
   const readings = () => settings.readings;
   const transaction = createTransaction(database);
@@ -158,8 +156,7 @@ export function compose(
     ...tables,
     ...memory,
     scenarios,
-    send: options.send ?? createSender({ ...common, keepAlive, timeoutMs: options.answerTimeoutMs }),
-    keepAlive: keepAlive === true,
+    send: options.send ?? createSender({ ...common, timeoutMs: options.answerTimeoutMs }),
     concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
   });
   const { wake } = dispatcher;

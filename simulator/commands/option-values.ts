@@ -35,10 +35,11 @@ export function durationSeconds(text: string): number {
   return seconds;
 }
 
-/** An http or https URL. */
+/** An http or https URL; a path alone is at the user's PORT of this machine, or 3000. */
 export function webUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return text;
+  const whole = onThisMachine(text);
+  const url = URL.parse(whole);
+  if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return whole;
   throw new InvalidArgumentError("Give a full URL such as http://localhost:3000/webhooks.");
 }
 
@@ -71,10 +72,16 @@ export function shareOf(text: string): number {
 
 /** An address with `{id}` where the event id belongs, such as `http://localhost:3001/inbox/{id}`. */
 export function observeUrl(text: string): string {
-  if (text.includes("{id}") && URL.parse(text) !== null) return text;
+  const whole = onThisMachine(text);
+  if (whole.includes("{id}") && URL.parse(whole) !== null) return whole;
   throw new InvalidArgumentError(
     "Give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.",
   );
+}
+
+/** A path alone is at the user's PORT of this machine, or 3000; anything else stays as it is. */
+export function onThisMachine(text: string): string {
+  return text.startsWith("/") ? `http://localhost:${process.env["PORT"] || 3000}${text}` : text;
 }
 
 /** Reads `--fault` values; a mistake ends the command with the names that there are. */

@@ -26,7 +26,6 @@ export type ServeFlags = {
   apiFaults?: ApiFaultPlan;
   fault: string[];
   keep: number;
-  keepAlive?: boolean;
   concurrency: number;
   reading: string[];
   json?: boolean;
@@ -80,10 +79,6 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
     )
     .addOption(faultOption())
     .option(
-      "--keep-alive",
-      "go on with connections that receivers promise to keep (Keep-Alive: timeout=N); one for each attempt otherwise",
-    )
-    .option(
       "--concurrency <number>",
       "requests under way to one endpoint at a time",
       wholeNumber(...OPTION_BOUNDS.concurrency),
@@ -106,7 +101,6 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     readings: orUsageError(parseReadings(flags.reading)).readings,
     faults: faultsOf(flags.fault),
     allowedHosts: flags.allowHost,
-    keepAlive: flags.keepAlive,
     concurrency: flags.concurrency,
     scenarios: scenariosOf(flags.scenario),
     retention: { deliveries: flags.keep },

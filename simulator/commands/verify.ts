@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { EventType } from "../../shared/events.ts";
-import { type Level, LEVELS } from "../verify/check.ts";
-import type { Selection } from "../verify/catalogue.ts";
+import { LEVELS } from "../verify/check.ts";
+import type { Depth, Selection } from "../verify/catalogue.ts";
 import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
 import { CommandError, EXIT, orUsageError, usageError } from "./command-error.ts";
 import { interruptible } from "./interrupt.ts";
-import { collect, eventSelection, webUrl, wholeNumber } from "./option-values.ts";
+import { collect, eventSelection, onThisMachine, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 import { secretOption } from "./secret-option.ts";
 import { DEFAULT_URL, verifyTarget } from "./verify-target.ts";
@@ -18,7 +18,7 @@ type Flags = {
   only: string[];
   skip: string[];
   events?: EventType[];
-  level?: Level;
+  level?: Depth;
   failOn: FailOn[];
   strict?: boolean;
   seed?: string;
@@ -36,7 +36,9 @@ type Flags = {
 
 const MOST_SCHEDULES = 100_000;
 /** What stands behind a check that not every run makes. */
-const THOROUGH = " (with --thorough)";
+const ASKED_BY = { thorough: " (with --thorough)", production: " (with --level production)" };
+/** Schedules that are searched where the explorer is named without a number. */
+const DEFAULT_SCHEDULES = 50;
 const LONGEST_READY_SECONDS = 600;
 
 /** `verify`: the conformance run on any receiver, with a verdict in the exit code. */
@@ -46,7 +48,11 @@ export default function verifyCommand(): Command {
     .argument("[url-or-command...]", "the receiver's URL, or after --: the command that starts it")
     .option("--url <url>", `where a receiver started by us listens (${DEFAULT_URL})`, webUrl)
     .addOption(secretOption())
-    .option("--observe <url>", "an address that answers JSON with a number `handled` for the event {id}")
+    .option(
+      "--observe <url>",
+      "an address that answers JSON with a number `handled` for the event {id}",
+      onThisMachine,
+    )
     .option(
       "--only <checks>",
       "these checks alone: groups, ids, or a beginning such as signature.stale*",
@@ -56,9 +62,10 @@ export default function verifyCommand(): Command {
     .option("--skip <checks>", "all but these checks", list, [])
     .option("--events <types>", "the types that the endpoint is registered for (all)", eventSelection)
     .addOption(
-      new Option("--level <level>", "must: leave the advice out; advice: all of it, as without").choices(
-        LEVELS,
-      ),
+      new Option(
+        "--level <level>",
+        "must: leave the advice out; advice: all of it, as without; production: retries, drain, memory and log, too",
+      ).choices([...LEVELS, "production"]),
     )
     .addOption(
       new Option("--fail-on <what>", "fail also on these, besides failed must checks; several times")
@@ -124,22 +131,30 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
   const selection: Selection = {
     only: someOf(flags.only),
     skip: flags.skip,
-    level: flags.level,
+    level: flags.list === true ? (flags.level ?? "production") : flags.level,
     events,
     thorough: flags.thorough === true || flags.list === true,
   };
   const selected = orUsageError(selectChecks(selection));
 
   if (flags.list === true) {
-    const rows = selected.checks.map(({ id, level, title, group, thorough = false }) => ({
+    const rows = selected.checks.map(({ id, level, title, group, only, spec }) => ({
       id,
       group,
       level,
       title,
-      thorough,
+      only,
+      rule: spec.section,
     }));
     output.value({ object: "list", data: rows });
-    output.table(rows.map((row) => [row.id, row.level, `${row.title}${row.thorough ? THOROUGH : ""}`]));
+    output.table(
+      rows.map(({ id, level, title, only, rule }) => [
+        id,
+        level,
+        `${title}${only === undefined ? "" : ASKED_BY[only]}`,
+        rule,
+      ]),
+    );
     return EXIT.ok;
   }
 
@@ -154,9 +169,10 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
   for (const host of target.hostsBeyond) output.note(whatIsSent(host, selected.checks.length));
   const { verifyReceiver } = await import("../verify/verify-receiver.ts");
   const checks = [...selected.checks];
-  if (flags.explore !== undefined) {
+  const schedules = flags.explore ?? (flags.only.includes("explore") ? DEFAULT_SCHEDULES : undefined);
+  if (schedules !== undefined) {
     const { exploreCheck } = await import("../verify/explore/explore.ts");
-    checks.push(exploreCheck(flags.explore));
+    checks.push(exploreCheck(schedules));
   }
   const report = await verifyReceiver({
     ...target.receiver,

@@ -2,7 +2,7 @@ import { Router } from "express";
 import { z } from "zod";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { Verification } from "../verbs/verification.ts";
-import { checkValue } from "../verify/reports/json.ts";
+import { causesValue, checkValue } from "../verify/reports/json.ts";
 import { orRefuse, readBody } from "./answers.ts";
 
 const selectionSchema = z.strictObject({ only: z.array(z.string()).min(1).optional() });
@@ -26,8 +26,7 @@ export function verificationRoutes({ verification }: Simulator): Router {
   });
 
   router.post("/verification/cancel", async (_request, response) => {
-    await verification.cancel();
-    response.json({ canceled: true });
+    response.json({ canceled: await verification.cancel() });
   });
 
   return router;
@@ -50,6 +49,8 @@ export function verificationView(verification: Verification, checkIds?: readonly
     duration_ms: report === undefined ? null : Math.round(report.durationMs),
     total,
     done,
+    /** What failed so far, by what happened. */
+    causes: causesValue(results),
     checks: shown.map((result) => checkValue(again, result, { withAllEvidence: true })),
   };
 }

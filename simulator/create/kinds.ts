@@ -22,14 +22,20 @@ export type Kind = {
   github?: string;
 };
 
+const HANDLERS = {
+  "handlers.mjs": "mounted/handlers.mjs",
+  "handlers.test.mjs": "mounted/handlers.test.mjs",
+};
+
 const mounted = (title: string, file: string, packages: string[]): Kind => ({
-  title: `${title} with the receiver mounted, and a handler`,
-  files: { "app.mjs": `mounted/${file}`, "handlers.mjs": "mounted/handlers.mjs" },
+  title: `${title} with the receiver mounted, its handlers and their tests`,
+  files: { "app.mjs": `mounted/${file}`, ...HANDLERS },
   start: "node app.mjs",
   node: {
     packages: Object.fromEntries(packages.map((name) => [name, undefined])),
     startAlone: "node --env-file=.env app.mjs",
-    dev: "node app.mjs",
+    // The app does not import the handlers, so they are imported for its watcher to see them.
+    dev: "node --watch --import ./handlers.mjs app.mjs",
   },
 });
 
@@ -37,14 +43,14 @@ export const KINDS = {
   express: mounted("an Express app", "express.mjs", ["express"]),
   fastify: mounted("a Fastify app", "fastify.mjs", ["fastify"]),
   next: {
-    title: "a Next.js app with the receiver mounted, and a handler",
+    title: "a Next.js app with the receiver mounted, its handlers and their tests",
     files: {
       "app/webhooks/route.js": "mounted/next/app/webhooks/route.js",
       "app/handled/[id]/route.js": "mounted/next/app/handled/[id]/route.js",
       "app/layout.js": "mounted/next/app/layout.js",
       "app/page.js": "mounted/next/app/page.js",
       "receiver.mjs": "mounted/next/receiver.mjs",
-      "handlers.mjs": "mounted/handlers.mjs",
+      ...HANDLERS,
       "instrumentation.js": "mounted/next/instrumentation.js",
       "next.config.mjs": "mounted/next/next.config.mjs",
     },
@@ -52,7 +58,6 @@ export const KINDS = {
     node: {
       // The kit has none of these: they are many times its size, and tried by the long tests.
       packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" },
-      // By itself it reads .env too late for PORT.
       startAlone: "node --env-file=.env node_modules/next/dist/bin/next start --hostname 127.0.0.1",
       dev: "next dev --hostname 127.0.0.1",
       build: "next build",

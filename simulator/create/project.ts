@@ -19,8 +19,8 @@ export type Sources = { examples: URL; manifest: URL };
 /** npm puts the `node` of the one that fits the machine first in the PATH of the project's scripts. */
 const NODES = Object.fromEntries([...NODE_MACHINES].map((machine) => [`node-${machine}`, NEWER_NODE]));
 
-/** With the address that says what was handled: without it, a receiver that loses events would pass. */
-const WHERE = "--url http://localhost:3000/webhooks --observe http://localhost:3000/handled/{id}";
+/** At PORT, or 3000. With the path that says what was handled: without it, a receiver that loses events would pass. */
+const WHERE = "--url /webhooks --observe /handled/{id}";
 const VERIFY = `verify --level must ${WHERE} --fail-on unverified`;
 
 /** Every file of a project of that kind, by its path; `secret` goes into its `.env`, which no repository gets. */
@@ -37,7 +37,7 @@ export function projectFiles(
     files.set(path, { text: readFileSync(new URL(example, sources.examples), "utf8") });
   }
   if (kind.node === undefined) {
-    files.set("start", script(`set -a\n. ./.env\nset +a\nexec ${kind.start}`));
+    files.set("start", script(`set -a\n. ./.env\nPORT="\${PORT:-3000}"\nexec ${kind.start}`));
     files.set("dev", script(`exec ${npx(archive)} dev ${WHERE} "$@" -- ${kind.start}`));
     files.set("verify", script(`exec ${npx(archive)} ${VERIFY} "$@" -- ${kind.start}`));
   } else {
@@ -56,6 +56,7 @@ export function projectFiles(
       scripts: {
         start: `${built}${startAlone}`,
         dev: `voice-agent-simulator dev ${WHERE} -- ${dev}`,
+        test: "node --test",
         verify: `${built}voice-agent-simulator ${VERIFY} -- ${kind.start}`,
       },
       dependencies: { ...Object.fromEntries(wanted), "voice-agent-webhook-kit": `file:${archive}` },
@@ -64,9 +65,11 @@ export function projectFiles(
       // No install script is needed, and npm asks about each one that is not decided.
       allowScripts: { "better-sqlite3": false, esbuild: false, fsevents: false },
     };
+    // An older Node.js that the project brings a newer one for would complain about each package.
+    if (options.nodeIsTooOld === true) files.set(".npmrc", { text: "loglevel=error\n" });
     files.set("package.json", { text: `${JSON.stringify(manifestOfProject, null, 2)}\n` });
   }
-  files.set(".env", { text: `PORT=3000\nSIGNING_SECRET=${secret}\n` });
+  files.set(".env", { text: `SIGNING_SECRET=${secret}\n` });
   files.set(".gitignore", { text: ".env\nnode_modules/\n.next/\ndata/\nevents.*\n" });
   files.set(".github/workflows/webhooks.yml", { text: githubWorkflow(kind) });
   files.set(".gitlab-ci.yml", { text: gitlabJob(kind) });
@@ -92,6 +95,7 @@ function stepsOf(kind: Kind): { line: string; does: string }[] {
       line: isNode ? "npm run dev" : "./dev",
       does: "the whole service beside it: one event of each type, then a dashboard",
     },
+    ...(isNode ? [{ line: "npm test", does: "the tests of the handlers" }] : []),
     { line: isNode ? "npm run verify" : "./verify", does: "the verdict, as the build server runs it" },
     ...(isNode ? [] : [{ line: "./start", does: "it alone, with the settings in .env" }]),
   ];
@@ -106,7 +110,7 @@ function npx(archive: string): string {
 }
 
 function commands(kind: Kind): string[] {
-  return kind.node === undefined ? ["./verify"] : ["npm install", "npm run verify"];
+  return kind.node === undefined ? ["./verify"] : ["npm install", "npm test", "npm run verify"];
 }
 
 function githubWorkflow(kind: Kind): string {
@@ -159,7 +163,7 @@ Receives the webhooks of the voice agent service: ${kind.title}. ${needs}
 ${lines}
 \`\`\`
 
-${work} \`.env\` has a secret of its own for trying things out: put that of your endpoint there. It is in no repository.
+${work} \`.env\` has a secret of its own for trying things out: put that of your endpoint there. It is in no repository. The variable \`PORT\` moves all of it from port 3000.
 
 GitHub and GitLab run the verdict at each push (\`.github/workflows/webhooks.yml\`, \`.gitlab-ci.yml\`); any other build server runs \`${commands(kind).join(" && ")}\`.
 `;

@@ -21,8 +21,6 @@ const FAULTY_TIMESTAMP_SHIFT_SECONDS = 600;
  */
 export function attemptRequest(options: {
   url: string;
-  /** Whether the connection is to be used again. */
-  keepAlive?: boolean;
   body: Buffer;
   /** The secrets to sign with: one, or two while a rotated secret overlaps. */
   secrets: readonly string[];
@@ -45,14 +43,15 @@ export function attemptRequest(options: {
   if (readings.signature_extra_keys === "present") signature += `,v0=${"0".repeat(64)},kid=1`;
 
   const body = faults.has("tampered-body") ? tamper(signedBody) : signedBody;
-  const { url, keepAlive = false } = options;
-  return { url, headers: wireHeaders({ url, keepAlive, signature, body }), body, signatureTimestamp };
+  const { url } = options;
+  return { url, headers: wireHeaders({ url, signature, body }), body, signatureTimestamp };
 }
 
 /** All headers of a delivery. */
 export function wireHeaders(options: {
   url: string;
-  keepAlive: boolean;
+  /** Whether the connection is to be used again, as `load` does; an attempt has one of its own. */
+  keepAlive?: boolean;
   signature: string;
   body: Uint8Array;
 }): Record<string, string> {
@@ -63,7 +62,7 @@ export function wireHeaders(options: {
     "content-length": String(options.body.byteLength),
     "user-agent": "voice-agent-service/1.0",
     accept: "*/*",
-    connection: options.keepAlive ? "keep-alive" : "close",
+    connection: options.keepAlive === true ? "keep-alive" : "close",
   };
 }
 

@@ -40,8 +40,6 @@ export type FlightParts = {
   journal: Journal;
   readings: () => Readings;
   send: Send;
-  /** Whether attempts ask for their connections to be kept. */
-  keepAlive: boolean;
   /** Makes a group of writes one: all of them are stored, or none. */
   transaction: <Result>(action: () => Result) => Result;
   /** Called in each transaction with the number of journal entries that follow it: stores the clock and the last entry. */
@@ -77,9 +75,9 @@ export function createFlights(
     const readings = options.readings();
     const wallNowMs = wall.nowMs();
     const faults = faultsOnAttempt(delivery.faults, number);
-    const [{ body }, { url }, { keepAlive }] = [delivery, endpoint, options];
+    const [{ body }, { url }] = [delivery, endpoint];
     const secrets = signingSecrets(endpoint, startedAtMs, readings);
-    const request = attemptRequest({ url, keepAlive, body, secrets, number, wallNowMs, faults, readings });
+    const request = attemptRequest({ url, body, secrets, number, wallNowMs, faults, readings });
     deliveries.take(delivery);
     const row = attempts.open(delivery, {
       number,

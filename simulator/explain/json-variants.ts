@@ -59,7 +59,7 @@ function variant(id: string, how: string, write: JsonVariant["write"]): JsonVari
 }
 
 function python(id: string, how: string, write: JsonVariant["write"]): JsonVariant {
-  return { id, how, read: (text) => JSON.parse(text, pythonNumbers), write };
+  return { id, how, read: (text): unknown => JSON.parse(text, pythonNumbers), write };
 }
 
 /** Keeps integers of any length, and writes floats as Python's repr() does: 1.0, 1e-05. */

@@ -1,11 +1,13 @@
 import { type Connection, openConnection } from "../sender/connection.ts";
 import { classifyError } from "../sender/outcome.ts";
-import { promisedMs } from "../sender/pool.ts";
+import type { AnswerHead } from "../sender/answer-head.ts";
 import type { Turns } from "../sender/turns.ts";
 
 /** How a request ended: a status, or a word for what went wrong. */
 export type Ending = number | string;
 
+/** A kept connection is not used in the last second of the receiver's promise: a request takes a while to get there. */
+const SPARE_MS = 1_000;
 /** Without a promise of the receiver, a connection that rested longer than this is not used again. */
 const RESTED_MS = 500;
 
@@ -32,7 +34,7 @@ export function createLane(options: {
   }
 
   const exchange = {
-    onHead(head: Parameters<typeof promisedMs>[0]): void {
+    onHead(head: AnswerHead): void {
       status = head.status;
       keptMs = promisedMs(head) || RESTED_MS;
     },
@@ -91,4 +93,11 @@ export function createLane(options: {
       drop();
     },
   };
+}
+
+/** How long the receiver promises to keep the connection (`Keep-Alive: timeout=5`), less what is to spare; 0 without. */
+function promisedMs({ headers }: AnswerHead): number {
+  const promise = headers.find(([name]) => name === "keep-alive")?.[1] ?? "";
+  const [, seconds] = /(?:^|[,\s])timeout=(\d{1,6})/.exec(promise) ?? [];
+  return Math.max(0, Number(seconds ?? 0) * 1000 - SPARE_MS);
 }

@@ -6,7 +6,17 @@ import { withoutUserInfo } from "../text/redact.ts";
 
 /** What a receiver tells about an event: how often it was handled, and more where it says so. */
 export type Reading =
-  | { known: true; count: number; state?: string | undefined; duplicates?: number | undefined }
+  | {
+      known: true;
+      count: number;
+      state?: string | undefined;
+      duplicates?: number | undefined;
+      attempts?: number | undefined;
+      /** When its handler wants it again, which asked for later. */
+      deferredUntil?: string | undefined;
+      /** No handler wants it. */
+      isIgnored?: boolean;
+    }
   | { known: false; reason: string };
 
 /** Reads what became of an event, once. Never rejects; ends early, with a reason, when `signal` says so. */
@@ -29,6 +39,9 @@ const answerSchema = z.looseObject({
   handled: z.int().nonnegative(),
   state: z.string().optional().catch(undefined),
   duplicates: z.int().nonnegative().optional().catch(undefined),
+  attempts: z.int().nonnegative().optional().catch(undefined),
+  deferred_until: z.string().optional().catch(undefined),
+  ignored: z.boolean().optional().catch(undefined),
 });
 
 /**
@@ -68,6 +81,7 @@ function judge({ status, text }: { status: number; text: string }, url: string):
       reason: `${url} must answer JSON with a number "handled", but answered: ${text.slice(0, SHOWN_CHARACTERS)}`,
     };
   }
-  const { handled: count, state, duplicates } = answer.data;
-  return { known: true, count, state, duplicates };
+  const { handled: count, state, duplicates, attempts, deferred_until: deferredUntil, ignored } = answer.data;
+  const isIgnored = ignored ?? state === "ignored";
+  return { known: true, count, state, duplicates, attempts, deferredUntil, isIgnored };
 }

@@ -25,6 +25,8 @@ export type StartResult = { ok: true; receiver: ReceiverProcess } | StartFailure
 export type ReceiverProcess = {
   /** Process id of the command, which is also the id of its group. */
   readonly pid: number;
+  /** Its program and arguments. */
+  readonly command: readonly string[];
   /** Whether the command is still there. */
   running(): boolean;
   /** Resolves when the command that runs now has ended, for whatever reason. */
@@ -170,6 +172,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
   }
 
   const receiver: ReceiverProcess = {
+    command: options.command,
     get pid() {
       return child?.pid ?? 0;
     },

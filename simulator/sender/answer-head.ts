@@ -15,16 +15,8 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const LENGTH = /^\d{1,15}$/;
 const SHOWN_CHARACTERS = 60;
 
-/** The head that was read last: receivers answer the same again and again. */
-let last: { text: string; parsed: ParsedHead } | undefined;
-
 /** Reads the head of an answer, without the empty line behind it, as strictly as a sender has to. */
 export function parseHead(text: string): ParsedHead {
-  if (last?.text !== text) last = { text, parsed: readHead(text) };
-  return last.parsed;
-}
-
-function readHead(text: string): ParsedHead {
   const [statusLine = "", ...lines] = text.split("\r\n");
   const [, minor, digits] = STATUS_LINE.exec(statusLine) ?? [];
   if (digits === undefined) return refuse(`${shown(statusLine)} is no status line`);

@@ -19,11 +19,6 @@ const MOST_CHUNK_LINE_BYTES = 1024;
 const HEAD_END = "\r\n\r\n";
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
-/** The value of each byte as a hexadecimal digit; -1 for all others. */
-const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) => {
-  const digit = Number.parseInt(String.fromCharCode(byte), 16);
-  return Number.isNaN(digit) ? -1 : digit;
-});
 /** Thirteen digits are exact as a number, and more than any body has bytes. */
 const CHUNK_LINE = /^0*([0-9a-fA-F]{1,13})[ \t]*(?:;.*)?$/;
 
@@ -116,17 +111,6 @@ export function createAnswerParser(listener: AnswerListener) {
 
   function readChunkLine(bytes: Buffer, at: number): number {
     const lineFeed = bytes.indexOf(LINE_FEED, at);
-    // The way of nearly all lines, without a string for each: somebody may send millions of them.
-    if (partial === undefined && chunkPart === "size") {
-      const size = plainSize(bytes, at, lineFeed - 1);
-      if (size !== undefined) return takeSize(size, lineFeed + 1);
-    }
-    if (partial === undefined && chunkPart === "data_end" && lineFeed === at + 1) {
-      if (bytes[at] === CARRIAGE_RETURN) {
-        chunkPart = "size";
-        return lineFeed + 1;
-      }
-    }
     const next = lineFeed === -1 ? bytes.byteLength : lineFeed + 1;
     const piece = bytes.subarray(at, next);
     const line = partial === undefined ? piece : Buffer.concat([partial, piece]);
@@ -147,14 +131,9 @@ export function createAnswerParser(listener: AnswerListener) {
     } else {
       const [, hex] = CHUNK_LINE.exec(text) ?? [];
       if (hex === undefined) return breakOff("the length of a chunk is no number");
-      takeSize(Number.parseInt(hex, 16), 0);
+      leftBytes = Number.parseInt(hex, 16);
+      chunkPart = leftBytes === 0 ? "trailers" : "data";
     }
-  }
-
-  function takeSize(size: number, next: number): number {
-    leftBytes = size;
-    chunkPart = size === 0 ? "trailers" : "data";
-    return next;
   }
 
   return {
@@ -174,18 +153,6 @@ export function createAnswerParser(listener: AnswerListener) {
       partial = undefined;
     },
   };
-}
-
-/** The size that the digits from `at` to the CR at `end` say; undefined where something else stands there too. */
-function plainSize(bytes: Buffer, at: number, end: number): number | undefined {
-  if (end <= at || end - at > 6 || bytes[end] !== CARRIAGE_RETURN) return undefined;
-  let size = 0;
-  for (let index = at; index < end; index++) {
-    const digit = HEX_DIGITS[bytes[index] ?? 0] ?? -1;
-    if (digit === -1) return undefined;
-    size = size * 16 + digit;
-  }
-  return size;
 }
 
 function hasBareLineFeed(bytes: Buffer): boolean {

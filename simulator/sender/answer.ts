@@ -29,16 +29,8 @@ export function createKeptAnswer(head: AnswerHead) {
       return !truncated;
     },
     /** What has arrived so far. */
-    answer: (): Answer => ({ headers: headersOf(head), body: room.subarray(0, keptBytes), truncated }),
+    answer: (): Answer => ({ headers: joined(head), body: room.subarray(0, keptBytes), truncated }),
   };
-}
-
-/** Cache of one entry: receivers answer with the same head again and again. */
-let last: { head: AnswerHead; headers: Answer["headers"] } | undefined;
-
-function headersOf(head: AnswerHead): Answer["headers"] {
-  if (last?.head !== head) last = { head, headers: joined(head) };
-  return last.headers;
 }
 
 /** Every header, with a list of values where it came several times. */

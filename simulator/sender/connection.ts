@@ -102,7 +102,5 @@ export function openConnection(options: {
     destroy,
     /** Whether it stands, as far as can be seen from here. */
     isOpen: (): boolean => isReady && !socket.destroyed && !socket.readableEnded && socket.writable,
-    unref: (): void => void tcp.unref(),
-    ref: (): void => void tcp.ref(),
   };
 }

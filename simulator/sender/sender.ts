@@ -6,27 +6,23 @@ import type { WallTime } from "../domain/wall-time.ts";
 import { createKeptAnswer } from "./answer.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { classifyError, classifyStatus } from "./outcome.ts";
-import { createPool, promisedMs } from "./pool.ts";
 import { writeRequest } from "./request-bytes.ts";
 import { createTurns } from "./turns.ts";
 
 /**
- * Where deliveries meet the network. One attempt is one request on a connection of its own (with `keepAlive`, on one that
- * the receiver has promised to keep), one deadline over DNS, TCP, TLS and answer, and one outcome: whatever comes first is
- * final. 1xx answers neither end an attempt nor extend it; redirects are not followed. Never rejects.
+ * Where deliveries meet the network. One attempt is one request on a connection of its own, one deadline over DNS,
+ * TCP, TLS and answer, and one outcome: whatever comes first is final. 1xx answers neither end an attempt nor extend it;
+ * redirects are not followed. Never rejects.
  */
 export function createSender(options: {
   wall: WallTime;
   allowedHosts: readonly string[];
-  /** Uses a connection again while the receiver promises to keep it, instead of opening one for each attempt. */
-  keepAlive?: boolean | undefined;
   /** The service gives an endpoint 10 s (SPEC §8); tests and the search for a receiver give less. */
   timeoutMs?: number | undefined;
   /** For tests. */
   lookup?: LookupFunction | undefined;
 }): Send {
-  const { wall, allowedHosts, keepAlive = false, timeoutMs = RESPONSE_TIMEOUT_MS, lookup } = options;
-  const pool = createPool({ wall });
+  const { wall, allowedHosts, timeoutMs = RESPONSE_TIMEOUT_MS, lookup } = options;
   const turns = createTurns();
 
   return (request) =>
@@ -41,14 +37,13 @@ export function createSender(options: {
       const judge = (outcome: Outcome) => {
         verdict ??= { outcome, durationMs: wall.monotonicMs() - startedMs };
       };
-      const end = (outcome: Outcome, release?: () => void) => {
+      const end = (outcome: Outcome) => {
         judge(outcome);
         if (isOver || verdict === undefined) return;
         isOver = true;
         cancelDeadline();
         request.signal.removeEventListener("abort", interrupt);
-        if (release === undefined) connection?.destroy();
-        else release();
+        connection?.destroy();
         resolve({ ...verdict, answer: kept?.answer() });
       };
       const interrupt = () => end({ error: "interrupted" });
@@ -58,14 +53,12 @@ export function createSender(options: {
 
       try {
         const url = new URL(request.url);
-        const opened = pool.take(url) ?? openConnection({ url, allowedHosts, lookup, turns });
+        const opened = openConnection({ url, allowedHosts, lookup, turns });
         connection = opened;
         let outcome: Outcome = { error: "protocol" };
-        let keptMs = 0;
         opened.begin({
           onHead(head) {
             outcome = outcomeOf(head.status, request);
-            keptMs = keepAlive ? promisedMs(head) : 0;
             kept = createKeptAnswer(head);
             if (request.answerMeans === "headers" || "error" in outcome) judge(outcome);
           },
@@ -73,10 +66,7 @@ export function createSender(options: {
             // The rest of the body changes nothing.
             if (kept?.take(bytes) === false && request.answerMeans === "headers") end(outcome);
           },
-          onWhole(isKept) {
-            const canGoOn = isKept && keptMs > 0 && request.faults.size === 0;
-            end(outcome, canGoOn ? () => pool.give(url, opened, keptMs) : undefined);
-          },
+          onWhole: () => end(outcome),
           onFailure: end,
         });
         opened.whenReady(() => {

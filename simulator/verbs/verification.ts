@@ -136,10 +136,12 @@ export function createVerificationVerbs(options: {
     },
     /** The run that is under way, or else the last one; a canceled one only while no other came to its end. */
     current: (): Verification | undefined => current,
-    /** Ends the run that is under way; resolves when it is over. */
-    async cancel(): Promise<void> {
-      running?.stop.abort();
-      await running?.ended;
+    /** Ends the run that is under way; resolves when it is over, with whether there was one. */
+    async cancel(): Promise<boolean> {
+      const run = running;
+      run?.stop.abort();
+      await run?.ended;
+      return run !== undefined;
     },
   };
 }

@@ -10,7 +10,7 @@ import {
   hasTimedOut,
   isAcknowledged,
 } from "./delivery.ts";
-import { allAcknowledged } from "./judge.ts";
+import { allAcknowledged } from "./judgement.ts";
 import type { Timing } from "./timing.ts";
 
 type Sending = Pick<CheckContext, "deliver" | "timing" | "answerTimeoutMs">;
@@ -112,8 +112,8 @@ export function taken(exchanges: Exchange[]): Verdict {
 const POLL_MS = 100;
 
 /**
- * Delivers what `deliver` sends again and again while the answer is 503, as a receiver says that still boots, for at most
- * `readyMs`. The service would repeat it as well.
+ * Delivers what `deliver` sends again and again for at most `readyMs` while the answer is what a receiver, or the gateway in
+ * front of it, says that still boots: 502, 503 or 504. The service would repeat it as well.
  */
 export async function whenReady(
   { readyMs }: Pick<Timing, "readyMs">,
@@ -127,6 +127,7 @@ export async function whenReady(
   }
 }
 
-function isBooting({ outcome }: Exchange): boolean {
-  return outcome.kind === "answered" && outcome.status === 503;
+/** Whether this is what a receiver that boots, or the gateway in front of it, answers. */
+export function isBooting({ outcome }: Exchange): boolean {
+  return outcome.kind === "answered" && outcome.status >= 502 && outcome.status <= 504;
 }

@@ -1,80 +1,143 @@
+import { z } from "zod";
 import type { EventType } from "../../shared/events.ts";
-import { type Check, GROUPS, type Level } from "./check.ts";
-import { acknowledgementChecks } from "./checks/acknowledgement.ts";
-import { crashChecks } from "./checks/crash.ts";
-import { duplicateChecks } from "./checks/duplicates.ts";
-import { onceEffectChecks } from "./checks/effects-once.ts";
-import { effectChecks } from "./checks/effects.ts";
-import { evolutionChecks } from "./checks/evolution.ts";
-import { loadChecks } from "./checks/load.ts";
-import { rawByteChecks } from "./checks/raw-bytes.ts";
-import { readingChecks } from "./checks/readings.ts";
-import { acceptedSignatureChecks, formSignatureChecks } from "./checks/signature-forms.ts";
-import { refusedSignatureChecks } from "./checks/signature-refused.ts";
-import { signatureTimeChecks } from "./checks/signature-time.ts";
-import { thoroughChecks } from "./checks/thorough.ts";
-import { wireFaultChecks } from "./checks/wire-faults.ts";
-import { wireFormChecks } from "./checks/wire-forms.ts";
 import { type Refused, refused } from "../domain/refused.ts";
+import { type Check, GROUPS, type Level, LEVELS, PHASES, type Runs } from "./check.ts";
+import { acknowledgementRuns } from "./checks/acknowledgement.ts";
+import { crashRuns } from "./checks/crash.ts";
+import { duplicateRuns } from "./checks/duplicates.ts";
+import { effectOnceRuns } from "./checks/effects-once.ts";
+import { effectRuns } from "./checks/effects.ts";
+import { evolutionRuns } from "./checks/evolution.ts";
+import { loadRuns } from "./checks/load.ts";
+import { productionRuns } from "./checks/production.ts";
+import { rawByteRuns } from "./checks/raw-bytes.ts";
+import { readingRuns } from "./checks/readings.ts";
+import { signatureFormRuns } from "./checks/signature-forms.ts";
+import { signatureRefusedRuns } from "./checks/signature-refused.ts";
+import { signatureTimeRuns } from "./checks/signature-time.ts";
+import { thoroughRuns } from "./checks/thorough.ts";
+import { wireFaultRuns } from "./checks/wire-faults.ts";
+import { wireFormRuns } from "./checks/wire-forms.ts";
+import type { Need } from "./context.ts";
+import { hintFor } from "./hints.ts";
+import { RULES } from "./rules.ts";
+import { TABLE } from "./table.ts";
+
+const RUNS: Runs = {
+  ...acknowledgementRuns,
+  ...signatureFormRuns,
+  ...signatureTimeRuns,
+  ...signatureRefusedRuns,
+  ...rawByteRuns,
+  ...duplicateRuns,
+  ...evolutionRuns,
+  ...wireFormRuns,
+  ...wireFaultRuns,
+  ...readingRuns,
+  ...loadRuns,
+  ...effectOnceRuns,
+  ...effectRuns,
+  ...crashRuns,
+  ...thoroughRuns,
+  ...productionRuns,
+};
+
+const rowSchema = z.object({
+  id: z.string(),
+  level: z.enum(LEVELS),
+  phase: z.enum(PHASES),
+  rule: z.custom<keyof typeof RULES>((name) => typeof name === "string" && Object.hasOwn(RULES, name)),
+  title: z.string(),
+});
+
+/** What a check, or a whole group of them, cannot be judged without. */
+const NEEDS_OF: Record<string, readonly Need[]> = {
+  effects: ["observe"],
+  crash: ["command", "observe"],
+  "crash.restarts": ["command"],
+  "effects.after-whole-schedule": ["observe", "command", "clock"],
+  "production.failed-work-retried": ["observe"],
+  "production.poison-stops-nothing": ["observe"],
+  "production.full-queue-survives": ["command", "observe"],
+  "production.drains": ["command"],
+  "production.flood-costs-no-memory": ["command"],
+  "production.log-names-nobody": ["command"],
+};
 
 /** Every check, in the order of the reports. */
-export const CATALOGUE: readonly Check[] = [
-  ...acknowledgementChecks,
-  ...acceptedSignatureChecks,
-  ...signatureTimeChecks,
-  ...refusedSignatureChecks,
-  ...formSignatureChecks,
-  ...rawByteChecks,
-  ...duplicateChecks,
-  ...evolutionChecks,
-  ...wireFormChecks,
-  ...wireFaultChecks,
-  ...readingChecks,
-  ...loadChecks,
-  ...onceEffectChecks,
-  ...effectChecks,
-  ...crashChecks,
-  ...thoroughChecks,
-];
+export const CATALOGUE: readonly Check[] = TABLE.trim().split("\n").map(checkOf);
+
+function checkOf(line: string): Check {
+  const [id = "", level, phase, rule, ...title] = line.split(/ +/);
+  const row = rowSchema.parse({ id, level, phase, rule, title: title.join(" ") });
+  const group = GROUPS.find((name) => id.startsWith(`${name}.`));
+  const own = RUNS[id];
+  if (group === undefined || own === undefined)
+    throw new Error(`${id} has no group, or nothing that runs it.`);
+  return {
+    id,
+    level: row.level,
+    phase: row.phase,
+    title: row.title,
+    group,
+    spec: RULES[row.rule],
+    hint: hintFor(id),
+    needs: NEEDS_OF[id] ?? NEEDS_OF[group],
+    only: group === "production" ? group : undefined,
+    ...(typeof own === "function" ? { run: own } : own),
+  };
+}
 
 export type Selection = {
   only?: string[] | undefined;
   skip?: string[] | undefined;
-  level?: Level | undefined;
+  level?: Depth | undefined;
   events?: readonly EventType[] | undefined;
   thorough?: boolean;
 };
 
+/** A level of checks; `production` takes more of them than a run otherwise has. */
+export type Depth = Level | "production";
+
 export type Selected = { ok: true; checks: Check[] } | Refused;
+
+/** What runs in front of every check, and what `--explore` adds, can be asked for by name as well. */
+const OUTSIDE = ["preflight", "explore"];
 
 /** The checks that `selection` leaves; a pattern is a group, a check's id, or a beginning such as `signature.stale*`. */
 export function selectChecks(selection: Selection, catalogue: readonly Check[] = CATALOGUE): Selected {
-  for (const pattern of [...(selection.only ?? []), ...(selection.skip ?? [])]) {
-    if (catalogue.some((check) => matches(check, pattern))) continue;
+  const { only, skip = [], level, events } = selection;
+  for (const pattern of [...(only ?? []), ...skip]) {
+    if (OUTSIDE.includes(pattern) || catalogue.some((check) => matches(check, pattern))) continue;
     return refused(
       `No check is called ${JSON.stringify(pattern)}. ` +
-        `Give a group (${GROUPS.filter((group) => group !== "preflight").join(", ")}), a check's id, or a beginning followed by *. All ids: verify --list`,
+        `Give a group (${GROUPS.join(", ")}), a check's id, or a beginning followed by *. All ids: verify --list`,
     );
   }
-  const thoroughOnly = selection.only?.find((pattern) => isThorough(catalogue, pattern));
-  if (thoroughOnly !== undefined && selection.thorough !== true) {
-    return refused(`${thoroughOnly} is run by --thorough alone, since it takes long: add that.`);
+  const isAsked = (check: Check): boolean =>
+    check.only === undefined ||
+    (check.only === "thorough" ? selection.thorough === true : level === "production");
+  const closed = only?.find((pattern) => {
+    const named = catalogue.filter((check) => matches(check, pattern));
+    return named.length > 0 && !named.some(isAsked);
+  });
+  if (closed !== undefined) {
+    const isThorough = catalogue.some((check) => matches(check, closed) && check.only === "thorough");
+    return refused(
+      `${closed} is run by ${isThorough ? "--thorough" : "--level production"} alone: add that.`,
+    );
   }
   const checks = catalogue.filter(
     (check) =>
-      (selection.only === undefined || selection.only.some((pattern) => matches(check, pattern))) &&
-      selection.skip?.some((pattern) => matches(check, pattern)) !== true &&
-      (check.thorough !== true || selection.thorough === true) &&
-      (selection.level !== "must" || check.level === "must") &&
-      isSentTo(selection.events, check),
+      isAsked(check) &&
+      (only === undefined || only.some((pattern) => matches(check, pattern))) &&
+      !skip.some((pattern) => matches(check, pattern)) &&
+      (level !== "must" || check.level === "must") &&
+      isSentTo(events, check),
   );
-  if (checks.length > 0) return { ok: true, checks };
+  if (checks.length > 0 || only?.every((pattern) => OUTSIDE.includes(pattern)) === true)
+    return { ok: true, checks };
   return refused("The selection leaves no check to run. See verify --list.");
-}
-
-/** Whether nothing that `pattern` names is run without `--thorough`. */
-function isThorough(catalogue: readonly Check[], pattern: string): boolean {
-  return catalogue.every((check) => !matches(check, pattern) || check.thorough === true);
 }
 
 /** Whether an endpoint that is registered for `events` gets everything that the check is about. */

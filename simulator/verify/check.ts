@@ -1,5 +1,6 @@
 import type { EventType } from "../../shared/events.ts";
 import type { Reading } from "../observer/observer.ts";
+import type { CauseName } from "./causes.ts";
 import type { CheckContext, Need } from "./context.ts";
 import type { Exchange } from "./delivery.ts";
 import type { Rule } from "./rules.ts";
@@ -18,6 +19,7 @@ export const GROUPS = [
   "effects",
   "crash",
   "explore",
+  "production",
 ] as const;
 
 export type Group = (typeof GROUPS)[number];
@@ -26,6 +28,11 @@ export type Group = (typeof GROUPS)[number];
 export const LEVELS = ["must", "advice"] as const;
 
 export type Level = (typeof LEVELS)[number];
+
+/** The phases of a run, in their order for the checks of one level. */
+export const PHASES = ["together", "stalled", "alone", "last", "crash", "explore", "odd"] as const;
+
+export type Phase = (typeof PHASES)[number];
 
 /**
  * One thing that a receiver is judged by. `must`: the specification demands it, or the service can send it and an event
@@ -37,23 +44,24 @@ export type Check = {
   /** A sentence about the receiver, such as "accepts call.completed". */
   title: string;
   level: Level;
-  /** The event types that it cannot do without; it is left out of the run of an endpoint that one is not sent to. */
-  about?: readonly (EventType | "new types")[];
   group: Group;
   spec: Rule;
-  /** How a receiver that fails is usually put right. */
-  hint: string;
+  /** The event types that it cannot do without; it is left out of the run of an endpoint that one is not sent to. */
+  about?: readonly (EventType | "new types")[] | undefined;
+  /** The fix where what was sent is special: without it, the cause of a failure has one. */
+  hint?: string | undefined;
   /**
    * When the check runs: among others (the default); beside other checks that hold connections open; alone, since it
-   * may bring a receiver down or load it; last, after all of these; then, one at a time, those that kill the receiver, and the explorer.
+   * may bring a receiver down or load it; last, after all of these; then, one at a time, those that kill the receiver,
+   * and the explorer. Musts come first, then advice; `odd` is for what the service never sends, after everything else.
    */
-  phase?: "together" | "stalled" | "alone" | "last" | "crash" | "explore";
-  /** Left out of a run unless `--thorough` asks for it: it takes long, or needs much. */
-  thorough?: true;
+  phase?: Phase;
+  /** Left out of a run unless `--thorough` or `--level production` asks for it. */
+  only?: "thorough" | "production" | undefined;
   /** What the run has to be given for this check; without it the check is unverified. */
-  needs?: readonly Need[];
+  needs?: readonly Need[] | undefined;
   /** The options that run this check again: `--only` and its id unless given, and none where it takes a whole run. */
-  again?: string;
+  again?: string | undefined;
   run: (context: CheckContext) => Promise<Verdict | Pending>;
 };
 
@@ -66,15 +74,24 @@ export type Verdict =
     }
   | {
       outcome: "failed";
+      cause: CauseName;
       /** What the receiver did, in one sentence. */
       problem: string;
       /** The exchanges that show it, the telling one first. */
       exchanges: Exchange[];
     }
-  | { outcome: "unverified"; reason: string };
+  | {
+      outcome: "unverified";
+      reason: string;
+      /** There was no time for it: it is tried once more at the end. */
+      isLate?: true;
+    };
 
 /** A check whose verdict depends on what the receiver has handled once everything has come to rest. */
 export type Pending = { outcome: "pending"; judge: (handled: HandledCounts) => Verdict };
 
-/** How often the receiver says that it handled an event, read after everything has come to rest. */
-export type HandledCounts = { of(eventId: string): Reading };
+/** What the receiver says of an event, read after everything has come to rest; `isOver`: the run's time was, first. */
+export type HandledCounts = { of(eventId: string): Reading; isOver?: boolean };
+
+/** What runs each check of the table, by its id, and what else is special about it. */
+export type Runs = Record<string, Check["run"] | (Pick<Check, "run"> & Partial<Check>)>;

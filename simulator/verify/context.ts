@@ -6,14 +6,9 @@ import type { KillRounds } from "./rounds.ts";
 import type { Ledger } from "./ledger.ts";
 import { createMaterial } from "./material.ts";
 import type { Observer, Reading } from "../observer/observer.ts";
-import type { ClockOffset, ReceiverClock } from "./receiver-clock.ts";
+import type { ClockReading, ReceiverClock } from "./receiver-clock.ts";
 import type { Timing } from "./timing.ts";
 import { openWire, parseTarget } from "./wire.ts";
-
-const LIMIT_TRIES = 8;
-const SLOW_TRIES = 2;
-/** A delivery for an exact limit is sent in this part of a second, so that no clock has rounded it up yet. */
-const EARLY_IN_SECOND_MS = { from: 10, to: 300, answeredBy: 450 };
 
 /** `observe`: effects can be read back. `command`: we own the receiver's process. `clock`: we can move its clock. */
 export type Need = "observe" | "command" | "clock";
@@ -40,6 +35,8 @@ export function createContext(options: {
   timing: Timing;
   /** How long an answer may take, asked for each delivery. */
   answerTimeoutMs: () => number;
+  /** How much of the run is left. */
+  leftMs?: () => number;
   ledger: Ledger;
   clock: ReceiverClock;
   kills: KillRounds;
@@ -49,6 +46,7 @@ export function createContext(options: {
   receiver?: ReceiverProcess | undefined;
 }) {
   const { checkId, clock, ledger, now, timing, answerTimeoutMs, seed, events } = options;
+  const { leftMs = () => Number.POSITIVE_INFINITY } = options;
   const target = parseTarget(options.url);
   const nowSeconds = (): number => Math.floor(now() / 1_000);
   const material = createMaterial({ seed, scope: checkId, events, nowSeconds });
@@ -70,8 +68,8 @@ export function createContext(options: {
     secret: options.secret,
     seed,
     timing,
-    /** How long an answer may take from now on: less, once it is known that the receiver answers too late. */
     answerTimeoutMs,
+    leftMs,
     /** The types that the endpoint is registered for. */
     events,
     ledger,
@@ -79,8 +77,9 @@ export function createContext(options: {
     /** What the Date headers of the answers tell about the receiver's clock. */
     clock,
     /** The same after deliveries made to find out, whose ids are none of this check's. */
-    measureClock: (): Promise<ClockOffset | undefined> => clock.measure(() => deliver(samples.event())),
-    /** Unix time in seconds, as this machine's clock says. */
+    measureClock: (): Promise<ClockReading | undefined> => clock.measure(() => deliver(samples.event())),
+    /** Wall time of this machine in milliseconds, and in whole seconds. */
+    now,
     nowSeconds,
     /** The receiver's process, in the command form. */
     receiver: options.receiver,
@@ -108,33 +107,9 @@ export function createContext(options: {
       ledger.superseded(earlier.id);
       return material.event(type, earlier.data.object);
     },
-    /**
-     * Runs `send` early in a second of the receiver's clock, which it is given, and again when the answer came too late in
-     * it or there was none to judge; eight tries, and no more than two where an answer alone takes too long for it.
-     */
-    withinOneSecond: async (
-      { least, most }: ClockOffset,
-      send: (receiverSeconds: number) => Promise<Exchange | undefined>,
-    ): Promise<Exchange | undefined> => {
-      const { from, to, answeredBy } = EARLY_IN_SECOND_MS;
-      const earliestMs = (): number => now() + least * 1_000;
-      /** Within the second of the earliest that the receiver's clock may say; more than 1,000 when that has passed. */
-      const latestIntoMs = (): number => (earliestMs() % 1_000) + (most - least) * 1_000;
-      let slow = 0;
-      for (let tries = 0; tries < LIMIT_TRIES && slow < SLOW_TRIES; tries += 1) {
-        const intoSecondMs = earliestMs() % 1_000;
-        if (intoSecondMs < from || latestIntoMs() > to) await sleep((1_000 - intoSecondMs + from) % 1_000);
-        const second = Math.floor(earliestMs() / 1_000);
-        const exchange = await send(second);
-        const isSame = Math.floor(earliestMs() / 1_000) === second;
-        if (exchange !== undefined && isSame && latestIntoMs() <= answeredBy) return exchange;
-        if (exchange !== undefined && exchange.durationMs > answeredBy) slow += 1;
-      }
-      return undefined;
-    },
-    /** Polls until `condition` holds or `withinMs` have passed; whether it holds. */
+    /** Polls until `condition` holds or `withinMs` have passed, at most until the run is over; whether it holds. */
     waitUntil: async (condition: () => Promise<boolean>, withinMs: number): Promise<boolean> => {
-      const dueAt = performance.now() + withinMs;
+      const dueAt = performance.now() + Math.min(withinMs, leftMs());
       while (!(await condition())) {
         if (performance.now() >= dueAt) return false;
         await sleep(20);

@@ -1,45 +1,35 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { EVENT_TYPES, type Envelope } from "../../shared/events.ts";
+import { createRandom } from "../domain/random.ts";
 import { signalGroup } from "../processes/process-group.ts";
-import type { ReceiverProcess } from "../processes/receiver-process.ts";
-import type { CheckContext } from "./context.ts";
-import type { AcknowledgedRound, BurstRound, KillRounds, Round, StreamedRound } from "./rounds.ts";
-import { type Exchange, isAcknowledged } from "./delivery.ts";
 import { whenReady } from "./attempts.ts";
+import type { CheckContext } from "./context.ts";
+import { type Exchange, isAcknowledged } from "./delivery.ts";
+import { isHandled } from "./judgement.ts";
+import type { AcknowledgedRound, KillRounds, Round, StreamedRound } from "./rounds.ts";
 
+const LEAST_KILLS = 3;
 /** Connections that deliver side by side until the kill. */
-const LANES = 3;
+const LANES = 6;
+/** A lane sends no more than this until the kill, and less where the kill waits for what was sent to be handled. */
 const STREAMED_MAXIMUM = 400;
-/** How long after an answer a kill follows; each round takes the next. */
-const DELAYS_MS = [0.3, 1, 0, 0.1, 3, 0, 0.6, 2, 0.05, 5];
+const WAITING_MAXIMUM = 8;
+/** Every other kill follows an answer within so many milliseconds, the others within so many. */
+const SOON_MS = 3;
+const LATER_MS = 60;
+/** A kill that waits for the first handled event waits no longer than this. */
+const FIRST_HANDLED_MS = 1_500;
 
 /**
  * Kills the receiver and starts it again, once for all checks that can be judged by the same kill: a restart is what
- * takes the time. Each round is played when a check first asks for it.
+ * takes the time. When and by what an event is met is random, and the same for the same seed.
  */
 export function createKillRounds(contextOf: () => CheckContext): KillRounds {
   const context = lazy(async () => contextOf());
-  const acknowledged = lazy(playAcknowledged);
-  const burst = lazy(playBurst);
 
-  /** Starts the receiver again, which was killed `closestMs` after an answer; `exchanges` are for the evidence. */
-  async function restarted(exchanges: Exchange[], closestMs: number): Promise<Round> {
+  async function restarted(exchanges: Exchange[]): Promise<Round> {
     const { receiver } = await context();
     const start = await receiver?.restart();
-    const round = { exchanges, closestMs };
-    return start?.ok === false ? { ...round, notRestarted: start } : round;
-  }
-
-  /** Gives the receiver a moment before the next kill, which could hide that it handles an event a second time. */
-  async function comeToRest(
-    { handledNow, waitUntil, timing }: CheckContext,
-    sent: Exchange[],
-  ): Promise<void> {
-    await waitUntil(async () => {
-      const readings = await Promise.all(sent.map(({ eventId }) => handledNow(eventId)));
-      return readings.every((reading) => !reading.known || reading.count > 0);
-    }, timing.promptMs);
-    await sleep(timing.restMs);
+    return start?.ok === false ? { exchanges, notRestarted: start } : { exchanges };
   }
 
   async function playAcknowledged(): Promise<AcknowledgedRound> {
@@ -49,84 +39,64 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
     await waitUntil(async () => {
       const reading = await handledNow(handled[0]?.eventId ?? "");
       return !reading.known || reading.count > 0;
-    }, timing.settleMs);
+    }, timing.promptMs);
     const duplicate = [await deliver(event("booking.created"))];
-    const trigger = createTrigger(receiver, { answers: 1, delayMs: 0 });
+    const trigger = createTrigger(own, 1, 0);
     const last = [await answeredAtOnce(own, trigger.onAnswer, event())];
     await receiver?.kill();
-    const round = await restarted([...handled, ...duplicate, ...last], trigger.closestMs());
+    const round = await restarted([...handled, ...duplicate, ...last]);
     if (round.notRestarted !== undefined) return { ...round, last, duplicate, handled, revived: [] };
 
     const revived = [await firstAfterRestart(own)];
-    for (const exchanges of [duplicate, handled]) {
-      const again = await Promise.all(exchanges.map(({ request }) => deliver(request.body)));
-      exchanges.push(...again);
-    }
-    const exchanges = [...handled, ...duplicate, ...last, ...revived];
-    await comeToRest(own, exchanges);
-    return { ...round, exchanges, last, duplicate, handled, revived };
+    for (const exchanges of [duplicate, handled])
+      exchanges.push(...(await Promise.all(exchanges.map(({ request }) => deliver(request.body)))));
+    return { exchanges: [...handled, ...duplicate, ...last, ...revived], last, duplicate, handled, revived };
   }
 
-  async function playBurst(): Promise<BurstRound> {
+  async function playStreamed(): Promise<StreamedRound> {
     const own = await context();
-    const { deliver, event, receiver, timing } = own;
-    // During the burst: some were answered, some are being stored, some have not arrived.
-    const trigger = createTrigger(receiver, { answers: Math.ceil(timing.burst / 3), delayMs: 0.1 });
-    const sent = await Promise.all(
-      Array.from({ length: timing.burst }, () =>
-        answeredAtOnce(own, trigger.onAnswer, event("order.created")),
-      ),
-    );
-    await receiver?.kill();
-    const round = await restarted(sent, trigger.closestMs());
-    const answered = sent.filter(isAcknowledged);
-    if (round.notRestarted !== undefined) return { ...round, answered };
-    const lost = sent.filter((exchange) => !isAcknowledged(exchange));
-    await firstAfterRestart(own);
-    const retried = await Promise.all(lost.map(({ request }) => deliver(request.body)));
-    const exchanges = [...answered, ...retried];
-    await comeToRest(own, exchanges);
-    return { ...round, exchanges, answered };
+    const { deliver, timing } = own;
+    const random = createRandom(0, own.seed, "kills");
+    const all: StreamedRound = { exchanges: [], retried: [], kills: 0, closestMs: Number.POSITIVE_INFINITY };
+    const dueAt = performance.now() + timing.killsMs;
+    const isTime = (): boolean => all.kills < LEAST_KILLS || performance.now() < dueAt;
+    while (all.kills < timing.kills && isTime() && own.leftMs() > timing.quietMs) {
+      // In turn: right after an answer, when the first event was handled and others wait, and at any moment.
+      const isAtHandling = all.kills % 3 === 1;
+      const delayMs = random.int(0, (all.kills % 3 === 0 ? SOON_MS : LATER_MS) * 100) / 100;
+      const { sent, closestMs } = await streamUntilKilled(own, isAtHandling ? "handled" : delayMs);
+      const promised = sent.filter(isAcknowledged);
+      const round = await restarted(sent);
+      all.kills += 1;
+      all.closestMs = Math.min(all.closestMs, closestMs);
+      all.exchanges.push(...promised);
+      all.notRestarted = round.notRestarted;
+      if (round.notRestarted !== undefined) break;
+      await firstAfterRestart(own);
+      const lost = sent.filter(({ eventId }) => promised.every((exchange) => exchange.eventId !== eventId));
+      all.retried.push(...(await Promise.all(lost.map(({ request }) => deliver(request.body)))));
+    }
+    return all;
   }
 
   async function playTerminated(): Promise<Round> {
     const own = await context();
     const sent = [await own.deliver(own.event("order.created"))];
     await own.receiver?.stop();
-    const round = await restarted(sent, Number.POSITIVE_INFINITY);
-    if (round.notRestarted === undefined) await comeToRest(own, sent);
-    return round;
+    return restarted(sent);
   }
 
-  async function playStreamed(): Promise<StreamedRound> {
-    const own = await context();
-    const first = await acknowledged();
-    const second = await burst();
-    const rounds: Round[] = [
-      { ...first, exchanges: first.last },
-      { ...second, exchanges: second.answered },
-    ];
-    for (let kills = 0; kills < own.timing.kills; kills += 1) {
-      const stream = await streamUntilKilled(own, DELAYS_MS[kills % DELAYS_MS.length] ?? 0);
-      const round = await restarted(stream.exchanges, stream.closestMs);
-      rounds.push(round);
-      if (round.notRestarted !== undefined) break;
-      await firstAfterRestart(own);
-    }
-    const exchanges = rounds.flatMap((round) => round.exchanges.filter(isAcknowledged));
-    await comeToRest(own, exchanges);
-    const notRestarted = rounds.find((round) => round.notRestarted !== undefined)?.notRestarted;
-    const closestMs = Math.min(...rounds.map((round) => round.closestMs));
-    return { exchanges, closestMs, kills: rounds.length, notRestarted };
-  }
-
-  return { acknowledged, burst, terminated: lazy(playTerminated), streamed: lazy(playStreamed) };
+  return {
+    acknowledged: lazy(playAcknowledged),
+    streamed: lazy(playStreamed),
+    terminated: lazy(playTerminated),
+  };
 }
 
 /** Delivers to a receiver that may still boot. */
-function firstAfterRestart({ deliver, event, timing }: CheckContext): Promise<Exchange> {
+function firstAfterRestart({ deliver, event, timing, leftMs }: CheckContext): Promise<Exchange> {
   const envelope = event("voicemail.created");
-  return whenReady(timing, () => deliver(envelope));
+  return whenReady({ readyMs: Math.min(timing.readyMs, leftMs()) }, () => deliver(envelope));
 }
 
 /** One delivery; `onAnswer` is called as soon as the status line is there, before anything else can happen. */
@@ -147,56 +117,72 @@ async function answeredAtOnce(
   return record(exchange, { forged: false, connected: wire.connected });
 }
 
-/** Kills the receiver `delayMs` after its acknowledgement number `answers`. */
-function createTrigger(
-  receiver: ReceiverProcess | undefined,
-  { answers, delayMs }: { answers: number; delayMs: number },
-) {
+/** Kills the receiver `delayMs` after its acknowledgement number `answers`, or when `kill` is called. */
+function createTrigger({ receiver }: CheckContext, answers: number, delayMs: number) {
   let acknowledged = 0;
+  let answeredAt = 0;
   let closestMs = Number.POSITIVE_INFINITY;
+  function kill(): void {
+    if (closestMs !== Number.POSITIVE_INFINITY) return;
+    // The bare signal: what else kill() does takes a millisecond, in which a gap would close.
+    if (receiver !== undefined) signalGroup(receiver.pid, "SIGKILL");
+    closestMs = performance.now() - answeredAt;
+  }
   return {
+    kill,
     onAnswer: (isTaken: boolean): void => {
-      if (!isTaken) return;
+      if (!isTaken || closestMs !== Number.POSITIVE_INFINITY) return;
       acknowledged += 1;
+      answeredAt = performance.now();
       if (acknowledged !== answers) return;
-      const answeredAt = performance.now();
+      if (delayMs > SOON_MS) return void setTimeout(kill, delayMs);
       // A timer is too coarse for a part of a millisecond.
       while (performance.now() - answeredAt < delayMs);
-      // The bare signal: what else kill() does takes a millisecond, in which a gap would close.
-      if (receiver !== undefined) signalGroup(receiver.pid, "SIGKILL");
-      closestMs = performance.now() - answeredAt;
+      kill();
     },
-    isPulled: (): boolean => acknowledged >= answers,
+    isPulled: (): boolean => closestMs !== Number.POSITIVE_INFINITY,
     closestMs: (): number => closestMs,
   };
 }
 
 /**
- * Delivers each event twice at once over several connections, and kills the receiver `delayMs` after an answer: a copy
- * must not be answered before its event is stored, either.
+ * Delivers each event twice at once over several connections, since a copy must not be answered before its event is
+ * stored, either; and kills the receiver so many milliseconds after an answer, or when one event has been handled.
  */
 async function streamUntilKilled(
   context: CheckContext,
-  delayMs: number,
-): Promise<{ exchanges: Exchange[]; closestMs: number }> {
-  const { event, receiver } = context;
-  // The first answer of the second round: whoever answers copies at once has not stored these events yet.
-  const trigger = createTrigger(receiver, { answers: LANES * 2 + 1, delayMs });
-  const exchanges: Exchange[] = [];
-  await Promise.all(
-    Array.from({ length: LANES }, async (_, lane) => {
-      for (let sent = 0; sent < STREAMED_MAXIMUM && !trigger.isPulled(); sent += 1) {
-        const envelope = event(EVENT_TYPES[lane]);
-        const send = (): Promise<Exchange> =>
-          answeredAtOnce(context, trigger.onAnswer, envelope, { note: "Twice at once." });
-        exchanges.push(...(await Promise.all([send(), send()])));
-      }
-    }),
-  );
+  when: number | "handled",
+): Promise<{ sent: Exchange[]; closestMs: number }> {
+  const { event, handledNow, receiver, waitUntil, leftMs } = context;
+  // The first answer of the second round: a receiver that answers copies at once has not stored these events yet.
+  const answers = when === "handled" ? Number.POSITIVE_INFINITY : LANES * 2 + 1;
+  const trigger = createTrigger(context, answers, when === "handled" ? 0 : when);
+  const sent: Exchange[] = [];
+  const dueAt = performance.now() + Math.min(leftMs(), FIRST_HANDLED_MS * 2);
+  const lanes = Array.from({ length: LANES }, async (_, lane) => {
+    const most = when === "handled" ? WAITING_MAXIMUM : STREAMED_MAXIMUM;
+    for (let n = 0; n < most && !trigger.isPulled() && performance.now() < dueAt; n += 1) {
+      const envelope = event(EVENT_TYPES[lane % EVENT_TYPES.length]);
+      const send = (): Promise<Exchange> =>
+        answeredAtOnce(context, trigger.onAnswer, envelope, { note: "Twice at once." });
+      sent.push(...(await Promise.all([send(), send()])));
+    }
+  });
+  if (when === "handled") {
+    let first: string | undefined;
+    await waitUntil(async () => {
+      first ??= sent.find(isAcknowledged)?.eventId;
+      return first !== undefined && isHandled(await handledNow(first));
+    }, FIRST_HANDLED_MS);
+    trigger.kill();
+  }
+  await Promise.all(lanes);
   await receiver?.kill();
-  // One answer is enough to have promised an event.
-  const promised = new Map(exchanges.filter(isAcknowledged).map((exchange) => [exchange.eventId, exchange]));
-  return { exchanges: [...promised.values()], closestMs: trigger.closestMs() };
+  // One answer is enough to have promised an event, and one exchange tells of it.
+  const byId = new Map<string, Exchange>();
+  for (const exchange of sent)
+    if (isAcknowledged(exchange) || !byId.has(exchange.eventId)) byId.set(exchange.eventId, exchange);
+  return { sent: [...byId.values()], closestMs: trigger.closestMs() };
 }
 
 function lazy<T>(make: () => Promise<T>): () => Promise<T> {

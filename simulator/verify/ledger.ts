@@ -5,8 +5,7 @@ export type LedgerEntry = {
   eventId: string;
   /** The checks that sent it. */
   checkIds: Set<string>;
-  /** When it was first acknowledged, on the monotonic clock; undefined when it never was. */
-  acknowledgedAtMs: number | undefined;
+  acknowledged: boolean;
   /** Whether a genuine delivery of it reached the receiver, acknowledged or not. */
   genuine: boolean;
   /** A forged delivery of it was acknowledged: the check that sent it says so, and nothing else can be told of it. */
@@ -23,11 +22,7 @@ export type Ledger = ReturnType<typeof createLedger>;
 const EXCHANGES_KEPT = 12;
 
 /** Keeps account of every event that was sent, so that effects can be held against acknowledgements. */
-export function createLedger(options: {
-  nowMs: () => number;
-  /** Told how long the answer took that acknowledged an event for the first time. */
-  onFirstAnswer?: (durationMs: number) => void;
-}) {
+export function createLedger() {
   const entries = new Map<string, Omit<LedgerEntry, "superseded">>();
   const undocumented = new Set<string>();
   const superseded = new Set<string>();
@@ -39,7 +34,7 @@ export function createLedger(options: {
       const entry = entries.get(exchange.eventId) ?? {
         eventId: exchange.eventId,
         checkIds: new Set(),
-        acknowledgedAtMs: undefined,
+        acknowledged: false,
         genuine: false,
         forgeryAccepted: false,
         documented: !undocumented.has(exchange.eventId),
@@ -53,9 +48,7 @@ export function createLedger(options: {
         return;
       }
       entry.genuine ||= delivery.connected;
-      if (!isAcknowledged(exchange) || entry.acknowledgedAtMs !== undefined) return;
-      entry.acknowledgedAtMs = options.nowMs();
-      options.onFirstAnswer?.(exchange.durationMs);
+      entry.acknowledged ||= isAcknowledged(exchange);
     },
     /** Marks an event that a receiver has to acknowledge, but need not handle. */
     undocumented: (eventId: string): void => void undocumented.add(eventId),

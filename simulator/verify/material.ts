@@ -26,6 +26,12 @@ export function createMaterial(options: {
     const sample: Record<string, unknown> = { ...sampleObjects[type] };
     const suffix = hex(`${label}/object`).slice(0, 16);
     if (typeof sample.id === "string") sample.id = sample.id.replace(/_.*$/, `_${suffix}`);
+    // Receivers that work off what one caller set off in order would have to work off all of it so.
+    if (typeof sample.phone === "string")
+      sample.phone = `+1555${Number.parseInt(hex(`${label}/phone`).slice(0, 8), 16)
+        .toString()
+        .padStart(10, "0")
+        .slice(-7)}`;
     if (typeof sample.call_id === "string") sample.call_id = `call_${hex(`${label}/call`).slice(0, 16)}`;
     return sample;
   }

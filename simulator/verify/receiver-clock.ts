@@ -1,17 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Exchange } from "./delivery.ts";
+import type { Exchange } from "./delivery.ts";
 
-/** How far the receiver's clock is ahead of ours lies between these, in seconds. */
-export type ClockOffset = { least: number; most: number };
+/**
+ * How far the receiver's clock is ahead of ours, in seconds: most likely `at`, and between `least` and `most`. `exact`:
+ * there is no doubt, so that a limit can be met to the second.
+ */
+export type ClockReading = { at: number; least: number; most: number; exact: boolean };
 
 export type ReceiverClock = ReturnType<typeof createReceiverClock>;
 
+/** A server may keep its Date header for a second before it writes a new one (uvicorn, nginx and others do). */
+const STALE_SECONDS = 1.05;
+/** A clock on this machine is ours: what bounds miss it by this little comes from rounding. */
+const ROUNDING_SECONDS = 0.02;
 /** How narrow the bounds should be, and how long to look for better ones: a Date header ticks once a second. */
 const NARROW_SECONDS = 0.15;
-const SAMPLES_MAXIMUM = 40;
-/** The measurement ends after this many answers that took too long to give narrow bounds. */
-const SLOW_SAMPLES = 3;
-const SLOW_SECONDS = 0.5;
+const SAMPLES_MAXIMUM = 30;
+const SAMPLES_MAXIMUM_MS = 2_000;
 const SAMPLE_EVERY_MS = 40;
 
 /**
@@ -19,7 +24,7 @@ const SAMPLE_EVERY_MS = 40;
  * it ticks over between two answers the bounds are as narrow as the time between these.
  */
 export function createReceiverClock(options: {
-  /** The receiver runs on this machine, so that without a Date header its clock is taken for ours. */
+  /** The receiver runs on this machine, so that its clock is taken for ours unless its Date headers rule that out. */
   local: boolean;
   /** Wall time in milliseconds. */
   now: () => number;
@@ -27,9 +32,18 @@ export function createReceiverClock(options: {
   let least = Number.NEGATIVE_INFINITY;
   let most = Number.POSITIVE_INFINITY;
 
-  function known(): ClockOffset | undefined {
-    if (Number.isFinite(least)) return { least: Math.min(least, most), most: Math.max(least, most) };
-    return options.local ? { least: 0, most: 0 } : undefined;
+  function known(): ClockReading | undefined {
+    if (!Number.isFinite(least)) return options.local ? { at: 0, least: 0, most: 0, exact: true } : undefined;
+    const latest = Math.max(most, least) + STALE_SECONDS;
+    const isOurs = options.local && least <= ROUNDING_SECONDS && most >= -ROUNDING_SECONDS;
+    if (isOurs && least <= most + ROUNDING_SECONDS) return { at: 0, least: 0, most: 0, exact: true };
+    const mayBeOurs = options.local && least <= 0 && latest >= 0;
+    return {
+      at: mayBeOurs ? 0 : Math.max(least, most),
+      least: Math.min(least, most),
+      most: latest,
+      exact: false,
+    };
   }
 
   return {
@@ -39,25 +53,19 @@ export function createReceiverClock(options: {
       const header = outcome.headers.find(([name]) => name.toLowerCase() === "date")?.[1] ?? "";
       const dateSeconds = Date.parse(header) / 1_000;
       if (Number.isNaN(dateSeconds)) return;
-      // Its clock stood between this second and the next when it answered, which was after sentAtMs and before now.
+      // Its clock stood between this second and the next when the header was made, before now.
       least = Math.max(least, dateSeconds - options.now() / 1_000);
       most = Math.min(most, dateSeconds + 1 - sentAtMs / 1_000);
     },
     /** The bounds up to now; undefined when the receiver is elsewhere and sends no Date. */
     known,
     /** The bounds once `sample` has been answered often enough for them to be narrow, or as narrow as they get. */
-    async measure(sample: () => Promise<unknown>): Promise<ClockOffset | undefined> {
-      let slow = 0;
-      for (let taken = 0; taken < SAMPLES_MAXIMUM; taken += 1) {
-        const offset = known();
-        if (offset !== undefined && offset.most - offset.least <= NARROW_SECONDS) return offset;
-        const startedMs = performance.now();
+    async measure(sample: () => Promise<unknown>): Promise<ClockReading | undefined> {
+      const dueAt = performance.now() + SAMPLES_MAXIMUM_MS;
+      for (let taken = 0; taken < SAMPLES_MAXIMUM && performance.now() < dueAt; taken += 1) {
+        if (known()?.exact === true || Math.abs(most - least) <= NARROW_SECONDS) break;
         await sample();
-        const tookSeconds = (performance.now() - startedMs) / 1_000;
-        if (known() === undefined) return undefined;
-        slow += tookSeconds > SLOW_SECONDS ? 1 : 0;
-        // No bounds are narrower than the time between a request and its answer.
-        if (slow === SLOW_SAMPLES) return known();
+        if (known() === undefined) break;
         await sleep(SAMPLE_EVERY_MS);
       }
       return known();

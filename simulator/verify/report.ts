@@ -1,4 +1,5 @@
 import type { Redact } from "../text/redact.ts";
+import type { CauseName } from "./causes.ts";
 import type { Check, Verdict } from "./check.ts";
 import type { Exchange } from "./delivery.ts";
 
@@ -6,6 +7,8 @@ import type { Exchange } from "./delivery.ts";
 export type CheckResult = {
   check: Omit<Check, "run">;
   outcome: "passed" | "failed" | "unverified";
+  /** What happened, where it failed. */
+  cause?: CauseName | undefined;
   /** What the receiver did wrong, why nothing could be judged, or what was found out beside a check that passed. */
   explanation?: string | undefined;
   /** What was sent and what came back, the telling exchange first. */
@@ -27,10 +30,17 @@ export function resultOf(
   return {
     check,
     outcome,
+    cause: outcome === "failed" ? causeIn(check, verdict.cause) : undefined,
     exchanges: outcome === "failed" ? verdict.exchanges : [],
     durationMs,
     explanation: explanation === undefined ? undefined : redact.text(explanation),
   };
+}
+
+/** What a refusal is about where deliveries are accepted otherwise: not the route, but what is new in this one. */
+function causeIn({ group }: Pick<Check, "group">, cause: CauseName): CauseName {
+  if (group === "preflight" || (cause !== "refused" && cause !== "wrong_route")) return cause;
+  return group === "evolution" || group === "readings" ? "unfamiliar_refused" : "refused";
 }
 
 /** The verdict on one receiver, with everything that any format of report shows. */

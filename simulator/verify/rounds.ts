@@ -1,16 +1,10 @@
 import type { StartFailure } from "../processes/receiver-process.ts";
 import type { Exchange } from "./delivery.ts";
 
-/** The receiver was killed and started again. */
-export type Round = {
-  /** Why it did not start again. */
-  notRestarted?: StartFailure | undefined;
-  exchanges: Exchange[];
-  /** How long after the closest answer the signal followed. */
-  closestMs: number;
-};
+/** The receiver was killed and started again; `notRestarted` says why it did not start. */
+export type Round = { notRestarted?: StartFailure | undefined; exchanges: Exchange[] };
 
-/** A round in which the same process had handled one event, and stored another, when it was killed. */
+/** A kill as the answer to an event begins, in a process that had handled one event and stored another. */
 export type AcknowledgedRound = Round & {
   /** The event that was acknowledged right before the kill. */
   last: Exchange[];
@@ -22,20 +16,14 @@ export type AcknowledgedRound = Round & {
   revived: Exchange[];
 };
 
-/** A round in which a burst was under way; these were acknowledged before the kill. */
-export type BurstRound = Round & { answered: Exchange[] };
-
-/** All kills together: which events were acknowledged right before one. */
-export type StreamedRound = Round & { kills: number };
+/** Several kills: the events acknowledged before one, those sent again after it, and how soon the closest kill came. */
+export type StreamedRound = Round & { retried: Exchange[]; kills: number; closestMs: number };
 
 /** Kills of the receiver, each played when a check first asks for it. */
 export type KillRounds = {
-  /** A kill as the answer to an event begins. */
   acknowledged: () => Promise<AcknowledgedRound>;
-  /** A kill in the midst of a burst. */
-  burst: () => Promise<BurstRound>;
+  /** Kills at random moments while deliveries stream in and events are handled. */
+  streamed: () => Promise<StreamedRound>;
   /** SIGTERM right after an answer. */
   terminated: () => Promise<Round>;
-  /** The kills of `acknowledged` and `burst` and more, each microseconds to milliseconds after an answer, while deliveries stream in. */
-  streamed: () => Promise<StreamedRound>;
 };

@@ -4,63 +4,53 @@ import type { LedgerEntry } from "./ledger.ts";
 import type { Observer, Reading } from "../observer/observer.ts";
 
 /** An event whose count is wanted, and whether it is expected to be handled at all. */
-type Settling = Pick<LedgerEntry, "eventId" | "acknowledgedAtMs" | "documented"> & { superseded?: boolean };
+type Settling = Pick<LedgerEntry, "eventId" | "acknowledged" | "documented"> & { superseded?: boolean };
 
 const READERS = 8;
 const FIRST_POLL_MS = 50;
 const LONGEST_POLL_MS = 500;
 
 /**
- * Waits until every acknowledged event of `entries` was handled, or `withinMs` have passed without any progress. The
- * counts it answers were all read after `quietMs` in which nothing was sent.
+ * Waits until every acknowledged event of `entries` was handled, put off or ignored, until `withinMs` have passed without
+ * any progress, or until `leftMs` says that no time is left. All counts it returns were read after `quietMs` more.
  */
 export async function settle(options: {
   entries: Settling[];
   observe: Observer;
   withinMs: number;
   quietMs: number;
+  leftMs?: () => number;
+  /** Told how many events are waited for. */
+  onWait?: (events: number) => void;
 }): Promise<HandledCounts> {
-  const { entries, observe, quietMs } = options;
+  const { entries, observe, quietMs, leftMs = () => Number.POSITIVE_INFINITY } = options;
   let waiting = entries.filter(
-    ({ acknowledgedAtMs, documented, superseded }) =>
-      acknowledgedAtMs !== undefined && documented && superseded !== true,
+    ({ acknowledged, documented, superseded }) => acknowledged && documented && superseded !== true,
   );
   let dueAt = performance.now() + options.withinMs;
-  for (;;) {
-    await sleep(quietMs);
-    const counts = await readAll(entries, observe);
-    const left = waiting.filter((entry) => isUnhandled(counts.get(entry.eventId)));
+  for (let pollMs = FIRST_POLL_MS; waiting.length > 0; pollMs = Math.min(LONGEST_POLL_MS, pollMs * 1.5)) {
+    const readings = await readAll(waiting, observe);
+    const left = waiting.filter(({ eventId }) => isOpen(readings.get(eventId)));
     // A slow receiver gets its time as long as it moves.
     if (left.length < waiting.length) dueAt = performance.now() + options.withinMs;
-    if (left.length === 0 || performance.now() >= dueAt) {
-      return {
-        of: (eventId) =>
-          counts.get(eventId) ?? { known: false, reason: `Event ${eventId} was not read back.` },
-      };
-    }
-    waiting = await stillUnhandled(left, observe, dueAt);
-    if (waiting.length < left.length) dueAt = performance.now() + options.withinMs;
-  }
-}
-
-/** Reads `entries` again and again until one of them was handled, or `dueAt`; answers what is left. */
-async function stillUnhandled(entries: Settling[], observe: Observer, dueAt: number): Promise<Settling[]> {
-  // Less and less often: a receiver that is slow should not be busy with our questions.
-  for (
-    let pollMs = FIRST_POLL_MS;
-    performance.now() < dueAt;
-    pollMs = Math.min(LONGEST_POLL_MS, pollMs * 1.5)
-  ) {
-    const counts = await readAll(entries, observe);
-    const left = entries.filter((entry) => isUnhandled(counts.get(entry.eventId)));
-    if (left.length < entries.length) return left;
+    waiting = left;
+    if (left.length === 0 || performance.now() >= dueAt || leftMs() <= quietMs) break;
+    options.onWait?.(left.length);
+    // Less and less often: a receiver that is slow should not be busy with our questions.
     await sleep(pollMs);
   }
-  return entries;
+  const isOver = waiting.length > 0 && performance.now() < dueAt;
+  await sleep(quietMs);
+  const counts = await readAll(entries, observe);
+  return {
+    isOver,
+    of: (eventId) => counts.get(eventId) ?? { known: false, reason: `Event ${eventId} was not read back.` },
+  };
 }
 
-function isUnhandled(reading: Reading | undefined): boolean {
-  return reading?.known === true && reading.count === 0;
+function isOpen(reading: Reading | undefined): boolean {
+  if (reading?.known !== true) return false;
+  return reading.count === 0 && reading.deferredUntil === undefined && reading.isIgnored !== true;
 }
 
 async function readAll(entries: Settling[], observe: Observer): Promise<Map<string, Reading>> {

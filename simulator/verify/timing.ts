@@ -2,16 +2,17 @@ import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
 
 /** How long a run waits for what. */
 export const DEFAULT_TIMING = {
+  /** A run ends within this time, whatever the receiver does. */
+  runMs: 56_000,
+  /** After this much of it, no further check is begun. */
+  lateMs: 42_000,
   /** How long an answer may take (SPEC §6 Delivery). */
   responseTimeoutMs: RESPONSE_TIMEOUT_MS,
   /** How long an event whose answer was lost may be under way; until then copies of it may be refused. */
   underWayMs: RESPONSE_TIMEOUT_MS,
   /** How long an answer may take once a `must` check has failed because none came in time. */
   hurriedTimeoutMs: 2_000,
-  /** After this much of a run, nothing more is begun with a receiver whose usual answer takes longer than `slowAnswerMs`. */
-  slowRunMs: 40_000,
-  slowAnswerMs: 200,
-  /** How long a receiver may answer 503 after its start before that counts. */
+  /** How long a receiver may answer 502, 503 or 504 after its start before that counts. */
   readyMs: 30_000,
   /** How long a check holds a connection open without finishing its request. */
   stallMs: 1_000,
@@ -25,20 +26,19 @@ export const DEFAULT_TIMING = {
   quietMs: 400,
   /** The delay before the second attempt of a delivery that was refused; each later one is that much longer. */
   retryMs: 200,
-  /** How long a receiver is left alone between one kill and the next. */
-  restMs: 300,
   /** Within this time after it was acknowledged, an event should be handled. */
   promptMs: 5_000,
   /** Within this time an answer should come. */
   promptAnswerMs: 2_000,
-  /** Kills, beside those of other checks, that search for a gap between answering and storing. */
-  kills: 1,
+  /** Kills at random moments while events stream in and are handled: three at least, and no new one after `killsMs`. */
+  kills: 8,
+  killsMs: 5_000,
   /** Deliveries of the burst, all at once. */
   burst: 60,
   /** Deliveries between an event and its late duplicate. */
   manyOthers: 1_050,
   /** How long they may take. */
-  manyOthersMs: 10_000,
+  manyOthersMs: 15_000,
 };
 
 /** Tests and the options of the command change parts of it. */
@@ -46,30 +46,32 @@ export type Timing = typeof DEFAULT_TIMING;
 
 /** What `--thorough` takes more of: more kills, and more ids than a cache of ten thousand. */
 const THOROUGH_TIMING: Partial<Timing> = {
-  slowRunMs: Number.POSITIVE_INFINITY,
+  runMs: Number.POSITIVE_INFINITY,
+  lateMs: Number.POSITIVE_INFINITY,
   kills: 30,
+  killsMs: Number.POSITIVE_INFINITY,
   manyOthers: 10_500,
   manyOthersMs: Number.POSITIVE_INFINITY,
   burst: 120,
 };
 
-/** What a user says about time, in place of what is assumed. */
+/** What a user says about time, in place of what is assumed: a run takes longer by what the receiver may take longer. */
 export function timingFor(said: {
   readyTimeoutMs: number;
   effectsWithinMs?: number | undefined;
   thorough?: boolean;
 }): Partial<Timing> {
-  const { readyTimeoutMs: readyMs, effectsWithinMs, thorough } = said;
-  const more = thorough === true ? THOROUGH_TIMING : {};
-  if (effectsWithinMs === undefined) return { readyMs, ...more };
-  const atLeast = (assumedMs: number): number => Math.max(assumedMs, effectsWithinMs);
-  const { settleMs, settleAfterCrashMs, settleShrinkingMs } = DEFAULT_TIMING;
+  const { readyTimeoutMs: readyMs, effectsWithinMs = 0, thorough } = said;
+  const { runMs, lateMs, settleMs, settleAfterCrashMs, settleShrinkingMs, promptMs } = DEFAULT_TIMING;
+  const moreMs = Math.max(0, readyMs - DEFAULT_TIMING.readyMs) + 2 * effectsWithinMs;
   return {
-    ...more,
     readyMs,
-    promptMs: effectsWithinMs,
-    settleMs: atLeast(settleMs),
-    settleAfterCrashMs: atLeast(settleAfterCrashMs),
-    settleShrinkingMs: atLeast(settleShrinkingMs),
+    runMs: runMs + moreMs,
+    lateMs: lateMs + moreMs,
+    promptMs: effectsWithinMs === 0 ? promptMs : effectsWithinMs,
+    settleMs: Math.max(settleMs, effectsWithinMs),
+    settleAfterCrashMs: Math.max(settleAfterCrashMs, effectsWithinMs),
+    settleShrinkingMs: Math.max(settleShrinkingMs, effectsWithinMs),
+    ...(thorough === true ? THOROUGH_TIMING : {}),
   };
 }

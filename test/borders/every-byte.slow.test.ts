@@ -81,7 +81,7 @@ describe("a receiver's answer to the simulator", () => {
     const body = Buffer.from("{}");
     const sent = createSender({ wall, allowedHosts: [] })({
       url,
-      headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=00", body }),
+      headers: wireHeaders({ url, signature: "t=1,v1=00", body }),
       body,
       answerMeans,
       faults: new Set(),

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -20,7 +20,7 @@ const PROBES: Record<string, string[]> = {
 };
 
 /** A shell of somebody who has never heard of us: no variables, and none of our programs in PATH. */
-const STRANGER = {
+const STRANGER: Record<string, string> = {
   HOME: process.env["HOME"] ?? "",
   PATH: (process.env["PATH"] ?? "")
     .split(delimiter)
@@ -71,15 +71,6 @@ async function answer(port: number): Promise<number | undefined> {
   return answered?.status;
 }
 
-/** Port 3000, which the files name, may be somebody else's here. */
-function moveTo(port: number, folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const file = join(folder, name);
-    if (name.endsWith(".tgz") || !statSync(file).isFile()) continue;
-    writeFileSync(file, readFileSync(file, "utf8").replaceAll(/(?<=localhost:|PORT=)3000\b/g, String(port)));
-  }
-}
-
 describe("a project that create makes is installed, developed, verified and started by the steps that it names", () => {
   test.for(Object.keys(KINDS))("--%s", { timeout: WITHIN_MS }, async (name, { skip }) => {
     const probe = PROBES[name];
@@ -88,7 +79,7 @@ describe("a project that create makes is installed, developed, verified and star
     const made = await does(`npm run --silent simulator -- create ${folder} --${name}`, ROOT);
     expect(made).toMatchObject({ code: 0 });
     const port = await freePort();
-    moveTo(port, folder);
+    Object.assign(STRANGER, { PORT: String(port) });
     const isNode = readdirSync(folder).includes("package.json");
     const [dev, verify, alone] = isNode
       ? ["npm run dev", "npm run verify", "npm start"]
@@ -104,6 +95,7 @@ describe("a project that create makes is installed, developed, verified and star
     developing.signalled("SIGINT");
     await developing.exited;
 
+    if (isNode) expect(await does("npm test", folder)).toMatchObject({ code: 0 });
     expect(await does(verify, folder)).toMatchObject({ code: 0 });
 
     const standing = start(alone, folder);

@@ -38,7 +38,11 @@ describe.concurrent(
         failOn: ["unverified"],
         now: Date.now,
         // As long as it takes, since the machine may be busy.
-        timing: { slowRunMs: Number.POSITIVE_INFINITY, manyOthersMs: Number.POSITIVE_INFINITY },
+        timing: {
+          runMs: Number.POSITIVE_INFINITY,
+          lateMs: Number.POSITIVE_INFINITY,
+          manyOthersMs: Number.POSITIVE_INFINITY,
+        },
       });
       expect({ failed: failedMusts(report), verdict: report.verdict }, story(report)).toEqual({
         failed: [],

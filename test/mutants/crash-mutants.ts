@@ -1,67 +1,60 @@
+import type { CauseName } from "../../simulator/verify/causes.ts";
+
 /** Bugs that only a killed process shows, by the name that `crash-receiver.ts` knows them under. */
-export const CRASH_MUTANTS: Record<
-  string,
-  { bug: string; caughtBy: string; alsoBy?: string[]; mayAlso?: string[] }
-> = {
+export const CRASH_MUTANTS: Record<string, { bug: string; caughtBy: string; cause: CauseName }> = {
   "memory-only": {
     bug: "keeps events and ids in memory",
     caughtBy: "crash.acknowledged-survives",
-    alsoBy: ["crash.stored-before-answer", "crash.burst", "crash.terminated"],
-    mayAlso: ["crash.duplicate-after-restart", "crash.handled-before"],
+    cause: "lost_in_crash",
   },
   "answers-before-storing": {
     bug: "answers first and stores a moment later",
     caughtBy: "crash.acknowledged-survives",
-    alsoBy: ["crash.stored-before-answer", "crash.burst", "crash.terminated"],
-    mayAlso: ["crash.duplicate-after-restart"],
+    cause: "lost_in_crash",
   },
   "stores-when-closed": {
     bug: "answers first, and stores when the connection is closed, a moment later",
     caughtBy: "crash.stored-before-answer",
-    alsoBy: ["crash.acknowledged-survives"],
-    mayAlso: ["crash.burst", "crash.terminated", "crash.duplicate-after-restart"],
+    cause: "lost_in_crash",
   },
   "answers-copies-early": {
     bug: "answers a copy while the event itself is still being stored",
     caughtBy: "crash.stored-before-answer",
+    cause: "lost_in_crash",
   },
   "never-recovers": {
     bug: "stores events, but does not take up what it had not handled",
     caughtBy: "crash.acknowledged-survives",
-    alsoBy: ["crash.stored-before-answer", "crash.duplicate-after-restart", "crash.burst"],
-    mayAlso: ["crash.terminated"],
+    cause: "lost_in_crash",
+  },
+  "marks-then-works": {
+    bug: "marks an event as handled, and then works for two milliseconds",
+    caughtBy: "crash.stored-before-answer",
+    cause: "lost_in_crash",
+  },
+  "works-then-marks": {
+    bug: "works, and marks the event as handled two milliseconds later",
+    caughtBy: "crash.while-handling",
+    cause: "repeated_after_crash",
   },
   "forgets-ids": {
     bug: "keeps events on disk, but the ids it has seen in memory",
     caughtBy: "crash.duplicate-after-restart",
-    alsoBy: ["crash.handled-before"],
-    mayAlso: ["crash.burst"],
+    cause: "repeated_after_crash",
   },
   "forgets-after-an-hour": {
     bug: "keeps ids for an hour",
     caughtBy: "effects.after-whole-schedule",
+    cause: "handled_twice",
   },
   "starts-over": {
     bug: "handles everything that it has stored at each start",
     caughtBy: "crash.handled-before",
-    alsoBy: [
-      "crash.stored-before-answer",
-      "crash.acknowledged-survives",
-      "crash.duplicate-after-restart",
-      "crash.burst",
-    ],
-    mayAlso: ["crash.terminated"],
+    cause: "repeated_after_crash",
   },
   "does-not-restart": {
     bug: "leaves a lock behind that keeps it from starting again",
     caughtBy: "crash.restarts",
-    alsoBy: [
-      "crash.stored-before-answer",
-      "crash.acknowledged-survives",
-      "crash.duplicate-after-restart",
-      "crash.handled-before",
-      "crash.burst",
-      "crash.terminated",
-    ],
+    cause: "not_restarted",
   },
 };

@@ -11,18 +11,12 @@ import {
 } from "node:fs";
 import { createServer } from "node:http";
 
-const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "", GAP_MS = "", CLOCK_AHEAD = "0" } = process.env;
-/**
- * So many orders are answered at once in one life, and the others late: however busy the machine is, a kill in the midst
- * of a burst comes before its end.
- */
-const { ORDERS_AT_ONCE = "1000" } = process.env;
-const LATE_MS = 15_000;
-let orders = 0;
+const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "", CLOCK_AHEAD = "0" } = process.env;
 const HOUR_MS = 3_600_000;
 const now = (): number => Date.now() + Number(CLOCK_AHEAD) * 1_000;
 /** Long where the bug shows only in what was not handled yet, so that no slow machine hides it. */
-const HANDLING_DELAY_MS = MUTANT === "never-recovers" ? 1_000 : 150;
+const HANDLING_DELAY_MS = MUTANT === "never-recovers" ? 1_000 : MUTANT.includes("marks") ? 0 : 150;
+const WORK_MS = 2;
 const seen = new Set<string>();
 const handled = new Map<string, number>();
 
@@ -48,7 +42,7 @@ createServer((request, response) => {
       /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers["x-service-signature"])) ?? [];
     const expected = createHmac("sha256", SIGNING_SECRET).update(`${t}.`).update(body).digest("hex");
     if (v1 !== expected || Math.abs(now() / 1_000 - Number(t)) > 301) return response.writeHead(401).end();
-    const { id, type } = JSON.parse(body.toString()) as { id: string; type: string };
+    const { id } = JSON.parse(body.toString()) as { id: string };
     if (seen.has(id)) return response.end("{}");
     seen.add(id);
     if (MUTANT === "answers-copies-early") {
@@ -63,15 +57,7 @@ createServer((request, response) => {
       request.socket.on("close", () => accept(id));
       return response.end("{}");
     }
-    // By hand: how short a gap is found depends on how busy the machine is.
-    if (GAP_MS !== "") {
-      response.end("{}");
-      return void setTimeout(() => accept(id), Number(GAP_MS));
-    }
     accept(id);
-    if (type === "order.created") orders += 1;
-    if (type === "order.created" && orders > Number(ORDERS_AT_ONCE))
-      return void setTimeout(() => response.end("{}"), LATE_MS);
     return response.end("{}");
   });
 }).listen(Number(PORT), "127.0.0.1");
@@ -83,12 +69,21 @@ function accept(id: string): string {
 }
 
 function handle(id: string): void {
-  handled.set(id, (handled.get(id) ?? 0) + 1);
-  write("handled", id);
+  const work = (): void => {
+    handled.set(id, (handled.get(id) ?? 0) + 1);
+    write("handled", id);
+  };
+  if (MUTANT === "marks-then-works") {
+    write("marked", id);
+    setTimeout(work, WORK_MS);
+  } else {
+    work();
+    if (MUTANT === "works-then-marks") setTimeout(() => write("marked", id), WORK_MS);
+  }
 }
 
 /** One line, synced before anybody is answered. */
-function write(what: "stored" | "handled", id: string): void {
+function write(what: "stored" | "handled" | "marked", id: string): void {
   if (MUTANT === "memory-only") return;
   const file = openSync(STORE, "a");
   appendFileSync(file, `${what} ${id} ${now()}\n`);
@@ -100,15 +95,17 @@ function recover(): void {
   const lines = existsSync(STORE) ? readFileSync(STORE, "utf8").trim().split("\n") : [];
   const stored = new Set<string>();
   const fresh = new Set<string>();
+  const marked = new Set<string>();
   for (const [what, id = "", at] of lines.map((line) => line.split(" "))) {
     if (what === "stored") stored.add(id);
     if (Number(at) > now() - HOUR_MS) fresh.add(id);
+    if (what === "marked") marked.add(id);
     if (what === "handled") handled.set(id, (handled.get(id) ?? 0) + 1);
   }
   for (const id of stored) {
     const isForgotten = MUTANT === "forgets-after-an-hour" && !fresh.has(id);
     if (MUTANT !== "forgets-ids" && !isForgotten) seen.add(id);
-    const isDone = handled.has(id);
+    const isDone = MUTANT.includes("marks") ? marked.has(id) : handled.has(id);
     if (MUTANT === "starts-over" ? true : !isDone && MUTANT !== "never-recovers")
       setTimeout(() => handle(id), 1);
   }

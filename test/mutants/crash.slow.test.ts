@@ -8,23 +8,25 @@ import type { Check } from "../../simulator/verify/check.ts";
 import { createObserver } from "../../simulator/observer/observer.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
+import type { Timing } from "../../simulator/verify/timing.ts";
 import { startReceiver } from "../../simulator/processes/receiver-process.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { ALL } from "../helpers/run/sizes.ts";
 import { CRASH_MUTANTS } from "./crash-mutants.ts";
-import { idsOf, QUICK } from "./judge.ts";
+import { idsOf, QUICK, story } from "./judge.ts";
 
 const SECRET = "whsec_crash";
 /** A restart takes its time: the check that moves a clock is for those alone that depend on one. */
 const CLOCK_MUTANT = "forgets-after-an-hour";
 const CRASH_CHECKS = CATALOGUE.filter(({ phase }) => phase === "crash");
+const ORDINARY = CRASH_CHECKS.filter(({ only }) => only === undefined);
 /** What a mutant meets: every check with `npm run test:all`; else the one that is meant for it, by a kill or two. */
 function checksFor(mutant: string, caughtBy: string): Check[] {
-  const ofItsKind = CRASH_CHECKS.filter(({ thorough = false }) => thorough === (mutant === CLOCK_MUTANT));
-  return ALL ? ofItsKind : ofItsKind.filter(({ id }) => id === caughtBy);
+  if (mutant === CLOCK_MUTANT) return CRASH_CHECKS.filter(({ only }) => only === "thorough");
+  return ALL ? ORDINARY : ORDINARY.filter(({ id }) => id === caughtBy);
 }
 
-/** Those that are caught after the first kill; all with `npm run test:all`. */
+/** Those that are caught after the first kills; all with `npm run test:all`. */
 const QUICKLY_CAUGHT = ["forgets-ids", "starts-over", "does-not-restart"];
 const JUDGED = Object.entries(CRASH_MUTANTS).filter(([name]) => ALL || QUICKLY_CAUGHT.includes(name));
 
@@ -32,27 +34,17 @@ describe.concurrent("kill -9 at the wrong moment", () => {
   test("a receiver that stores before it answers loses nothing and does nothing twice", async ({
     expect,
   }) => {
-    const report = await judgeKilled("", { env: { ORDERS_AT_ONCE: "10" } });
+    const report = await judgeKilled("", { checks: ORDINARY });
     expect(idsOf(report, "failed"), story(report)).toEqual([]);
     expect(idsOf(report, "unverified")).toEqual([]);
-    // A kill after the last answer would not interrupt a burst.
-    const burst = report.results.find(({ check: { id } }) => id === "crash.burst")?.explanation ?? "";
-    const [answered = 0, sent = 0] = (burst.match(/\d+/g) ?? []).map(Number);
-    expect(answered, burst).toBeLessThan(sent);
   });
 
-  test.each(JUDGED)("%s is caught", async (name, { bug, caughtBy, alsoBy = [], mayAlso = [] }) => {
-    const checks = checksFor(name, caughtBy);
-    const expected = [caughtBy, ...alsoBy].filter((id) => checks.some((check) => check.id === id));
-    const report = await judgeKilled(name, { checks });
-    const failed = idsOf(report, "failed");
-    process.stdout.write(`${name.padEnd(24)}  ${bug}\n${"".padEnd(24)}    ✗ ${failed.join(", ")}\n`);
-
-    expect(failed, story(report)).toEqual(expect.arrayContaining(expected));
-    expect(
-      failed.filter((id) => ![...expected, ...mayAlso].includes(id)),
-      story(report),
-    ).toEqual([]);
+  test.each(JUDGED)("%s: it is caught, by that cause", async (name, { caughtBy, cause }) => {
+    // A bug that two milliseconds decide is met by chance: by one kill in two, about.
+    const timing = { kills: name.includes("marks") ? 12 : 2 };
+    const report = await judgeKilled(name, { checks: checksFor(name, caughtBy), timing });
+    const found = report.results.find(({ check }) => check.id === caughtBy);
+    expect(found?.cause, story(report)).toBe(cause);
   });
 });
 
@@ -87,20 +79,17 @@ describe.concurrent("a clock that is moved ahead", () => {
   );
 });
 
-type Circumstances = { clockVariable?: string; checks?: Check[]; env?: Record<string, string> };
-
-/** What the report says, for the day when it is not what was expected. */
-function story({ results, receiverOutput }: Report): string {
-  const lines = results.map(
-    ({ check, outcome, explanation = "" }) => `${check.id} ${outcome} ${explanation}`,
-  );
-  return [...lines, ...receiverOutput].join("\n");
-}
+type Circumstances = {
+  clockVariable?: string;
+  checks?: Check[];
+  env?: Record<string, string>;
+  timing?: Partial<Timing>;
+};
 
 /** Starts the small receiver with a bug, lets verify kill it again and again, and answers the report. */
 async function judgeKilled(
   mutant: string,
-  { clockVariable = "CLOCK_AHEAD", checks = CRASH_CHECKS, env = {} }: Circumstances = {},
+  { clockVariable = "CLOCK_AHEAD", checks = ORDINARY, env = {}, timing }: Circumstances = {},
 ): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), "crash-receiver-"));
   const port = await freePort();
@@ -127,7 +116,7 @@ async function judgeKilled(
       clockVariable,
       observe: createObserver(`http://127.0.0.1:${port}/handled/{id}`),
       receiver: started.receiver,
-      timing: { ...QUICK, settleAfterCrashMs: 3_000, promptMs: 3_000 },
+      timing: { ...QUICK, settleAfterCrashMs: 3_000, promptMs: 3_000, ...timing },
       now: Date.now,
     });
   } finally {

@@ -13,17 +13,18 @@ export const QUICK: Partial<Timing> = {
   responseTimeoutMs: 20_000,
   underWayMs: 1_500,
   hurriedTimeoutMs: 20_000,
-  slowRunMs: Number.POSITIVE_INFINITY,
+  runMs: Number.POSITIVE_INFINITY,
+  lateMs: Number.POSITIVE_INFINITY,
   manyOthersMs: Number.POSITIVE_INFINITY,
   readyMs: 2_000,
   stallMs: 2_000,
   settleMs: 5_000,
   quietMs: 60,
   retryMs: 20,
-  restMs: 500,
   promptMs: 3_000,
   promptAnswerMs: 8_000,
   kills: 1,
+  killsMs: Number.POSITIVE_INFINITY,
   burst: 14,
   manyOthers: 45,
 };
@@ -47,7 +48,8 @@ export async function judge(
       url: receiver.url,
       secret: SECRET,
       seed: "mutants",
-      checks: options.checks ?? CATALOGUE.filter(({ phase }) => phase !== "crash"),
+      checks:
+        options.checks ?? CATALOGUE.filter(({ phase, only }) => phase !== "crash" && only === undefined),
       // What HTTP would answer, without a request for each of some hundred events.
       observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
       timing: {
@@ -66,4 +68,13 @@ export async function judge(
 /** The ids of the checks that ended so. */
 export function idsOf(report: Report, outcome: "passed" | "failed" | "unverified"): string[] {
   return report.results.filter((result) => result.outcome === outcome).map(({ check }) => check.id);
+}
+
+/** What the report says of all that did not pass, for the day when it is not what was expected. */
+export function story({ results, receiverOutput }: Report): string {
+  const open = results.filter(({ outcome }) => outcome !== "passed");
+  const lines = open.map(
+    ({ check, outcome, cause = "", explanation = "" }) => `${check.id} ${outcome} ${cause} ${explanation}`,
+  );
+  return [...lines, ...receiverOutput].join("\n");
 }

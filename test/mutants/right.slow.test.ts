@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import type { Report } from "../../simulator/verify/report.ts";
-import { idsOf, judge } from "./judge.ts";
+import { idsOf, judge, story } from "./judge.ts";
 import { lull, refusesCopies } from "./planted/helpers.ts";
 import type { Behaviour } from "./receiver.ts";
 
@@ -109,10 +108,3 @@ describe.concurrent("right in another way: no failure, and no other advice than 
     expect(idsOf(report, "passed")).toEqual(expect.arrayContaining(REPEATED));
   });
 });
-
-function story({ results }: Report): string {
-  return results
-    .filter(({ outcome }) => outcome !== "passed")
-    .map(({ check, explanation = "" }) => `${check.id}: ${explanation}`)
-    .join("\n");
-}

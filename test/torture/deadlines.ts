@@ -75,7 +75,7 @@ async function deadline({ name, scheme, behave, word, answerMeans = "headers" }:
   const body = Buffer.from("{}");
   const { outcome, durationMs } = await createSender({ wall: systemTime, allowedHosts: [] })({
     url,
-    headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=00", body }),
+    headers: wireHeaders({ url, signature: "t=1,v1=00", body }),
     body,
     answerMeans,
     faults: new Set(),

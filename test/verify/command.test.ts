@@ -67,7 +67,7 @@ describe("verify", () => {
     onTestFinished(async () => void process.kill(Number(await readFile(pidFile, "utf8"))));
     const { code, stdout } = await verifyCli([...words, "--", ...command], { STORE: join(folder, "apart") });
 
-    expect(stdout).toMatch(/PASSED {2}3 passed, 0 failed, 0 advice, 7 unverified/);
+    expect(stdout).toMatch(/PASSED {2}3 passed, 0 failed, 0 advice, 8 unverified/);
     expect(stdout).toContain("kill -9 of the command did not end the receiver, which still listens.");
     expect(code).toBe(0);
   });
@@ -77,12 +77,13 @@ describe("verify", () => {
     const { code, stdout } = await verify(url, "--only", "duplicates.in-sequence", "--seed", "abc");
 
     expect(code).toBe(1);
-    expect(stdout).toContain("✗ duplicates.in-sequence  acknowledges the same event six times in a row");
+    expect(stdout).toContain("✗ A duplicate was refused (1 check)");
+    expect(stdout).toContain("  duplicates.in-sequence  acknowledges the same event six times in a row");
     expect(stdout).toContain("It should be acknowledged, but the receiver answered 409");
     expect(stdout).toContain(
       "rule:     The same event (same id) may arrive more than once; de-duplicate by id.",
     );
-    expect(stdout).toContain("fix:      A duplicate is good news");
+    expect(stdout).toContain("fix: Answer 2xx to an event that is stored already");
     expect(stdout).toMatch(
       /sent: +POST http.*\n +Content-Type: application\/json\n +X-Service-Signature: t=\d+,v1=/,
     );
@@ -182,7 +183,7 @@ describe("verify", () => {
     const shown = prettyReport(present(report), (_, text) => text);
 
     expect(EXIT_CODES[report.verdict]).toBe(1);
-    expect(shown).toContain("✗ preflight.observable");
+    expect(shown).toContain("  preflight.observable  shows through --observe");
     expect(shown).toContain("effects.each-type: Effects could not be read back");
   });
 
@@ -208,9 +209,7 @@ describe("verify", () => {
     );
     expect(code).toBe(1);
     expect(stdout).toMatch(/FAILED/);
-    expect(stdout).toContain(
-      "::error title=duplicates.in-sequence%3A acknowledges the same event six times in a row::",
-    );
+    expect(stdout).toContain("::error title=A duplicate was refused::Fix: Answer 2xx");
 
     const json = JSON.parse(await readFile(file("json"), "utf8")) as { checks: { id: string }[] };
     expect(json).toMatchObject({
@@ -266,8 +265,8 @@ describe("verify", () => {
     expect(same.stdout).toContain(
       "PASSED  3 passed, 0 failed, 0 advice, 0 unverified, 2 known from the baseline",
     );
-    expect(worse.stdout).toContain("✗ evolution.unknown-type");
-    expect(worse.stdout).not.toContain("✗ duplicates.in-sequence");
+    expect(worse.stdout).toContain("  evolution.unknown-type  acknowledges");
+    expect(worse.stdout).not.toContain("duplicates.in-sequence");
   });
 
   test("shows advice in every report, and fails on it only when told", async () => {
@@ -294,13 +293,18 @@ describe("verify", () => {
     expect([lenient, must, onAdvice, onUnverified, both, strict].map(({ code }) => code)).toEqual([
       0, 0, 1, 1, 0, 1,
     ]);
-    expect(lenient.stdout).toContain("! signature.key-order  accepts v1 before t (advice)");
+    expect(lenient.stdout).toContain("(1 check, advice)");
+    expect(lenient.stdout).toContain("  signature.key-order  accepts v1 before t");
     expect(lenient.stdout).toContain("PASSED  3 passed, 0 failed, 1 advice, 1 unverified");
     const junit = await readFile(file("junit"), "utf8");
-    expect(junit).toContain('<property name="advice" value="It should be acknowledged');
+    expect(junit).toContain('<property name="cause" value="signature_refused"/>');
     expect(junit).not.toContain("<failure");
-    expect(await readFile(file("github"), "utf8")).toMatch(/^::warning title=signature.key-order/);
-    expect(await readFile(file("markdown"), "utf8")).toMatch(/Advice:\n\n.*signature.key-order/);
+    expect(await readFile(file("github"), "utf8")).toMatch(
+      /^::warning title=A signed delivery.*signature.key-order/,
+    );
+    expect(await readFile(file("markdown"), "utf8")).toMatch(
+      /Advice: A signed delivery[^]*signature.key-order/,
+    );
     expect(JSON.parse(await readFile(file("json"), "utf8"))).toMatchObject({
       verdict: "passed",
       summary: { failed: 0, advice: 1 },
@@ -349,11 +353,11 @@ describe("verify", () => {
       group: "crash",
       level: "must",
       title: "comes back after kill -9 and acknowledges again",
-      thorough: false,
+      rule: "SPEC §6 Receiver expectations",
     });
     const { stdout: table } = await verifyHere(["--list"]);
     expect(table).toMatch(
-      /^effects.after-whole-schedule +must +handles an event once .* \(with --thorough\)$/m,
+      /^effects.after-whole-schedule +must +handles an event once .* \(with --thorough\) +SPEC §6 Retry policy$/m,
     );
     expect(table.match(/with --thorough/g)).toHaveLength(1);
   });
@@ -371,7 +375,10 @@ describe("verify", () => {
       "with {id} where the event id belongs",
     ],
     [["http://127.0.0.1:1/x", "--secret", "s", "--baseline", "/nowhere.json"], "there is no such file"],
-    [["http://127.0.0.1:1/x", "--secret", "s", "--level", "may"], "Allowed choices are must, advice"],
+    [
+      ["http://127.0.0.1:1/x", "--secret", "s", "--level", "may"],
+      "Allowed choices are must, advice, production",
+    ],
   ])("exits 2 on wrong usage: %j", async (words, message) => {
     vi.stubEnv("SIGNING_SECRET", "");
     const { code, stderr } = await verifyHere(words);

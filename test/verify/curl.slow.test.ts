@@ -7,7 +7,7 @@ import { curlFor } from "../../simulator/verify/repeat.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { QUICK } from "../mutants/judge.ts";
-import { DELIVERY_MUTANTS, SIGNATURE_MUTANTS } from "../mutants/mutants.ts";
+import { MUTANTS } from "../mutants/mutants.ts";
 import { type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
 import { runInBash, standingDate } from "./bash.ts";
 
@@ -43,14 +43,14 @@ test("each check's curl, pasted into bash, ends as the delivery did that it repe
 });
 
 test("each failure's curl and verify line show again what failed", async () => {
-  const mutants = Object.entries({ ...SIGNATURE_MUTANTS, ...DELIVERY_MUTANTS });
+  const mutants = Object.entries(MUTANTS);
   const failures: (Line & { again: string; id: string; url: string })[] = [];
   const next = mutants.values();
   await Promise.all(
     Array.from({ length: 8 }, async () => {
-      for (const [name, { plant, caughtBy: id, kills }] of next) {
+      for (const [name, { plant, caughtBy: id, cause }] of next) {
         const checks = CATALOGUE.filter((check) => check.id === id && PLAIN_GROUPS.includes(check.group));
-        if (kills === true || checks.length === 0 || WAITING.includes(id)) continue;
+        if (cause === "ended" || checks.length === 0 || WAITING.includes(id)) continue;
         const { url } = await start(plant);
         const report = await verifyReceiver({
           url,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Check } from "../../simulator/verify/check.ts";
 import { exploreCheck } from "../../simulator/verify/explore/explore.ts";
+import { failed } from "../../simulator/verify/judgement.ts";
 import { createPlayer } from "../../simulator/verify/explore/player.ts";
 import { judge } from "../mutants/judge.ts";
 import { refusesCopies } from "../mutants/planted/helpers.ts";
@@ -51,7 +52,7 @@ test("a copy that is refused after its event was delivered is told, whatever els
       const player = await createPlayer(context);
       const [played] = await player.play([[{ fate: "2xx", copy: "after" }]]);
       await player.close();
-      return { outcome: "failed", problem: played?.refusal ?? "nothing", exchanges: [] };
+      return failed(played?.refusal?.cause ?? "refused", played?.refusal?.problem);
     },
   };
   const { results } = await judge({ duplicateStatus: 409 }, { checks: [check] });

@@ -10,7 +10,7 @@ import { repeatCommand } from "../../simulator/verify/evidence.ts";
 import { verifyReceiver, type VerifyOptions } from "../../simulator/verify/verify-receiver.ts";
 import { temporaryDirectory } from "../helpers/simulator.ts";
 import { CRASH_MUTANTS } from "../mutants/crash-mutants.ts";
-import { DELIVERY_MUTANTS, SIGNATURE_MUTANTS } from "../mutants/mutants.ts";
+import { MUTANTS } from "../mutants/mutants.ts";
 import { type Behaviour, type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
 import { freePort } from "../helpers/free-port.ts";
 
@@ -46,27 +46,13 @@ const OTHERWISE: Failing[] = [
     options: { checks: [exploreCheck(1)], seed: "2" },
   },
 ];
-const MUTANTS = Object.entries({ ...SIGNATURE_MUTANTS, ...DELIVERY_MUTANTS }).filter(
-  ([name]) => !OTHERWISE.some((other) => other.name === name && other.id !== "explore.schedules"),
-);
-const CRASHING = Object.entries(CRASH_MUTANTS);
-const MEANT = [
-  ...MUTANTS.map(([name, { plant, caughtBy: id }]): Failing => ({ name, id, plant })),
-  ...CRASHING.map(([name, { caughtBy: id }]): Failing => ({ name, id, crash: name })),
-  ...OTHERWISE,
-];
-
-/** Every planted bug with the check meant for it; and for checks that have none of their own, one that they see too. */
+/** Every planted bug with the check meant for it. */
 export const FAILING: Failing[] = [
-  ...MEANT,
-  ...CATALOGUE.filter(({ id }) => MEANT.every((failing) => failing.id !== id)).flatMap(
-    ({ id }): Failing[] => {
-      const seen = MUTANTS.find(([, { alsoBy = [], kills }]) => kills !== true && alsoBy.includes(id));
-      if (seen !== undefined) return [{ name: seen[0], id, plant: seen[1].plant }];
-      const crashing = CRASHING.find(([, { alsoBy = [] }]) => alsoBy.includes(id));
-      return crashing === undefined ? [] : [{ name: crashing[0], id, crash: crashing[0] }];
-    },
-  ),
+  ...Object.entries(MUTANTS)
+    .filter(([name]) => !OTHERWISE.some((other) => other.name === name && other.id !== "explore.schedules"))
+    .map(([name, { plant, caughtBy: id }]): Failing => ({ name, id, plant })),
+  ...Object.entries(CRASH_MUTANTS).map(([name, { caughtBy: id }]): Failing => ({ name, id, crash: name })),
+  ...OTHERWISE,
 ];
 
 /** Answers what each receiver has handled, under a path of its own. */
@@ -117,7 +103,7 @@ export async function failureOf(
     secretGiven: true,
     seed: SEED,
     // Some checks judge what others sent.
-    checks: CATALOGUE.filter((check) => (whole ? check.thorough !== true : check.id === id)),
+    checks: CATALOGUE.filter((check) => (whole ? check.only === undefined : check.id === id)),
     thorough: id === "effects.after-whole-schedule",
     failOn: ["advice"],
     readyTimeoutMs: 30_000,

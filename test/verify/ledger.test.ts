@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { effectChecks } from "../../simulator/verify/checks/effects.ts";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Recorded } from "../../simulator/verify/delivery.ts";
 import { createLedger } from "../../simulator/verify/ledger.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
@@ -30,10 +30,10 @@ function sent(how: { status?: number; checkId?: string; forged?: boolean; connec
 
 /** What the check of the whole run says when the event, sent so, was handled `count` times. */
 async function judged(deliveries: Recorded[], count: number, about?: "undocumented" | "superseded") {
-  const ledger = createLedger({ nowMs: () => 0 });
+  const ledger = createLedger();
   if (about !== undefined) ledger[about](EVENT);
   for (const delivery of deliveries) ledger.record(delivery);
-  const check = effectChecks.find(({ id }) => id === "effects.ledger");
+  const check = CATALOGUE.find(({ id }) => id === "effects.ledger");
   const verdict = await check?.run({ ledger } as CheckContext);
   if (verdict?.outcome !== "pending") throw new Error("It does not wait for effects.");
   return verdict.judge({ of: () => ({ known: true, count }) }).outcome;

@@ -4,6 +4,8 @@ import type { ReceiverProcess } from "../../simulator/processes/receiver-process
 import type { Check, Verdict } from "../../simulator/verify/check.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
 import { NEEDS } from "../../simulator/verify/context.ts";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { failed } from "../../simulator/verify/judgement.ts";
 import { RULES } from "../../simulator/verify/rules.ts";
 import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
@@ -19,7 +21,6 @@ function check(id: string, changes: Partial<Check> = {}): Check {
     level: "must",
     group: "wire",
     spec: RULES.once,
-    hint: "Mend it.",
   } as const;
   return { ...about, id, run: () => Promise.resolve(PASSED), ...changes };
 }
@@ -31,40 +32,87 @@ async function play(checks: Check[], options: Partial<RunOptions> = {}) {
   return { receiver, report: await runChecks({ ...given, ...options }) };
 }
 
-test("checks run eight at a time, then those that hold connections all at once, then one by one, and kills at the end", async () => {
+test("musts come first in their phases, then kills, then advice, then what the service never sends", async () => {
   const begun: string[] = [];
-  const underWay = new Map<string, number>();
   const most = new Map<string, number>();
-  const phases = ["crash", "last", "alone", "stalled", "together", "explore"] as const;
-  const checks = phases.flatMap((phase) =>
-    Array.from({ length: 20 }, (_, n) =>
-      check(`wire.${phase}-${n}`, {
-        ...(phase !== "together" && { phase }),
-        run: async () => {
-          begun.push(phase);
-          underWay.set(phase, (underWay.get(phase) ?? 0) + 1);
-          expect([...underWay].filter(([, count]) => count > 0).map(([name]) => name)).toEqual([phase]);
-          most.set(phase, Math.max(most.get(phase) ?? 0, underWay.get(phase) ?? 0));
-          await sleep(1);
-          underWay.set(phase, (underWay.get(phase) ?? 0) - 1);
-          return PASSED;
-        },
-      }),
-    ),
-  );
+  let underWay = 0;
+  const PLAYED = ["odd", "crash", "last", "alone", "stalled", "together", "explore"] as const;
+  const checks = (["advice", "must"] as const)
+    .flatMap((level) =>
+      PLAYED.flatMap((phase) =>
+        Array.from({ length: 12 }, (_, n) =>
+          check(`wire.${level}-${phase}-${n}`, {
+            level,
+            phase,
+            run: async () => {
+              const name = `${level} ${phase}`;
+              begun.push(name);
+              underWay += 1;
+              most.set(phase, Math.max(most.get(phase) ?? 0, underWay));
+              await sleep(1);
+              underWay -= 1;
+              return PASSED;
+            },
+          }),
+        ),
+      ),
+    )
+    .filter(
+      ({ level, phase }) =>
+        (phase === "odd") === (level === "advice") || !["odd", "crash", "explore"].includes(phase ?? ""),
+    );
   const { report } = await play(checks);
   expect(report).toMatchObject({ verdict: "passed", notRun: 0, incomplete: undefined });
-  expect([...new Set(begun)]).toEqual(["together", "stalled", "alone", "last", "crash", "explore"]);
-  expect(Object.fromEntries(most)).toEqual({
-    together: 8,
-    stalled: 20,
-    alone: 1,
-    last: 1,
-    crash: 1,
-    explore: 1,
-  });
+  expect([...new Set(begun)].join(", ")).toBe(
+    "must together, must stalled, must alone, must last, must crash, must explore, " +
+      "advice together, advice stalled, advice alone, advice last, advice odd",
+  );
+  const atOnce = { together: 8, stalled: 12, alone: 1, last: 1, crash: 1, explore: 1, odd: 1 };
+  expect(Object.fromEntries(most)).toEqual(atOnce);
   // In the order in which they were given, whichever was done first.
   expect(report.results.slice(2).map((result) => result.check.id)).toEqual(checks.map(({ id }) => id));
+});
+
+test("a failure that does not come again is told as one that comes sometimes", async () => {
+  const tries = new Map<string, number>();
+  const failing = (id: string, times: number): Check =>
+    check(id, {
+      run: async ({ deliver, event }) => {
+        tries.set(id, (tries.get(id) ?? 0) + 1);
+        await deliver(event());
+        return (tries.get(id) ?? 0) > times ? PASSED : failed("server_error", "It answered 500.");
+      },
+    });
+  const { report } = await play([failing("wire.once", 1), failing("wire.always", 9)]);
+  expect(report.results.slice(2).map(({ outcome, cause }) => [outcome, cause])).toEqual([
+    ["failed", "sometimes"],
+    ["failed", "server_error"],
+  ]);
+  expect(Object.fromEntries(tries)).toEqual({ "wire.once": 2, "wire.always": 2 });
+});
+
+test("what a worker dies of that the service never sends makes no must fail", async () => {
+  let isDead = false;
+  const receiver = await startMutant(
+    {
+      onUnverified: (body) => void (isDead ||= body.includes('"object":null')),
+      handlings: () => (isDead ? 0 : 1),
+    },
+    Date.now,
+  );
+  onTestFinished(() => receiver.close());
+  const checks = CATALOGUE.filter(({ group, id }) =>
+    group === "effects" ? id !== "effects.after-many-others" : id === "wire.no-object",
+  );
+  const { report } = await play(
+    checks.filter(({ only }) => only === undefined),
+    {
+      url: receiver.url,
+      observe: async (id) => ({ known: true, count: receiver.handled(id) }),
+    },
+  );
+  expect(isDead).toBe(true);
+  expect(report.results.filter(({ outcome }) => outcome !== "passed").map((one) => one.check.id)).toEqual([]);
 });
 
 test("each check is told as it is done: how many are, which it was, and its last three exchanges where it passed", async () => {
@@ -82,7 +130,7 @@ test("each check is told as it is done: how many are, which it was, and its last
       check("wire.note", { phase: "alone", run: sending(1, () => ({ ...PASSED, note: "It is so." })) }),
       check("wire.wrong", {
         phase: "alone",
-        run: sending(2, () => ({ outcome: "failed", problem: `It told ${SECRET}.`, exchanges: [] })),
+        run: sending(2, () => failed("leaked", `It told ${SECRET}.`)),
       }),
       check("wire.open", { run: () => Promise.resolve({ outcome: "unverified", reason: "Nobody knows." }) }),
     ],
@@ -99,16 +147,12 @@ test("each check is told as it is done: how many are, which it was, and its last
     ["wire.note", sent.slice(5, 6)],
     ["wire.wrong", []],
   ]);
-  expect(progress).toEqual(
-    [
-      [0, "can be reached"],
-      [0, "accepts genuine deliveries at all"],
-      [1, "does wire.open"],
-      [2, "does wire.five"],
-      [3, "does wire.note"],
-      [4, "does wire.wrong"],
-    ].map(([done, title]) => ({ done, total: 4, title })),
-  );
+  expect(progress.at(0)).toEqual({
+    done: 0,
+    total: 4,
+    title: "waiting for the receiver to accept a delivery",
+  });
+  expect(progress.at(-1)).toEqual({ done: 4, total: 4, title: "does wire.wrong" });
   expect(report.verdict).toBe("failed");
   expect(
     report.results
@@ -163,6 +207,7 @@ function fakeProcess(
   const nothing = () => Promise.resolve();
   return {
     pid: 0,
+    command: [],
     running: () => true,
     output: () => ["a line", `its secret: ${SECRET}`],
     exited: () => new Promise<never>(() => undefined),

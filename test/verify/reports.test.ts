@@ -6,9 +6,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { createOutput } from "../../simulator/commands/output.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Report } from "../../simulator/verify/report.ts";
-import { githubReport } from "../../simulator/verify/reports/github.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
 import { parseReportTargets, writeReports } from "../../simulator/verify/reports/targets.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
+import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
 
 /** All of the first 256 characters, what steers a terminal beyond them, and what build servers take for commands. */
@@ -70,7 +71,7 @@ test("JUnit is well-formed XML, and says what went wrong", async () => {
   expect(elements.get("testsuites")).toEqual(["voice-agent-simulator verify"]);
   expect(elements.get("failure")?.join("")).toContain(String.raw`\u001b`);
   expect(elements.get("failure")?.join("")).toContain("</failure>");
-  expect(elements.get("property")).toEqual(["advice"]);
+  expect(elements.get("property")).toEqual(["cause", "advice"]);
 });
 
 test("JSON still tells programs what was answered, to the byte", async () => {
@@ -163,38 +164,6 @@ async function written(report: Report, format: string): Promise<string> {
   return text;
 }
 
-test("a workflow reads in an annotation what the receiver wrote, and not what that would decode to", () => {
-  const [check] = CATALOGUE;
-  if (check === undefined) throw new Error("there is no check");
-  const text = githubReport({
-    verdict: "failed",
-    startedAt: new Date(0),
-    durationMs: 1,
-    notRun: 0,
-    seed: "1",
-    incomplete: undefined,
-    unproven: undefined,
-    counts: { passed: 0, failed: 1, advice: 0, unverified: 0, known: 0 },
-    groups: [],
-    receiverOutput: [],
-    results: [
-      {
-        check: { ...check, title: "100%, or: nothing" },
-        standing: "failed",
-        failed: true,
-        explanation: "It answered %0A::error::pwned",
-        durationMs: 1,
-        evidence: [],
-        curl: [],
-        again: "",
-      },
-    ],
-  });
-  expect(text).toBe(
-    `::error title=${check.id}%3A 100%25%2C or%3A nothing::It answered %250A::error::pwned Fix: ${check.hint}\n`,
-  );
-});
-
 test("a report's file is all that stands behind the first =", () => {
   expect(parseReportTargets(["junit=out/run=3/verify.xml", "json=a="], true)).toEqual({
     ok: true,
@@ -204,4 +173,40 @@ test("a report's file is all that stands behind the first =", () => {
       { format: "json", file: "a=" },
     ],
   });
+});
+
+test("what failed is told by what happened: one cause, one fix, and the checks that met it, in every format", async () => {
+  const receiver = await startMutant({ duplicateStatus: 409, verdict: () => true }, Date.now);
+  onTestFinished(() => receiver.close());
+  const only = [
+    "signature.wrong-secret",
+    "signature.no-t",
+    "duplicates.in-sequence",
+    "duplicates.hour-between",
+  ];
+  const checks = CATALOGUE.filter(({ id }) => only.includes(id));
+  const report = await runChecks({
+    url: receiver.url,
+    secret: SECRET,
+    seed: "1",
+    checks,
+    timing: QUICK,
+    now: Date.now,
+  });
+  const { causes } = JSON.parse(await written(report, "json")) as {
+    causes: { cause: string; fix: string; checks: string[] }[];
+  };
+  expect(causes.map(({ cause, checks: ids }) => [cause, ids])).toEqual([
+    ["forgery_accepted", ["signature.no-t", "signature.wrong-secret"]],
+    ["duplicate_refused", ["duplicates.in-sequence", "duplicates.hour-between"]],
+  ]);
+  for (const format of ["pretty", "markdown", "github", "junit"]) {
+    const text = await written(report, format);
+    for (const { fix } of causes) expect(text.replaceAll(/&#\d+;/g, ".").length).toBeGreaterThan(fix.length);
+    expect(text).toContain("signature.no-t");
+  }
+  // Two checks that ask for different things have the fix of their cause; one alone has its own.
+  expect(causes[0]?.fix).toMatch(/^Verify X-Service-Signature/);
+  const one = { ...report, results: report.results.filter(({ check }) => check.id === "signature.no-t") };
+  expect(await written(one, "pretty")).toContain("fix: Take the header apart into key=value pairs");
 });

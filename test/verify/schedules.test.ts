@@ -70,7 +70,7 @@ describe("what the network in front of a receiver does to an attempt", () => {
     const url = "http://localhost/";
     const request = {
       url,
-      headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=x", body }),
+      headers: wireHeaders({ url, signature: "t=1,v1=x", body }),
       body,
       answerMeans: "headers" as const,
       faults: new Set<FaultName>(),

@@ -1,127 +1,53 @@
 import type { Envelope } from "../../../shared/events.ts";
-import type { Check } from "../check.ts";
-import { accepted, checksOf, refused } from "../judge.ts";
-import { RULES } from "../rules.ts";
-
-const usual = {
-  spec: RULES.signedString,
-  hint: "Verify over the raw bytes as they arrived, before any JSON parser, and never over JSON that you wrote again yourself.",
-};
-const DECODED_HINT =
-  "Compute the HMAC over the bytes, not over decoded text: decoding drops a byte order mark and folds invalid bytes into one.";
+import type { Check, Runs } from "../check.ts";
+import { allAcknowledged, refused } from "../judgement.ts";
+import { guessRecipe } from "../guess.ts";
 
 /** Whether the signature is verified over the body's bytes, whatever JSON they spell. */
-export const rawByteChecks: Check[] = checksOf("raw-bytes", usual, {
-  "pretty-printed": {
-    title: "accepts a body with white space and line breaks",
-    run: spelled((event) => JSON.stringify(event, null, 2)),
-  },
-  crlf: {
-    title: "accepts a body with CRLF line ends and tabs",
-    run: spelled((event) => JSON.stringify(event, null, "\t").replaceAll("\n", "\r\n")),
-  },
-  "key-order": {
-    title: "accepts a body with its keys in another order",
-    run: spelled((event) => JSON.stringify(Object.fromEntries(Object.entries(event).toReversed()))),
-  },
-  "unicode-escapes": {
-    title: "accepts a body with escaped letters",
-    run: spelled(named(String.raw`\u0053ofi\u00e9`)),
-  },
-  "escaped-slashes": {
-    title: "accepts a body with escaped slashes",
-    run: spelled((event) => JSON.stringify(event).replaceAll("/", String.raw`\/`)),
-  },
-  "non-ascii": {
-    title: "accepts a body with letters beyond ASCII",
-    run: spelled(named("Zoë Müller-Łukasz Ωmega 東京")),
-  },
-  emoji: {
-    title: "accepts a body with characters beyond the basic plane, plain and escaped",
-    run: spelled(named(String.raw`🍕 👩‍🍳 \ud83c\udf55`)),
-  },
-  "line-separators": {
-    title: "accepts a body with U+2028 and U+2029 in its strings",
-    run: spelled(named("\u2028\u2029")),
-  },
-  numbers: {
-    title: "accepts unknown numbers written as 9.40 and 1E-7",
-    run: spelled((event) => withMembers(event, '"weight":9.40,"zero":-0.0,"ratio":1E-7')),
-  },
-  "trailing-newline": {
-    title: "accepts a body that ends with a line break",
-    run: spelled((event) => `${JSON.stringify(event)}\n`),
-  },
-  "leading-space": {
-    title: "accepts a body that begins with white space",
-    run: spelled((event) => `\r\n  ${JSON.stringify(event)}`),
-  },
-  // The service has no reason to write the next five.
-  nul: {
-    title: "accepts a body with U+0000 in a string",
-    level: "advice",
-    run: spelled(named(String.raw`\u0000`)),
-  },
-  "big-numbers": {
-    title: "accepts numbers beyond 2^53 and beyond a double",
-    level: "advice",
-    run: spelled((event) => withMembers(event, '"big":9007199254740993,"huge":1e400')),
-  },
-  "integer-as-float": {
-    title: "accepts an integer written with a fraction of zero",
-    level: "advice",
-    run: spelled((event) =>
-      JSON.stringify(event).replace(`"created":${event.created}`, `"created":${event.created}.0`),
-    ),
-  },
-  "repeated-key": {
-    title: "accepts a body in which a key occurs twice",
-    level: "advice",
-    run: spelled((event) => withMembers(event, '"weight":1,"weight":2')),
-  },
-  "prototype-key": {
-    title: "accepts a body with the keys of JavaScript's prototypes",
-    level: "advice",
-    run: spelled((event) => withMembers(event, '"__proto__":{"a":1},"constructor":{"b":2}')),
-  },
-  reformatted: {
-    title: "refuses a body that was reformatted after signing",
-    run: altered(JSON.stringify, (event) => JSON.stringify(event, null, 1)),
-  },
-  "re-escaped": {
-    title: "refuses a body that was escaped differently after signing",
-    run: altered(named("Sofié"), named(String.raw`Sofi\u00e9`)),
-  },
-  "newline-removed": {
-    title: "refuses a body whose last line break was cut off",
-    run: altered((event) => `${JSON.stringify(event)}\n`, JSON.stringify),
-  },
-  "newline-added": {
-    title: "refuses a body to which a line break was added",
-    run: altered(JSON.stringify, (event) => `${JSON.stringify(event)}\n`),
-  },
-  "byte-order-mark": {
-    title: "refuses a body to which a byte order mark was added",
-    hint: DECODED_HINT,
-    run: altered(JSON.stringify, (event) => `\ufeff${JSON.stringify(event)}`),
-  },
-  "invalid-bytes": {
-    title: "refuses a body in which one invalid byte was put for another",
-    hint: DECODED_HINT,
-    run: altered(withByte(0xff), withByte(0xfe)),
-  },
-  "replacement-character": {
-    title: "refuses an invalid byte in place of U+FFFD",
-    hint: DECODED_HINT,
-    run: altered(named("\ufffd"), withByte(0xff)),
-  },
-});
+export const rawByteRuns: Runs = {
+  "raw-bytes.pretty-printed": spelled((event) => JSON.stringify(event, null, 2)),
+  "raw-bytes.crlf": spelled((event) => JSON.stringify(event, null, "\t").replaceAll("\n", "\r\n")),
+  "raw-bytes.key-order": spelled((event) =>
+    JSON.stringify(Object.fromEntries(Object.entries(event).toReversed())),
+  ),
+  "raw-bytes.unicode-escapes": spelled(named(String.raw`\u0053ofi\u00e9`)),
+  "raw-bytes.escaped-slashes": spelled((event) => JSON.stringify(event).replaceAll("/", String.raw`\/`)),
+  "raw-bytes.non-ascii": spelled(named("Zoë Müller-Łukasz Ωmega 東京")),
+  "raw-bytes.emoji": spelled(named(String.raw`🍕 👩‍🍳 \ud83c\udf55`)),
+  "raw-bytes.line-separators": spelled(named("\u2028\u2029")),
+  "raw-bytes.numbers": spelled((event) => withMembers(event, '"weight":9.40,"zero":-0.0,"ratio":1E-7')),
+  "raw-bytes.trailing-newline": spelled((event) => `${JSON.stringify(event)}\n`),
+  "raw-bytes.leading-space": spelled((event) => `\r\n  ${JSON.stringify(event)}`),
+  // The service never writes the next five.
+  "raw-bytes.nul": spelled(named(String.raw`\u0000`)),
+  "raw-bytes.big-numbers": spelled((event) => withMembers(event, '"big":9007199254740993,"huge":1e400')),
+  "raw-bytes.integer-as-float": spelled((event) =>
+    JSON.stringify(event).replace(`"created":${event.created}`, `"created":${event.created}.0`),
+  ),
+  "raw-bytes.repeated-key": spelled((event) => withMembers(event, '"weight":1,"weight":2')),
+  "raw-bytes.prototype-key": spelled((event) =>
+    withMembers(event, '"__proto__":{"a":1},"constructor":{"b":2}'),
+  ),
+  "raw-bytes.reformatted": altered(JSON.stringify, (event) => JSON.stringify(event, null, 1)),
+  "raw-bytes.re-escaped": altered(named("Sofié"), named(String.raw`Sofi\u00e9`)),
+  "raw-bytes.newline-removed": altered((event) => `${JSON.stringify(event)}\n`, JSON.stringify),
+  "raw-bytes.newline-added": altered(JSON.stringify, (event) => `${JSON.stringify(event)}\n`),
+  "raw-bytes.byte-order-mark": altered(JSON.stringify, (event) => `\ufeff${JSON.stringify(event)}`),
+  "raw-bytes.invalid-bytes": altered(withByte(0xff), withByte(0xfe)),
+  "raw-bytes.replacement-character": altered(named("\ufffd"), withByte(0xff)),
+};
 
 type Spell = (event: Envelope) => string | Buffer;
 
 /** An honest body has to be accepted, however its JSON is written. */
 function spelled(spell: Spell): Check["run"] {
-  return accepted(({ deliver, event }) => deliver(Buffer.from(spell(withName(event())))));
+  return async (context) => {
+    const body = (): Buffer => Buffer.from(spell(withName(context.event())));
+    const verdict = allAcknowledged([await context.deliver(body())]);
+    if (verdict.outcome !== "failed" || verdict.cause !== "signature_refused") return verdict;
+    const guessed = await guessRecipe(context, body);
+    return guessed === undefined ? verdict : { ...verdict, problem: `${verdict.problem} ${guessed}` };
+  };
 }
 
 /** A body has to be refused whose bytes are not those that were signed. */

@@ -1,22 +1,13 @@
-import type { Check } from "../check.ts";
+import type { Runs } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
-import { allAcknowledged, checksOf, every, handledTimes, isHandled, ONCE, whenSettled } from "../judge.ts";
+import { allAcknowledged, every, failed, handledTimes, isHandled, ONCE, whenSettled } from "../judgement.ts";
 import { whenReady } from "../attempts.ts";
-import { RULES } from "../rules.ts";
 import { SCHEDULE_SECONDS } from "../../../shared/retry-policy.ts";
 
-const usual = {
-  spec: RULES.retries,
-  hint: "Keep ids for longer than retries may come, a few days at least; a time-to-live of minutes or hours forgets too soon.",
-};
-
 /** Takes too long, or needs too much of a receiver, for every run: only with `--thorough`. */
-export const thoroughChecks: Check[] = checksOf("effects", usual, {
-  "after-whole-schedule": {
-    title: "handles an event once whose last attempt comes 14 h 36 min after the first",
-    thorough: true,
-    phase: "crash",
-    needs: ["observe", "command", "clock"],
+export const thoroughRuns: Runs = {
+  "effects.after-whole-schedule": {
+    only: "thorough",
     run: async ({ deliver, event, handledNow, moveClock, receiver, timing, waitUntil }) => {
       const envelope = event("order.created");
       const exchanges = [await deliver(envelope)];
@@ -25,7 +16,7 @@ export const thoroughChecks: Check[] = checksOf("effects", usual, {
       await receiver?.stop();
       const moved = await moveClock(SCHEDULE_SECONDS);
       if (!moved.ok) {
-        return { outcome: "failed", problem: `It did not start again: ${moved.message}`, exchanges };
+        return failed("not_restarted", `It did not start again: ${moved.message}`, exchanges);
       }
       const note = "With the clock of the receiver moved ahead.";
       const present = await whenReady(timing, () =>
@@ -42,7 +33,7 @@ export const thoroughChecks: Check[] = checksOf("effects", usual, {
       await waitUntil(async () => {
         const reading = await handledNow(envelope.id);
         return reading.known && reading.count > 1;
-      }, timing.restMs);
+      }, timing.quietMs);
       // Back to the present, for whatever comes after this.
       await receiver?.restart();
       return whenSettled((handled) =>
@@ -50,4 +41,4 @@ export const thoroughChecks: Check[] = checksOf("effects", usual, {
       );
     },
   },
-});
+};

@@ -1,16 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Check, Verdict } from "../check.ts";
+import type { Check, Runs, Verdict } from "../check.ts";
 import type { CheckContext } from "../context.ts";
 import type { Deliverable } from "../delivery.ts";
 import { attemptsAfter, taken } from "../attempts.ts";
-import { accepted, allAcknowledged, allRefused, checksOf, every } from "../judge.ts";
-import { RULES } from "../rules.ts";
-
-const usual: Pick<Check, "spec" | "hint" | "phase"> = {
-  spec: RULES.robust,
-  hint: "Catch what a request handler throws, and answer 4xx. Nothing that a stranger sends may end the process or leave it stuck.",
-  phase: "alone",
-};
+import { accepted, allAcknowledged, allRefused, every } from "../judgement.ts";
 
 const NO_JSON = ["not json", '{"id":', "", "\ufeff{}"].map((text) => Buffer.from(text));
 const NO_EVENT = [
@@ -35,51 +28,39 @@ const NO_HTTP = [
  * Whether the receiver keeps answering after what a broken network or a stranger may send. Each of these ends with an
  * ordinary delivery, which must be acknowledged.
  */
-export const wireFaultChecks: Check[] = checksOf("wire", usual, {
-  "reset-mid-body": {
-    title: "survives a connection cut in the middle of a body",
-    run: survived(async ({ deliver, event }) => {
-      await deliver(event(), {
-        forged: true,
-        manner: {
-          note: "The connection was reset after head and half of the body.",
-          send: async (wire, { head, framedBody }) => {
-            await wire.write(
-              Buffer.concat([head, framedBody.subarray(0, Math.floor(framedBody.length / 2))]),
-            );
-            await sleep(20);
-            wire.reset();
-          },
+export const wireFaultRuns: Runs = {
+  "wire.reset-mid-body": survived(async ({ deliver, event }) => {
+    await deliver(event(), {
+      forged: true,
+      manner: {
+        note: "The connection was reset after head and half of the body.",
+        send: async (wire, { head, framedBody }) => {
+          await wire.write(Buffer.concat([head, framedBody.subarray(0, Math.floor(framedBody.length / 2))]));
+          await sleep(20);
+          wire.reset();
         },
-      });
-    }),
-  },
-  "reset-mid-head": {
-    title: "survives a connection cut in the middle of the headers",
-    run: survived(async ({ open, compose, event }) => {
-      const wire = await open();
-      await wire.write(compose(event()).head.subarray(0, 60));
-      wire.reset();
-    }),
-  },
-  "body-ends-early": {
-    title: "survives a client that ends before its body is complete",
-    run: survived(async ({ deliver, event }) => {
-      await deliver(event(), {
-        forged: true,
-        timeoutMs: 1_000,
-        manner: {
-          note: "The client ended its side before the last ten bytes of the body.",
-          send: async (wire, { head, framedBody }) => {
-            await wire.write(Buffer.concat([head, framedBody.subarray(0, -10)]));
-            wire.halfClose();
-          },
+      },
+    });
+  }),
+  "wire.reset-mid-head": survived(async ({ open, compose, event }) => {
+    const wire = await open();
+    await wire.write(compose(event()).head.subarray(0, 60));
+    wire.reset();
+  }),
+  "wire.body-ends-early": survived(async ({ deliver, event }) => {
+    await deliver(event(), {
+      forged: true,
+      timeoutMs: 1_000,
+      manner: {
+        note: "The client ended its side before the last ten bytes of the body.",
+        send: async (wire, { head, framedBody }) => {
+          await wire.write(Buffer.concat([head, framedBody.subarray(0, -10)]));
+          wire.halfClose();
         },
-      });
-    }),
-  },
-  "half-close": {
-    title: "survives a client that ends its side after the request",
+      },
+    });
+  }),
+  "wire.half-close": {
     // Whether an answer still reaches such a client differs among HTTP servers; the retry has to be taken in any case.
     run: survived(async (context) =>
       taken(
@@ -96,87 +77,61 @@ export const wireFaultChecks: Check[] = checksOf("wire", usual, {
       ),
     ),
   },
-  "not-http": {
-    title: "survives bytes that are not HTTP",
-    run: survived(async ({ open }) => {
-      for (const rubbish of NO_HTTP) {
-        const wire = await open();
-        await wire.write(rubbish);
-        wire.halfClose();
-        await wire.answer({ timeoutMs: 200 });
-        wire.close();
-      }
-    }),
-  },
-  "large-head": {
-    title: "survives headers of 200 KB",
-    run: survived(async ({ deliver, event }) => {
-      await deliver(event(), { forged: true, headers: [["X-Large", "0".repeat(200_000)]], timeoutMs: 2_000 });
-    }),
-  },
-  "large-forgery": {
-    title: "refuses a forged body of 2 MB and lives on",
-    spec: RULES.forged,
-    hint: "Bound the body that you read from strangers; 1 MB is ample for an event.",
-    run: survived(async ({ deliver, event }) => {
-      const body = Buffer.alloc(2_000_000, JSON.stringify(event()));
-      return allRefused([await deliver(body, { secret: "not-the-secret", forged: true })]);
-    }),
-  },
-  "forged-rubbish": {
-    title: "refuses forged bodies that are no events, and lives on",
-    spec: RULES.forged,
-    hint: "Verify before you parse: a stranger may send any bytes, and none of them may reach a parser.",
-    run: survived(async ({ deliver }) => {
-      const forged = [...NO_JSON, ...NO_EVENT, DEEP, NO_UTF8].map((body) =>
-        deliver(body, { secret: "not-the-secret", forged: true }),
+  "wire.not-http": survived(async ({ open }) => {
+    for (const rubbish of NO_HTTP) {
+      const wire = await open();
+      await wire.write(rubbish);
+      wire.halfClose();
+      await wire.answer({ timeoutMs: 200 });
+      wire.close();
+    }
+  }),
+  "wire.large-head": survived(async ({ deliver, event }) => {
+    await deliver(event(), { forged: true, headers: [["X-Large", "0".repeat(200_000)]], timeoutMs: 2_000 });
+  }),
+  "wire.large-forgery": survived(async ({ deliver, event }) => {
+    const body = Buffer.alloc(2_000_000, JSON.stringify(event()));
+    return allRefused([await deliver(body, { secret: "not-the-secret", forged: true })]);
+  }),
+  "wire.forged-rubbish": survived(async ({ deliver }) => {
+    const forged = [...NO_JSON, ...NO_EVENT, DEEP, NO_UTF8].map((body) =>
+      deliver(body, { secret: "not-the-secret", forged: true }),
+    );
+    return allRefused(await Promise.all(forged));
+  }),
+  "wire.no-json": signedOddities(NO_JSON),
+  "wire.no-object": signedOddities(NO_EVENT),
+  "wire.deep-nesting": signedOddities([DEEP]),
+  "wire.invalid-utf8": signedOddities([NO_UTF8]),
+  "wire.odd-requests": survived(async ({ target: { path, host }, open }) => {
+    for (const method of ["GET", "PUT", "DELETE", "OPTIONS", "HEAD"]) {
+      const wire = await open();
+      await wire.write(
+        Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
       );
-      return allRefused(await Promise.all(forged));
-    }),
-  },
-  "no-json": { title: "survives a signed body that is not JSON", ...signedOddities(NO_JSON) },
-  "no-object": { title: "survives signed JSON that is not an event", ...signedOddities(NO_EVENT) },
-  "deep-nesting": { title: "survives signed JSON of a hundred thousand levels", ...signedOddities([DEEP]) },
-  "invalid-utf8": { title: "survives a signed body that is not UTF-8", ...signedOddities([NO_UTF8]) },
-  "odd-requests": {
-    title: "survives other methods and paths",
-    run: survived(async ({ target: { path, host }, open }) => {
-      for (const method of ["GET", "PUT", "DELETE", "OPTIONS", "HEAD"]) {
+      await wire.answer({ timeoutMs: 500 });
+      wire.close();
+    }
+  }),
+  "wire.stalled-clients": async ({ deliver, event, open, compose, timing }) => {
+    const stalled = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
         const wire = await open();
-        await wire.write(
-          Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
-        );
-        await wire.answer({ timeoutMs: 500 });
-        wire.close();
-      }
-    }),
+        const { head, framedBody } = compose(event());
+        // Some have sent nothing, some half of their headers, some half of their body.
+        const share = [0, 40, head.length + 20][n % 3] ?? 0;
+        await wire.write(Buffer.concat([head, framedBody]).subarray(0, share));
+        return wire;
+      }),
+    );
+    await sleep(Math.min(timing.stallMs, 100));
+    const note = "While twenty other connections were open and silent.";
+    const sent = Array.from({ length: 3 }, () => deliver(event(), { note }));
+    const exchanges = await Promise.all(sent);
+    for (const wire of stalled) wire.close();
+    return allAcknowledged(exchanges);
   },
-  "stalled-clients": {
-    title: "acknowledges deliveries while other clients hold connections open",
-    level: "advice",
-    hint: "Serve connections side by side (threads, an event loop), and give a request that does not move a few seconds.",
-    run: async ({ deliver, event, open, compose, timing }) => {
-      const stalled = await Promise.all(
-        Array.from({ length: 20 }, async (_, n) => {
-          const wire = await open();
-          const { head, framedBody } = compose(event());
-          // Some have sent nothing, some half of their headers, some half of their body.
-          const share = [0, 40, head.length + 20][n % 3] ?? 0;
-          await wire.write(Buffer.concat([head, framedBody]).subarray(0, share));
-          return wire;
-        }),
-      );
-      await sleep(Math.min(timing.stallMs, 100));
-      const note = "While twenty other connections were open and silent.";
-      const sent = Array.from({ length: 3 }, () => deliver(event(), { note }));
-      const exchanges = await Promise.all(sent);
-      for (const wire of stalled) wire.close();
-      return allAcknowledged(exchanges);
-    },
-  },
-  "lives-on": {
-    title: "still acknowledges deliveries at the end of the run",
-    phase: "last",
+  "wire.lives-on": {
     // It is the others that bring a receiver down.
     again: "",
     run: accepted(async ({ deliver, event }) => [
@@ -184,7 +139,7 @@ export const wireFaultChecks: Check[] = checksOf("wire", usual, {
       await deliver(event("voicemail.created")),
     ]),
   },
-});
+};
 
 /** After something hostile, an ordinary delivery has to be acknowledged. */
 function survived(attack: (context: CheckContext) => Promise<Verdict | void>): Check["run"] {
@@ -195,9 +150,9 @@ function survived(attack: (context: CheckContext) => Promise<Verdict | void>): C
 }
 
 /** What the service would never sign: its answer is free, but the receiver had better live on. */
-function signedOddities(bodies: Deliverable[]): Pick<Check, "level" | "run"> {
+function signedOddities(bodies: Deliverable[]): Pick<Check, "level" | "phase" | "run"> {
   const run = survived(async ({ deliver }) => {
     await Promise.all(bodies.map((body) => deliver(body, { timeoutMs: 2_000 })));
   });
-  return { level: "advice", run };
+  return { level: "advice", phase: "odd", run };
 }

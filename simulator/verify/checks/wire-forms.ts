@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Check } from "../check.ts";
+import type { Check, Runs } from "../check.ts";
 import { type DeliverOptions, isLastOfConnection } from "../delivery.ts";
-import { accepted, allAcknowledged, checksOf } from "../judge.ts";
-import { RULES } from "../rules.ts";
-
-const TCP_HINT =
-  "Read until the body is complete: one read of the socket may hold half of it, or a single byte.";
+import { chunkedFix } from "../framework.ts";
+import { accepted, allAcknowledged, failed } from "../judgement.ts";
 
 /** Lowest first byte of a multi-byte character in UTF-8. */
 const FIRST_OF_SEVERAL = 0xc0;
@@ -13,126 +10,81 @@ const FIRST_OF_SEVERAL = 0xc0;
 /** How a connection ends that the receiver no longer wants. */
 const CLOSED = new Set(["closed", "reset"]);
 
-const usual = {
-  spec: RULES.http,
-  hint: "Take the body from your framework as raw bytes for every request (Express: express.raw({ type: () => true })).",
-};
-
 /** Whether a delivery is taken in every form that HTTP and TCP may give it. */
-export const wireFormChecks: Check[] = checksOf("wire", usual, {
-  charset: {
-    title: "accepts application/json with a charset",
-    run: sent({ headers: [["Content-Type", "application/json; charset=utf-8"]] }),
+export const wireFormRuns: Runs = {
+  "wire.charset": sent({ headers: [["Content-Type", "application/json; charset=utf-8"]] }),
+  "wire.no-content-type": sent({ headers: [] }),
+  "wire.other-content-type": sent({ headers: [["Content-Type", "text/plain"]] }),
+  "wire.chunked": async (context) => {
+    const exchange = await context.deliver(context.event(), { chunked: true });
+    const verdict = allAcknowledged([exchange]);
+    if (verdict.outcome !== "failed") return verdict;
+    return failed("length_required", `${verdict.problem} ${chunkedFix(context, exchange)}`, [exchange]);
   },
-  "no-content-type": {
-    title: "accepts a body without Content-Type",
-    level: "advice",
-    run: sent({ headers: [] }),
-  },
-  "other-content-type": {
-    title: "accepts a body under another Content-Type",
-    level: "advice",
-    run: sent({ headers: [["Content-Type", "text/plain"]] }),
-  },
-  chunked: { title: "accepts a chunked body", run: sent({ chunked: true }) },
-  "http-1.0": {
-    title: "accepts a request in HTTP/1.0",
-    level: "advice",
-    run: sent({ httpVersion: "1.0" }),
-  },
-  "many-headers": {
-    title: "accepts forty more headers",
-    level: "advice",
-    run: sent({
-      headers: [
-        ["Content-Type", "application/json"],
-        ["traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
-        ["X-Forwarded-For", "203.0.113.7, 198.51.100.2"],
-        ["X-Forwarded-Proto", "https"],
-        ...Array.from({ length: 37 }, (_, n): [string, string] => [`X-Extra-${n}`, "0123456789".repeat(4)]),
-      ],
-    }),
-  },
-  "expect-continue": {
-    title: "accepts a request that asks before it sends its body",
-    level: "advice",
-    phase: "stalled",
-    run: sent({
-      headers: [
-        ["Content-Type", "application/json"],
-        ["Expect", "100-continue"],
-      ],
-      manner: {
-        note: "With Expect: 100-continue; the body follows the 100, or after half a second.",
-        send: async (wire, { head, framedBody }) => {
-          await wire.write(head);
-          await wire.interim(500);
-          await wire.write(framedBody);
-        },
+  "wire.http-1.0": sent({ httpVersion: "1.0" }),
+  "wire.many-headers": sent({
+    headers: [
+      ["Content-Type", "application/json"],
+      ["traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
+      ["X-Forwarded-For", "203.0.113.7, 198.51.100.2"],
+      ["X-Forwarded-Proto", "https"],
+      ...Array.from({ length: 37 }, (_, n): [string, string] => [`X-Extra-${n}`, "0123456789".repeat(4)]),
+    ],
+  }),
+  "wire.expect-continue": sent({
+    headers: [
+      ["Content-Type", "application/json"],
+      ["Expect", "100-continue"],
+    ],
+    manner: {
+      note: "With Expect: 100-continue; the body follows the 100, or after half a second.",
+      send: async (wire, { head, framedBody }) => {
+        await wire.write(head);
+        await wire.interim(500);
+        await wire.write(framedBody);
       },
-    }),
-  },
-  segmented: {
-    title: "accepts a request that arrives in many small segments",
-    hint: TCP_HINT,
-    phase: "stalled",
-    run: accepted(async ({ deliver, event }) => [
-      await deliver(event(), { manner: inPieces(40, 2) }),
-      await deliver(event("voicemail.created"), { manner: inPieces(7, 15) }),
-    ]),
-  },
-  "split-multibyte": {
-    title: "accepts a body cut in the middle of a character",
-    hint: "Collect the body's buffers and join them before anything is decoded: a character may lie across two of them.",
-    phase: "stalled",
-    run: accepted(({ deliver, event }) => {
-      const transcript = "Agent: 東京 🍕 Zoë, crème brûlée, Ísafjörður";
-      const body = Buffer.from(JSON.stringify(event("call.completed", { transcript })));
-      // A receiver that is kept busy finds several pieces at once: there are enough that it sees one by itself.
-      const cutAt = [...body.entries()].flatMap(([at, byte]) => (byte >= FIRST_OF_SEVERAL ? [at + 1] : []));
-      const note = `Cut after the first byte of each of ${String(cutAt.length)} characters, 50 ms apart.`;
-      return deliver(body, { pieces: { cutAt, pauseMs: 50 }, note });
-    }),
-  },
-  "slow-body": {
-    title: "waits for a body that comes slowly",
-    level: "advice",
-    hint: "A phone line or a busy proxy may take a second or two for a body; give a request some seconds before you cut it.",
-    phase: "stalled",
-    run: accepted(({ deliver, event, timing }) => {
-      const body = Buffer.from(JSON.stringify(event()));
-      const pieces = { cutAt: [Math.floor(body.length / 2)], pauseMs: timing.stallMs };
-      const note = `Half of the body, then a pause of ${timing.stallMs} ms, then the rest.`;
-      return deliver(body, { pieces, note });
-    }),
-  },
-  "same-connection": {
-    title: "acknowledges several deliveries over one connection",
-    level: "advice",
-    hint: "Leave keep-alive to your HTTP server; read a refused request's body to its end before the next is expected.",
-    run: async ({ event, compose, open, record }) => {
-      const wire = await open();
-      const exchanges = [];
-      const note = "One of three requests over one connection; the second is forged.";
-      for (const secret of [undefined, "not-the-secret", undefined]) {
-        const envelope = event();
-        const composed = compose(envelope, { keepAlive: true, secret });
-        const startedAt = performance.now();
-        await wire.write(Buffer.concat([composed.head, composed.framedBody]));
-        const outcome = await wire.answer();
-        const durationMs = performance.now() - startedAt;
-        const request = { ...composed.request, note };
-        const exchange = { eventId: envelope.id, request, outcome, durationMs };
-        // A server may end a connection when it likes, before the next request; the service then opens another.
-        if (exchanges.length > 0 && outcome.kind === "no_answer" && CLOSED.has(outcome.error)) break;
-        exchanges.push(record(exchange, { forged: secret !== undefined, connected: wire.connected }));
-        if (outcome.kind === "answered" && isLastOfConnection(outcome)) break;
-      }
-      wire.close();
-      return allAcknowledged(exchanges.filter((_, index) => index !== 1));
     },
+  }),
+  "wire.segmented": accepted(async ({ deliver, event }) => [
+    await deliver(event(), { manner: inPieces(40, 2) }),
+    await deliver(event("voicemail.created"), { manner: inPieces(7, 15) }),
+  ]),
+  "wire.split-multibyte": accepted(({ deliver, event }) => {
+    const transcript = "Agent: 東京 🍕 Zoë, crème brûlée, Ísafjörður";
+    const body = Buffer.from(JSON.stringify(event("call.completed", { transcript })));
+    // A receiver that is kept busy finds several pieces at once: there are enough that it sees one by itself.
+    const cutAt = [...body.entries()].flatMap(([at, byte]) => (byte >= FIRST_OF_SEVERAL ? [at + 1] : []));
+    const note = `Cut after the first byte of each of ${String(cutAt.length)} characters, 50 ms apart.`;
+    return deliver(body, { pieces: { cutAt, pauseMs: 50 }, note });
+  }),
+  "wire.slow-body": accepted(({ deliver, event, timing }) => {
+    const body = Buffer.from(JSON.stringify(event()));
+    const pieces = { cutAt: [Math.floor(body.length / 2)], pauseMs: timing.stallMs };
+    const note = `Half of the body, then a pause of ${timing.stallMs} ms, then the rest.`;
+    return deliver(body, { pieces, note });
+  }),
+  "wire.same-connection": async ({ event, compose, open, record }) => {
+    const wire = await open();
+    const exchanges = [];
+    const note = "One of three requests over one connection; the second is forged.";
+    for (const secret of [undefined, "not-the-secret", undefined]) {
+      const envelope = event();
+      const composed = compose(envelope, { keepAlive: true, secret });
+      const startedAt = performance.now();
+      await wire.write(Buffer.concat([composed.head, composed.framedBody]));
+      const outcome = await wire.answer();
+      const durationMs = performance.now() - startedAt;
+      const request = { ...composed.request, note };
+      const exchange = { eventId: envelope.id, request, outcome, durationMs };
+      // A server may end a connection when it likes, before the next request; the service then opens another.
+      if (exchanges.length > 0 && outcome.kind === "no_answer" && CLOSED.has(outcome.error)) break;
+      exchanges.push(record(exchange, { forged: secret !== undefined, connected: wire.connected }));
+      if (outcome.kind === "answered" && isLastOfConnection(outcome)) break;
+    }
+    wire.close();
+    return allAcknowledged(exchanges.filter((_, index) => index !== 1));
   },
-});
+};
 
 /** An ordinary event has to be acknowledged although the request looks different. */
 function sent(changes: DeliverOptions): Check["run"] {

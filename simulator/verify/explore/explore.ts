@@ -1,8 +1,10 @@
 import { hash } from "node:crypto";
 import { createRandom } from "../../domain/random.ts";
 import type { Reading } from "../../observer/observer.ts";
+import type { CauseName } from "../causes.ts";
 import type { Check, Verdict } from "../check.ts";
 import type { CheckContext } from "../context.ts";
+import { failed } from "../judgement.ts";
 import { RULES } from "../rules.ts";
 import { settle } from "../settle.ts";
 import { createPlayer, type Player, type Played } from "./player.ts";
@@ -22,7 +24,6 @@ export function exploreCheck(count: number): Check {
     level: "must",
     group: "explore",
     spec: RULES.retries,
-    hint: "Whatever the order of lost answers, cuts and copies: store an event once, answer 2xx for it each time, handle it once.",
     phase: "explore",
     needs: ["observe"],
     again: `--explore ${count}`,
@@ -55,44 +56,46 @@ async function explore(context: CheckContext, player: Player, count: number): Pr
 
   const smallest = await shrink(context, player, first);
   const also = problems.length > 1 ? ` ${problems.length} of ${count} schedules failed.` : "";
-  return {
-    outcome: "failed",
-    problem:
-      `${smallest.problem} Smallest failing schedule: ${describeSchedule(smallest.played.schedule)}.${also} ` +
-      `Replay: --explore ${count} --seed ${context.seed}`,
-    exchanges: smallest.played.exchanges,
-  };
+  const told =
+    `${smallest.problem} Smallest failing schedule: ${describeSchedule(smallest.played.schedule)}.${also} ` +
+    `Replay: --explore ${count} --seed ${context.seed}`;
+  return failed(smallest.cause, told, smallest.played.exchanges);
 }
 
-type Problem = { played: Played; problem: string };
+type Problem = { played: Played; problem: string; cause: CauseName };
 
 /** Holds what the receiver handled against what it acknowledged. */
 async function findProblems(context: CheckContext, played: Played[], withinMs: number): Promise<Problem[]> {
   const handled = await settle({
     entries: played.map(({ eventId, acknowledged }) => ({
       eventId,
-      acknowledgedAtMs: acknowledged ? 0 : undefined,
+      acknowledged,
       documented: true,
     })),
     observe: context.handledNow,
     withinMs,
     quietMs: context.timing.quietMs,
   });
-  return played.flatMap((one) => {
-    const problem = one.refusal ?? problemOf(one, handled.of(one.eventId));
-    return problem === undefined ? [] : [{ played: one, problem }];
+  return played.flatMap((one): Problem[] => {
+    if (one.refusal !== undefined) return [{ played: one, ...one.refusal }];
+    const found = problemOf(one, handled.of(one.eventId));
+    return found === undefined ? [] : [{ played: one, ...found }];
   });
 }
 
-function problemOf({ eventId, acknowledged, reached }: Played, reading: Reading): string | undefined {
-  if (!reading.known) return reading.reason;
+function problemOf(
+  { eventId, acknowledged, reached }: Played,
+  reading: Reading,
+): { cause: CauseName; problem: string } | undefined {
+  const cause = "never_handled";
+  if (!reading.known) return { cause, problem: reading.reason };
   const { count } = reading;
-  if (acknowledged && count !== 1)
-    return `Event ${eventId} was acknowledged, and handled ${count} times instead of once.`;
-  if (count > 1) return `Event ${eventId} was handled ${count} times.`;
-  return !reached && count > 0
-    ? `Event ${eventId} was handled, though no whole delivery of it arrived.`
-    : undefined;
+  const isOpen = reading.deferredUntil !== undefined || reading.isIgnored === true;
+  const told = `Event ${eventId} was ${acknowledged ? "acknowledged, and " : ""}handled ${count} times`;
+  if (count > 1) return { cause: "handled_twice", problem: `${told} instead of once.` };
+  if (acknowledged && count === 0 && !isOpen) return { cause, problem: `${told} instead of once.` };
+  if (reached || count === 0) return undefined;
+  return { cause: "forgery_handled", problem: `${told}, though no whole delivery of it arrived.` };
 }
 
 /** Tries simpler schedules as long as one of them fails too. */

@@ -1,9 +1,10 @@
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import type { Simulator } from "../../verbs/simulator.ts";
+import { type CauseName, causeOf } from "../causes.ts";
 import type { CheckContext } from "../context.ts";
 import { attempts } from "../attempts.ts";
 import { type Exchange, isAcknowledged } from "../delivery.ts";
-import { ending } from "../judge.ts";
+import { ending } from "../judgement.ts";
 import { createNetwork } from "./network.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -16,7 +17,7 @@ export type Played = {
   /** A whole, genuine delivery arrived at the receiver. */
   reached: boolean;
   /** Why the event was not acknowledged, where it was repeated until the end. */
-  refusal: string | undefined;
+  refusal: { cause: CauseName; problem: string } | undefined;
   /** What arrived at the receiver and what it answered, the telling exchange first. */
   exchanges: Exchange[];
 };
@@ -48,7 +49,7 @@ export async function createPlayer(context: CheckContext) {
     const envelope = context.event(EVENT_TYPES[index % EVENT_TYPES.length]);
     let acknowledged = false;
     let reached = false;
-    let refusal: string | undefined;
+    let refusal: Played["refusal"];
     const copies: Exchange[] = [];
     network.plan(envelope.id, schedule, async () => {
       // While another copy is under way it may be refused once: the service repeats it.
@@ -58,7 +59,10 @@ export async function createPlayer(context: CheckContext) {
       reached = true;
       if (exchange !== undefined && isAcknowledged(exchange)) acknowledged = true;
       else if (exchange !== undefined)
-        refusal ??= `A copy of event ${envelope.id} was not acknowledged: ${ending(exchange)}.`;
+        refusal ??= {
+          cause: causeOf(exchange, "duplicate"),
+          problem: `A copy of event ${envelope.id} was not acknowledged: ${ending(exchange)}.`,
+        };
     });
     const replayed = events.replay([envelope], { newIds: false });
     if (!replayed.ok) throw new Error(replayed.message);
@@ -75,7 +79,8 @@ export async function createPlayer(context: CheckContext) {
       copies.push(...sent);
       if (sent.some(isAcknowledged)) acknowledged = true;
       else {
-        refusal ??= `Event ${envelope.id} was given up. Its attempt ${last.attempt} arrived: ${ending(last.exchange)}.`;
+        const problem = `Event ${envelope.id} was given up. Its attempt ${last.attempt} arrived: ${ending(last.exchange)}.`;
+        refusal ??= { cause: causeOf(last.exchange), problem };
       }
     }
     const exchanges = [...passages.map(({ exchange }) => exchange), ...copies].toReversed();

@@ -1,16 +1,14 @@
 import type { PresentedReport } from "./presented.ts";
 
 /**
- * GitHub workflow commands: an error for each failure, a warning for each piece of advice and each known failure, and a
+ * GitHub workflow commands: an error for each cause of failures, a warning for advice and what is known, and a
  * notice for all that could not be judged.
  */
 export function githubReport(report: PresentedReport): string {
-  const lines = report.results.flatMap(({ check, failed, standing, explanation }) => {
-    if (!failed) return [];
+  const lines = report.causes.map(({ words, fix, standing, results }) => {
     const kind = standing === "failed" ? "error" : "warning";
-    return [
-      `::${kind} title=${property(`${check.id}: ${check.title}`)}::${data(`${explanation} Fix: ${check.hint}`)}`,
-    ];
+    const ids = results.map(({ check, explanation }) => `${check.id}: ${explanation}`).join("\n");
+    return `::${kind} title=${property(words)}::${data(`Fix: ${fix}\n${ids}`)}`;
   });
   const unverified = report.results.filter(({ standing }) => standing === "unverified");
   if (report.incomplete !== undefined) {

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { printableJson } from "../../../shared/printable.ts";
 import { jsonOf } from "../../domain/exact-json.ts";
+import { fixOf, groupByCause } from "../cause-groups.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
 import { withoutUserInfo } from "../../text/redact.ts";
 import { type Baseline, type CheckResult, countResults, type Report } from "../report.ts";
@@ -61,10 +62,22 @@ export function jsonReport(report: Report, file?: string): string {
     incomplete: report.incomplete,
     unproven: unprovenSentence(report.results),
     summary: { ...countResults(report.results), not_run: report.notRun },
+    causes: causesValue(report.results),
     checks: report.results.map((result) => checkValue(report, result)),
     receiver_output: report.receiverOutput,
   };
   return `${printableJson(JSON.stringify(value, null, 2))}\n`;
+}
+
+/** What failed, by what happened: one fix for all checks that met it. */
+export function causesValue(results: readonly CheckResult[]) {
+  return groupByCause(results).map(({ cause, words, fix, standing, results: members }) => ({
+    cause,
+    words,
+    fix,
+    standing,
+    checks: members.map(({ check }) => check.id),
+  }));
 }
 
 /** One check of a report as a JSON value; evidence that it passed is left out unless asked for. */
@@ -73,7 +86,7 @@ export function checkValue(
   result: CheckResult,
   options: { withAllEvidence?: boolean } = {},
 ) {
-  const { check, outcome, explanation } = result;
+  const { check, outcome, cause, explanation } = result;
   const isTold = outcome === "failed" || options.withAllEvidence === true;
   return {
     id: check.id,
@@ -81,12 +94,13 @@ export function checkValue(
     title: check.title,
     level: check.level,
     outcome,
+    cause,
     known: result.known,
     duration_ms: Math.round(result.durationMs),
     rule: check.spec,
     explanation,
     ...(isTold && {
-      hint: outcome === "failed" ? check.hint : undefined,
+      hint: cause === undefined ? undefined : fixOf([{ check, cause }]),
       repeat: repeatCommand(report, result),
       evidence: result.exchanges.map((exchange) => {
         const { sent, received, durationMs, curl } = evidenceOf(exchange);

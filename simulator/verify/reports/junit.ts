@@ -36,7 +36,7 @@ function troubleOf({ verdict, incomplete, results }: PresentedReport): string | 
 }
 
 function testCase(result: PresentedResult): string {
-  const { check, standing, explanation, evidence, again } = result;
+  const { check, standing, cause, explanation, evidence, again } = result;
   const open =
     `    <testcase classname="${check.group}" name="${escaped(`${check.id}: ${check.title}`)}" ` +
     `time="${(result.durationMs / 1_000).toFixed(3)}"`;
@@ -48,18 +48,18 @@ function testCase(result: PresentedResult): string {
   const details = [
     explanation,
     `Rule: ${check.spec.text} (${check.spec.section}; ${check.spec.page})`,
-    `Fix: ${check.hint}`,
+    `Fix: ${result.fix}`,
     ...evidence,
     `Again: ${again}`,
   ].join("\n");
   if (standing === "advice") {
     return (
-      `${open}>\n      <properties><property name="advice" value="${escaped(explanation)}"/></properties>\n` +
+      `${open}>\n      <properties><property name="cause" value="${cause}"/><property name="advice" value="${escaped(explanation)}"/></properties>\n` +
       `      <system-out>${escaped(details)}</system-out>\n    </testcase>\n`
     );
   }
   return (
-    `${open}>\n      <failure message="${escaped(explanation)}" type="${check.level}">` +
+    `${open}>\n      <failure message="${escaped(explanation)}" type="${cause}">` +
     `${escaped(details)}</failure>\n    </testcase>\n`
   );
 }

@@ -1,6 +1,6 @@
-import type { PresentedReport, PresentedResult } from "./presented.ts";
+import type { PresentedCause, PresentedReport } from "./presented.ts";
 
-const FAILURES_SHOWN = 20;
+const IDS_SHOWN = 20;
 
 /** The report as Markdown, for a comment on a pull request or a job summary. */
 export function markdownReport(report: PresentedReport): string {
@@ -11,8 +11,6 @@ export function markdownReport(report: PresentedReport): string {
     could_not_run: "⚠️ could not run",
     incomplete: "⚠️ incomplete",
   }[report.verdict];
-  const failures = report.results.filter(({ standing }) => standing === "failed");
-  const advised = report.results.filter(({ standing }) => standing === "advice");
   const unjudged = new Set(
     report.results.filter(({ standing }) => standing === "unverified").map(({ explanation }) => explanation),
   );
@@ -33,27 +31,30 @@ export function markdownReport(report: PresentedReport): string {
         `| ${group} | ${counts.passed} | ${counts.failed} | ${counts.advice} | ${counts.unverified} |`,
     ),
     "",
-    ...failures.slice(0, FAILURES_SHOWN).flatMap((result) => details(result)),
+    ...report.causes.filter(({ standing }) => standing !== "known").flatMap((cause) => causeLines(cause)),
   );
-  if (failures.length > FAILURES_SHOWN) {
-    lines.push(`… and ${failures.length - FAILURES_SHOWN} more failures.`, "");
-  }
-  if (advised.length > 0) lines.push("Advice:", "");
-  lines.push(...advised.slice(0, FAILURES_SHOWN).flatMap((result) => details(result)));
   if (unjudged.size > 0) {
     lines.push("Unverified:", "", ...[...unjudged].map((reason) => `- ${plain(reason)}`), "");
   }
   return lines.join("\n");
 }
 
-function details({ check, explanation, evidence, curl, again }: PresentedResult): string[] {
+function causeLines({ words, fix, standing, results }: PresentedCause): string[] {
+  const [first] = results;
+  if (first === undefined) return [];
+  const { check, explanation, evidence, curl, again } = first;
+  const ids = results.slice(0, IDS_SHOWN).map((result) => `<code>${result.check.id}</code>`);
+  const more = results.length > IDS_SHOWN ? ` and ${results.length - IDS_SHOWN} more` : "";
   return [
-    `<details><summary><code>${check.id}</code> ${plain(check.title)}</summary>`,
+    `<details><summary>${standing === "advice" ? "Advice: " : ""}${plain(words)} (${results.length})</summary>`,
     "",
-    plain(explanation),
+    `**Fix:** ${plain(fix)}`,
     "",
-    `- Rule: ${plain(check.spec.text)} (${check.spec.section}; ${check.spec.page})`,
-    `- Fix: ${plain(check.hint)}`,
+    `${ids.join(", ")}${more}`,
+    "",
+    `<code>${check.id}</code> ${plain(check.title)}: ${plain(explanation)}`,
+    "",
+    `Rule: ${plain(check.spec.text)} (${check.spec.section}; ${check.spec.page})`,
     "",
     ...(evidence.length === 0 ? [] : fenced(evidence.join("\n"), "text")),
     ...fenced(curl.length === 0 ? again : curl.join("\n"), "sh"),

@@ -1,5 +1,6 @@
 import { printable } from "../../../shared/printable.ts";
 import { type Evidence, evidenceOf, repeatCommand } from "../evidence.ts";
+import { groupByCause } from "../cause-groups.ts";
 import { type CheckResult, countResults, type Report, standingOf } from "../report.ts";
 import { unprovenSentence } from "../unproven.ts";
 
@@ -8,15 +9,21 @@ export type PresentedReport = ReturnType<typeof present>;
 
 export type PresentedResult = ReturnType<typeof presentResult>;
 
+export type PresentedCause = PresentedReport["causes"][number];
+
 const VALUE_SHOWN_CHARACTERS = 200;
 const HEADERS_SHOWN = 8;
-const UNTOLD_HEADERS = new Set(["host", "user-agent", "connection", "content-length"]);
+const HIDDEN_HEADERS = new Set(["host", "user-agent", "connection", "content-length"]);
 
 /** Makes everything in `report` printable, so that no format has to think of it. */
 export function present(report: Report) {
   const { verdict, startedAt, durationMs, notRun, seed, incomplete, results, receiverOutput } = report;
-  const groups = Map.groupBy(results, ({ check }) => check.group);
-  const presented = (result: CheckResult) => presentResult(report, result);
+  const causes = groupByCause(results).map((group) => ({
+    ...group,
+    results: group.results.map((result) => presentResult(report, result, group.fix)),
+  }));
+  const shown = new Map(causes.flatMap((group) => group.results.map((result) => [result.check.id, result])));
+  const presented = (result: CheckResult) => shown.get(result.check.id) ?? presentResult(report, result);
   return {
     verdict,
     startedAt,
@@ -28,24 +35,26 @@ export function present(report: Report) {
     /** What answers alone could not show, and what would. */
     unproven: unprovenSentence(results),
     counts: countResults(results),
-    groups: [...groups].map(([group, members]) => ({
+    groups: [...Map.groupBy(results, ({ check }) => check.group)].map(([group, members]) => ({
       group,
       results: members.map(presented),
       counts: countResults(members),
     })),
+    /** What failed, by what happened. */
+    causes,
     results: results.map(presented),
     receiverOutput: receiverOutput.map(printable),
   };
 }
 
-function presentResult(report: Report, result: CheckResult) {
-  const { check, outcome, explanation = "", durationMs, exchanges } = result;
-  const failed = outcome === "failed";
-  const [evidence] = failed ? exchanges.slice(0, 1).map(evidenceOf) : [];
+function presentResult(report: Report, result: CheckResult, fix = "") {
+  const { check, outcome, cause, explanation = "", durationMs, exchanges } = result;
+  const [evidence] = outcome === "failed" ? exchanges.slice(0, 1).map(evidenceOf) : [];
   return {
     check,
     standing: standingOf(result),
-    failed,
+    cause,
+    fix,
     explanation: printable(explanation),
     durationMs,
     /** What was sent and what came back. */
@@ -59,7 +68,7 @@ function presentResult(report: Report, result: CheckResult) {
 
 function evidenceLines({ sent, received, durationMs }: Evidence): string[] {
   const headers = sent.headers
-    .filter(([name]) => !UNTOLD_HEADERS.has(name.toLowerCase()))
+    .filter(([name]) => !HIDDEN_HEADERS.has(name.toLowerCase()))
     .slice(0, HEADERS_SHOWN)
     .map(([name, value]) => `      ${printable(name)}: ${cut(value)}`);
   return [

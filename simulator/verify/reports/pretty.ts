@@ -1,15 +1,17 @@
 import type { Standing } from "../report.ts";
-import type { PresentedReport, PresentedResult } from "./presented.ts";
+import type { PresentedCause, PresentedReport, PresentedResult } from "./presented.ts";
 
 /** Paints text for a terminal, or leaves it as it is. */
 export type Paint = (style: "red" | "green" | "yellow" | "dim" | "bold", text: string) => string;
 
 const OUTPUT_SHOWN_LINES = 30;
+const OTHERS_SHOWN = 12;
 const SHOWN_STANDINGS = ["passed", "failed", "advice", "known", "unverified"] as const satisfies Standing[];
 
-/** The report for a person: failures with all their evidence, groups in one line where nothing is wrong. */
+/** The report for a person: groups in one line each, then what failed by its cause, the first of each with its evidence. */
 export function prettyReport(report: PresentedReport, paint: Paint): string {
   const lines = report.groups.flatMap((group) => groupLines(group, paint));
+  lines.push(...report.causes.flatMap((cause) => causeLines(cause, paint)));
   if (report.verdict !== "passed" && report.receiverOutput.length > 0) {
     lines.push("", paint("bold", "The receiver's last lines"));
     lines.push(
@@ -26,12 +28,26 @@ function groupLines({ group, results, counts }: PresentedReport["groups"][number
   );
   const standings = new Set(results.map(({ standing }) => standing));
   const worst = (["failed", "advice", "unverified"] as const).find((standing) => standings.has(standing));
-  const open = results.filter(({ standing }) => standing === "failed" || standing === "advice");
   return [
     `${markOf(worst ?? "passed", paint)} ${paint("bold", group.padEnd(16))} ${parts.join(", ")}`,
-    ...open.flatMap((result) => failureLines(result, paint)),
     ...results.flatMap((result) => noteLine(result, paint)),
     ...unverifiedLines(results, paint),
+  ];
+}
+
+/** One cause: how often, the fix, the first check that met it with all its evidence, and the names of the others. */
+function causeLines({ words, fix, standing, results }: PresentedCause, paint: Paint): string[] {
+  const [first, ...others] = results;
+  if (first === undefined || standing === "known") return [];
+  const count = `${results.length} ${results.length === 1 ? "check" : "checks"}${standing === "advice" ? ", advice" : ""}`;
+  return [
+    "",
+    `${markOf(standing, paint)} ${paint("bold", words)} ${paint("dim", `(${count})`)}`,
+    `  fix: ${fix}`,
+    ...failureLines(first, paint),
+    ...(others.length === 0 ? [] : ["  The same in:"]),
+    ...others.slice(0, OTHERS_SHOWN).map(({ check }) => `    ${check.id}  ${paint("dim", check.title)}`),
+    ...(others.length > OTHERS_SHOWN ? [`    … and ${others.length - OTHERS_SHOWN} more`] : []),
   ];
 }
 
@@ -47,18 +63,17 @@ function markOf(standing: Standing, paint: Paint): string {
   return standing === "unverified" ? paint("yellow", "?") : paint("green", "✓");
 }
 
-function failureLines(result: PresentedResult, paint: Paint): string[] {
-  const { check, standing, explanation, evidence, curl, again } = result;
+function failureLines(
+  { check, explanation, evidence, curl, again }: PresentedResult,
+  paint: Paint,
+): string[] {
   return [
-    "",
-    `  ${markOf(standing, paint)} ${paint("bold", check.id)}  ${check.title}${check.level === "advice" ? paint("dim", " (advice)") : ""}`,
+    `  ${paint("bold", check.id)}  ${check.title}`,
     `    ${explanation}`,
     `    rule:     ${check.spec.text} ${paint("dim", `(${check.spec.section}; ${check.spec.page})`)}`,
-    `    fix:      ${check.hint}`,
     ...evidence.map((line) => `    ${line}`),
     ...(curl.length === 0 ? [] : ["    curl:", ...curl.map((line) => `      ${line}`)]),
     `    again:    ${again}`,
-    "",
   ];
 }
 

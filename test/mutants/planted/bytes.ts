@@ -1,4 +1,4 @@
-import type { Mutant } from "../mutant.ts";
+import type { Mutant } from "../mutants.ts";
 import { CORRECT } from "../receiver.ts";
 import { join, rewritten, swapped, isReversed, reversed } from "./helpers.ts";
 
@@ -8,44 +8,32 @@ export const BYTES: Record<string, Mutant> = {
     bug: "verifies over JSON that it wrote again",
     plant: { signedStrings: (t, body) => [join(t, Buffer.from(rewritten(body)))] },
     caughtBy: "raw-bytes.reformatted",
-    alsoBy: [
-      "raw-bytes.pretty-printed",
-      "raw-bytes.crlf",
-      "raw-bytes.unicode-escapes",
-      "raw-bytes.escaped-slashes",
-      "raw-bytes.emoji",
-      "raw-bytes.numbers",
-      "raw-bytes.big-numbers",
-      "raw-bytes.integer-as-float",
-      "raw-bytes.trailing-newline",
-      "raw-bytes.leading-space",
-      "raw-bytes.repeated-key",
-      "raw-bytes.re-escaped",
-      "raw-bytes.newline-added",
-      "raw-bytes.replacement-character",
-      "readings.reserialized-retry",
-    ],
+    cause: "forgery_accepted",
+    alsoCauses: ["signature_refused"],
   },
   "documented-order": {
     bug: "puts the keys into the documented order before it verifies",
     plant: { signedStrings: (t, body) => [join(t, isReversed(body) ? reversed(body) : body)] },
     caughtBy: "raw-bytes.key-order",
+    cause: "signature_refused",
   },
   "reserializes-too": {
     bug: "falls back on JSON that it wrote again",
     plant: { signedStrings: (t, body) => [join(t, body), join(t, Buffer.from(rewritten(body)))] },
     caughtBy: "raw-bytes.reformatted",
-    alsoBy: ["raw-bytes.re-escaped", "raw-bytes.newline-added", "raw-bytes.replacement-character"],
+    cause: "forgery_accepted",
   },
   "decodes-first": {
     bug: "verifies over decoded text, in which invalid bytes are all one",
     plant: { signedStrings: (t, body) => [`${t}.${body.toString("utf8")}`] },
     caughtBy: "raw-bytes.replacement-character",
+    cause: "forgery_accepted",
   },
   "decodes-leniently": {
     bug: "verifies over decoded text, with invalid bytes dropped on both sides",
     plant: { signedStrings: (t, body) => [join(t, body), ...swapped(body).map((other) => join(t, other))] },
     caughtBy: "raw-bytes.invalid-bytes",
+    cause: "forgery_accepted",
   },
   "drops-the-mark": {
     bug: "verifies over text decoded without its byte order mark",
@@ -54,6 +42,7 @@ export const BYTES: Record<string, Mutant> = {
       parse: (body, state) => CORRECT.parse(body.subarray(body.indexOf("\ufeff") === 0 ? 3 : 0), state),
     },
     caughtBy: "raw-bytes.byte-order-mark",
+    cause: "forgery_accepted",
   },
   trims: {
     bug: "trims the body before it verifies",
@@ -62,12 +51,14 @@ export const BYTES: Record<string, Mutant> = {
         [`${t}.${body.toString("latin1").trim()}`].map((text) => Buffer.from(text, "latin1")),
     },
     caughtBy: "raw-bytes.trailing-newline",
-    alsoBy: ["raw-bytes.leading-space", "raw-bytes.newline-added"],
+    cause: "signature_refused",
+    alsoCauses: ["forgery_accepted"],
   },
   "adds-newline": {
     bug: "tries the body with a line break behind it as well",
     plant: { signedStrings: (t, body) => [join(t, body), Buffer.concat([join(t, body), Buffer.from("\n")])] },
     caughtBy: "raw-bytes.newline-removed",
+    cause: "forgery_accepted",
   },
   "unix-line-ends": {
     bug: "turns CRLF into LF before it verifies",
@@ -77,18 +68,13 @@ export const BYTES: Record<string, Mutant> = {
       ],
     },
     caughtBy: "raw-bytes.crlf",
-    alsoBy: ["raw-bytes.leading-space"],
+    cause: "signature_refused",
   },
   "wrong-charset": {
     bug: "takes the body for Latin-1",
     plant: { signedStrings: (t, body) => [`${t}.${body.toString("latin1")}`] },
     caughtBy: "raw-bytes.non-ascii",
-    alsoBy: [
-      "raw-bytes.emoji",
-      "raw-bytes.line-separators",
-      "evolution.unknown-language",
-      "wire.split-multibyte",
-    ],
+    cause: "signature_refused",
   },
   "string-concatenation": {
     bug: "adds up chunks as strings, which breaks characters that lie across two",
@@ -103,6 +89,7 @@ export const BYTES: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.split-multibyte",
+    cause: "signature_refused",
   },
   "no-large-numbers": {
     bug: "refuses numbers that a double cannot hold",
@@ -111,6 +98,7 @@ export const BYTES: Record<string, Mutant> = {
         /9007199254740993/.test(body.toString()) ? undefined : CORRECT.parse(body, state),
     },
     caughtBy: "raw-bytes.big-numbers",
+    cause: "refused",
   },
   "prototype-pollution-guard": {
     bug: "refuses bodies with a __proto__ key, as some frameworks do by default",
@@ -118,11 +106,13 @@ export const BYTES: Record<string, Mutant> = {
       parse: (body, state) => (body.includes('"__proto__"') ? undefined : CORRECT.parse(body, state)),
     },
     caughtBy: "raw-bytes.prototype-key",
+    cause: "refused",
   },
   "no-nul": {
     bug: "fails on U+0000, as a text column of PostgreSQL does",
     plant: { acceptable: ({ data }) => !JSON.stringify(data).includes(String.raw`\u0000`) || 500 },
     caughtBy: "raw-bytes.nul",
+    cause: "server_error",
   },
   "whole-numbers": {
     bug: "refuses an integer with a fraction of zero",
@@ -131,6 +121,7 @@ export const BYTES: Record<string, Mutant> = {
         /"created":\d+\.0/.test(body.toString()) ? undefined : CORRECT.parse(body, state),
     },
     caughtBy: "raw-bytes.integer-as-float",
+    cause: "refused",
   },
   "lines-by-unicode": {
     bug: "splits the body at every line separator of Unicode and joins it with line breaks",
@@ -138,6 +129,7 @@ export const BYTES: Record<string, Mutant> = {
       signedStrings: (t, body) => [`${t}.${body.toString("utf8").replaceAll(/[\u2028\u2029]/g, "\n")}`],
     },
     caughtBy: "raw-bytes.line-separators",
-    alsoBy: ["raw-bytes.replacement-character"],
+    cause: "signature_refused",
+    alsoCauses: ["forgery_accepted"],
   },
 };

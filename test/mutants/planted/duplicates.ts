@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Mutant } from "../mutant.ts";
+import type { Mutant } from "../mutants.ts";
 import { idOf, lull, refusesCopies } from "./helpers.ts";
 
 /** Bugs in what becomes of duplicates and of acknowledged events. */
@@ -8,29 +8,14 @@ export const DUPLICATES: Record<string, Mutant> = {
     bug: "answers 409 to a duplicate",
     plant: { duplicateStatus: 409 },
     caughtBy: "duplicates.in-sequence",
-    alsoBy: [
-      "duplicates.at-once",
-      "duplicates.after-lost-answer",
-      "duplicates.hour-between",
-      "duplicates.six-attempts-of-several",
-      "wire.half-close",
-      "readings.reserialized-retry",
-      "load.one-event-storm",
-    ],
+    cause: "duplicate_refused",
   },
   "never-de-duplicates": {
     bug: "handles every delivery",
     meets: "all",
     plant: { remember: () => true },
     caughtBy: "effects.in-sequence",
-    alsoBy: [
-      "effects.at-once",
-      "effects.after-handling",
-      "effects.after-many-others",
-      "effects.lost-answer",
-      "effects.reserialized-retry",
-      "effects.ledger",
-    ],
+    cause: "handled_twice",
   },
   "check-then-insert": {
     bug: "looks the id up first and inserts it later",
@@ -43,8 +28,7 @@ export const DUPLICATES: Record<string, Mutant> = {
       },
     },
     caughtBy: "effects.at-once",
-    alsoBy: ["effects.ledger"],
-    mayAlso: ["effects.lost-answer"],
+    cause: "handled_twice",
   },
   "busy-on-duplicate": {
     bug: "answers 409 while another copy of the event is under way",
@@ -52,8 +36,7 @@ export const DUPLICATES: Record<string, Mutant> = {
       beforeAnswer: refusesCopies(409, lull),
     },
     caughtBy: "duplicates.at-once",
-    alsoBy: ["load.one-event-storm"],
-    mayAlso: ["duplicates.after-lost-answer", "wire.half-close"],
+    cause: "duplicate_refused",
   },
   "shut-each-other-out": {
     bug: "answers 409 to every copy of an event of which several are under way",
@@ -66,8 +49,7 @@ export const DUPLICATES: Record<string, Mutant> = {
       afterHandled: ({ id }, state) => void state.open.delete(id),
     },
     caughtBy: "duplicates.at-once-any",
-    alsoBy: ["duplicates.at-once", "load.one-event-storm"],
-    mayAlso: ["duplicates.after-lost-answer", "wire.half-close", "effects.at-once", "effects.lost-answer"],
+    cause: "duplicate_refused",
   },
   "remembers-the-latest": {
     bug: "remembers the latest ids only",
@@ -79,13 +61,13 @@ export const DUPLICATES: Record<string, Mutant> = {
       },
     },
     caughtBy: "effects.after-many-others",
-    mayAlso: ["effects.ledger"],
+    cause: "handled_twice",
   },
   "hash-of-the-body": {
     bug: "takes events for the same when their bodies are",
     plant: { dedupeKey: (_, body) => createHash("sha256").update(body).digest("hex") },
     caughtBy: "effects.reserialized-retry",
-    alsoBy: ["effects.ledger"],
+    cause: "handled_twice",
   },
   "id-of-the-object": {
     bug: "takes events for the same when their objects are",
@@ -94,13 +76,13 @@ export const DUPLICATES: Record<string, Mutant> = {
         `${type} ${typeof data.object.id === "string" ? data.object.id : id}`,
     },
     caughtBy: "effects.distinct-ids",
-    alsoBy: ["effects.ledger"],
+    cause: "never_handled",
   },
   "id-of-the-call": {
     bug: "takes two events of one call for the same",
     plant: { dedupeKey: ({ id, type, data }) => (type.startsWith("call.") ? String(data.object.id) : id) },
     caughtBy: "effects.same-call-two-types",
-    alsoBy: ["effects.ledger"],
+    cause: "never_handled",
   },
   "conflict-on-object": {
     bug: "answers 409 to a second event about a voicemail",
@@ -114,7 +96,7 @@ export const DUPLICATES: Record<string, Mutant> = {
       },
     },
     caughtBy: "readings.distinct-ids",
-    alsoBy: ["effects.distinct-ids"],
+    cause: "duplicate_refused",
   },
   "forgets-when-done": {
     bug: "deletes a booking, and its id, once it is handled",
@@ -124,18 +106,19 @@ export const DUPLICATES: Record<string, Mutant> = {
       },
     },
     caughtBy: "effects.after-handling",
-    mayAlso: ["effects.at-once", "effects.ledger"],
+    cause: "handled_twice",
   },
   "never-handles-bookings": {
     bug: "acknowledges bookings and forgets them",
     plant: { handlings: ({ type }) => (type === "booking.created" ? 0 : 1) },
     caughtBy: "effects.each-type",
-    alsoBy: ["effects.at-once", "effects.after-handling", "effects.burst", "effects.ledger"],
+    cause: "never_handled",
   },
   "handles-late": {
     bug: "starts on voicemails only at the next poll",
     plant: { handledAfterMs: ({ type }) => (type === "voicemail.created" ? 3_600 : 0) },
     caughtBy: "effects.prompt",
+    cause: "handled_late",
   },
   "handles-before-verifying": {
     bug: "handles what is in the body, and verifies for the answer only",
@@ -148,7 +131,7 @@ export const DUPLICATES: Record<string, Mutant> = {
       },
     },
     caughtBy: "effects.forged",
-    alsoBy: ["effects.ledger"],
+    cause: "forgery_handled",
   },
   "handles-half": {
     bug: "handles what arrived of a body that was cut",
@@ -159,7 +142,7 @@ export const DUPLICATES: Record<string, Mutant> = {
       },
     },
     caughtBy: "effects.cut-short",
-    alsoBy: ["effects.ledger"],
+    cause: "forgery_handled",
   },
   "bounded-queue": {
     bug: "acknowledges a burst, but drops what its queue cannot hold",
@@ -173,6 +156,6 @@ export const DUPLICATES: Record<string, Mutant> = {
     },
     burst: 40,
     caughtBy: "effects.burst",
-    mayAlso: ["effects.ledger", "effects.after-handling"],
+    cause: "never_handled",
   },
 };

@@ -1,5 +1,5 @@
 import { gunzipSync } from "node:zlib";
-import type { Mutant } from "../mutant.ts";
+import type { Mutant } from "../mutants.ts";
 import { CORRECT } from "../receiver.ts";
 import { header } from "./helpers.ts";
 
@@ -9,21 +9,25 @@ export const FORMS: Record<string, Mutant> = {
     bug: "verifies in a hook that does not run for text",
     plant: { verifies: (request) => !header(request, "content-type").startsWith("text/") },
     caughtBy: "signature.forged-text-plain",
+    cause: "forgery_accepted",
   },
   "hook-needs-a-type": {
     bug: "verifies in a hook that does not run without Content-Type",
     plant: { verifies: (request) => header(request, "content-type") !== "" },
     caughtBy: "signature.forged-no-type",
+    cause: "forgery_accepted",
   },
   "hook-not-for-forms": {
     bug: "verifies in a hook that does not run for forms",
     plant: { verifies: (request) => !header(request, "content-type").includes("urlencoded") },
     caughtBy: "signature.forged-form-encoded",
+    cause: "forgery_accepted",
   },
   "hook-needs-a-length": {
     bug: "verifies in a hook that does not run for bodies in chunks",
     plant: { verifies: (request) => header(request, "transfer-encoding") === "" },
     caughtBy: "signature.forged-chunked",
+    cause: "forgery_accepted",
   },
   "hook-not-for-gzip": {
     bug: "verifies plain bodies only, and takes compressed ones as they come",
@@ -32,6 +36,7 @@ export const FORMS: Record<string, Mutant> = {
       parse: (body, state) => CORRECT.parse(body[0] === 0x1f ? gunzipSync(body) : body, state),
     },
     caughtBy: "signature.forged-gzip",
+    cause: "forgery_accepted",
   },
   "hook-needs-a-body": {
     bug: "answers 200 to what has no body, before it verifies",
@@ -39,6 +44,6 @@ export const FORMS: Record<string, Mutant> = {
       precheck: (request) => (header(request, "content-length") === "0" ? 200 : undefined),
     },
     caughtBy: "signature.forged-empty",
-    alsoBy: ["wire.forged-rubbish"],
+    cause: "forgery_accepted",
   },
 };

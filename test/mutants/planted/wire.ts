@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Mutant } from "../mutant.ts";
+import type { Mutant } from "../mutants.ts";
 import { Aborted, CORRECT } from "../receiver.ts";
 import { lull, header } from "./helpers.ts";
 
@@ -11,7 +11,7 @@ export const WIRE: Record<string, Mutant> = {
       precheck: (request) => (header(request, "content-type").includes("application/json") ? undefined : 400),
     },
     caughtBy: "wire.no-content-type",
-    alsoBy: ["wire.other-content-type"],
+    cause: "refused",
   },
   "exact-content-type": {
     bug: "compares the Content-Type as a whole",
@@ -20,26 +20,31 @@ export const WIRE: Record<string, Mutant> = {
         header(request, "content-type").startsWith("application/json;") ? 415 : undefined,
     },
     caughtBy: "wire.charset",
+    cause: "wrong_media_type",
   },
   "needs-a-length": {
     bug: "answers 411 to a chunked body",
     plant: { precheck: (request) => (header(request, "transfer-encoding") === "" ? undefined : 411) },
     caughtBy: "wire.chunked",
+    cause: "length_required",
   },
   "modern-only": {
     bug: "refuses HTTP/1.0",
     plant: { precheck: (request) => (request.httpVersion === "1.0" ? 505 : undefined) },
     caughtBy: "wire.http-1.0",
+    cause: "server_error",
   },
   "few-headers": {
     bug: "refuses more than thirty headers",
     plant: { precheck: (request) => (request.rawHeaders.length > 60 ? 431 : undefined) },
     caughtBy: "wire.many-headers",
+    cause: "refused",
   },
   "no-expectations": {
     bug: "answers 417 to Expect: 100-continue",
     plant: { precheck: (request) => (header(request, "expect") === "" ? undefined : 417) },
     caughtBy: "wire.expect-continue",
+    cause: "refused",
   },
   "first-read": {
     bug: "takes the first read of the socket for the whole body",
@@ -52,7 +57,8 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.segmented",
-    alsoBy: ["wire.chunked", "wire.slow-body"],
+    cause: "signature_refused",
+    alsoCauses: ["length_required"],
   },
   impatient: {
     bug: "gives a body half a second",
@@ -64,7 +70,7 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.slow-body",
-    mayAlso: ["wire.segmented", "wire.split-multibyte", "wire.expect-continue"],
+    cause: "refused",
   },
   "one-at-a-time": {
     bug: "finishes one request before it reads the next",
@@ -82,6 +88,7 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.stalled-clients",
+    cause: "timed_out",
   },
   "dies-on-bad-json": {
     bug: "lets JSON.parse throw out of an event handler",
@@ -93,7 +100,7 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.no-json",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-no-object": {
     bug: "reads data.object of what has no data",
@@ -105,7 +112,7 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.no-object",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-deep-nesting": {
     bug: "walks the body recursively",
@@ -116,7 +123,7 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.deep-nesting",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-invalid-utf8": {
     bug: "decodes strictly, and does not catch",
@@ -127,7 +134,7 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.invalid-utf8",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-reset": {
     bug: "does not listen for the error of a request that was cut",
@@ -136,7 +143,7 @@ export const WIRE: Record<string, Mutant> = {
       onAborted: (partial, state) => (partial.length > 100 && state.requests > 150 ? state.die() : undefined),
     },
     caughtBy: "wire.reset-mid-body",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-truncation": {
     bug: "parses what arrived although the client ended early",
@@ -144,7 +151,7 @@ export const WIRE: Record<string, Mutant> = {
       onClientError: ({ code }, state) => (code === "HPE_INVALID_EOF_STATE" ? state.die() : undefined),
     },
     caughtBy: "wire.body-ends-early",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-reset-head": {
     bug: "does not listen for the error of a connection that was cut",
@@ -153,7 +160,7 @@ export const WIRE: Record<string, Mutant> = {
         code === "ECONNRESET" && bytesRead < 100 ? state.die() : undefined,
     },
     caughtBy: "wire.reset-mid-head",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-rubbish": {
     bug: "throws on what is not HTTP",
@@ -162,13 +169,13 @@ export const WIRE: Record<string, Mutant> = {
         /^HPE_INVALID_(METHOD|CONST|VERSION|URL)/.test(code) ? state.die() : undefined,
     },
     caughtBy: "wire.not-http",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-large-head": {
     bug: "throws on headers beyond its limit",
     plant: { onClientError: ({ code }, state) => (code === "HPE_HEADER_OVERFLOW" ? state.die() : undefined) },
     caughtBy: "wire.large-head",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-large-body": {
     bug: "runs out of memory on what it has not verified yet",
@@ -178,7 +185,7 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.large-forgery",
-    kills: true,
+    cause: "ended",
   },
   "dies-on-other-methods": {
     bug: "expects a body of every request",
@@ -189,7 +196,7 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.odd-requests",
-    kills: true,
+    cause: "ended",
   },
   "too-busy": {
     bug: "answers 429 to more than 25 events at once",
@@ -204,9 +211,7 @@ export const WIRE: Record<string, Mutant> = {
     },
     burst: 40,
     caughtBy: "load.burst-at-first",
-    alsoBy: ["load.prompt"],
-    // What is repeated too soon, on a slow machine, is refused as often.
-    mayAlso: ["load.burst"],
+    cause: "rate_limited",
   },
   "too-busy-for-good": {
     bug: "answers 429 to more than 25 events at once, and 409 when they are repeated, having kept their ids",
@@ -223,7 +228,8 @@ export const WIRE: Record<string, Mutant> = {
     },
     burst: 40,
     caughtBy: "load.burst",
-    alsoBy: ["load.burst-at-first", "load.prompt"],
+    cause: "duplicate_refused",
+    alsoCauses: ["rate_limited"],
   },
   "parses-first": {
     bug: "parses before it verifies, and lets the parser throw",
@@ -234,6 +240,6 @@ export const WIRE: Record<string, Mutant> = {
       },
     },
     caughtBy: "wire.forged-rubbish",
-    kills: true,
+    cause: "ended",
   },
 };

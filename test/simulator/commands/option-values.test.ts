@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
   durationSeconds,
   eventsASecond,
@@ -65,13 +65,13 @@ const PARSERS: [name: string, parse: Parse, takes: [string, unknown][], refuses:
       ["http://localhost:3000/hooks", "http://localhost:3000/hooks"],
       ["https://example.com", "https://example.com"],
     ],
-    ["localhost:3000", "ftp://x/", "/hooks", ""],
+    ["localhost:3000", "ftp://x/", ""],
   ],
   [
     "an address to ask",
     observeUrl,
     [["http://localhost/{id}", "http://localhost/{id}"]],
-    ["http://localhost/id", "{id}", "/{id}"],
+    ["http://localhost/id", "{id}"],
   ],
 ];
 
@@ -86,4 +86,12 @@ test.each(PARSERS)("%s is read as it is meant, or refused", (_, parse, takes, re
     }
   });
   expect(taken).toEqual([]);
+});
+
+test("a path alone is at the user's PORT of this machine, or 3000", () => {
+  vi.stubEnv("PORT", "4711");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(webUrl("/webhooks")).toBe("http://localhost:4711/webhooks");
+  vi.stubEnv("PORT", "");
+  expect(observeUrl("/handled/{id}")).toBe("http://localhost:3000/handled/{id}");
 });

@@ -42,7 +42,7 @@ describe.each(NAMES)("create --%s", (name) => {
       ? manifest.parse(JSON.parse(textOf(name, "package.json"))).scripts
       : { dev: textOf(name, "dev"), verify: textOf(name, "verify") };
     expect(last).toMatch(/^(?:npm run |\.\/)verify$/);
-    const observed = "--url http://localhost:3000/webhooks --observe http://localhost:3000/handled/{id}";
+    const observed = "--url /webhooks --observe /handled/{id}";
     expect(scripts["dev"]).toContain(`dev ${observed}`);
     expect(scripts["verify"]).toContain(`verify --level must ${observed} --fail-on unverified`);
     expect([...made(name)].some(([path, { text }]) => `${path}\n${text}`.includes("handled/"))).toBe(true);
@@ -85,11 +85,25 @@ describe.each(NAMES)("create --%s", (name) => {
     const options = { project: "calls", secret: "whsec_made", sources, nodeIsTooOld: true };
     const own = projectFiles(name, options).get("package.json")?.text;
     expect(textOf(name, "package.json")).not.toContain("optionalDependencies");
+    expect(made(name).has(".npmrc")).toBe(false);
     if (own === undefined) return;
+    // npm would warn about each package.
+    expect(projectFiles(name, options).get(".npmrc")?.text).toBe("loglevel=error\n");
     const brought = z.looseObject({ optionalDependencies: z.record(z.string(), z.string()) });
     expect(brought.parse(JSON.parse(own)).optionalDependencies).toEqual(
       brought.parse(JSON.parse(readFileSync(`${ROOT}tools/node/package.json`, "utf8"))).optionalDependencies,
     );
+  });
+
+  test("its development watches the app and the handlers, and its tests are run on the build server", () => {
+    if (!made(name).has("package.json")) return;
+    const { scripts } = manifest.parse(JSON.parse(textOf(name, "package.json")));
+    expect(scripts["dev"]).toMatch(
+      name === "next" ? /next dev/ : / -- node --watch --import \.\/handlers\.mjs app\.mjs$/,
+    );
+    expect(scripts["test"]).toBe("node --test");
+    for (const job of [".github/workflows/webhooks.yml", ".gitlab-ci.yml"])
+      expect(textOf(name, job)).toContain("npm test");
   });
 
   test("its scripts are shell", () => {

@@ -101,7 +101,7 @@ describe("startReceiver", () => {
 
   test("gives up on one that never listens, and kills it", async () => {
     const { result } = await start(`console.log(process.pid); setInterval(() => {}, 1000);`, {
-      readyTimeoutMs: 600,
+      readyTimeoutMs: 3_000,
       locate: async () => false,
     });
 

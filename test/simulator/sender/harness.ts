@@ -19,7 +19,7 @@ export function senderTo(url: string, options: Attempts = {}): () => Promise<Sen
   return () =>
     send({
       url,
-      headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=00", body }),
+      headers: wireHeaders({ url, signature: "t=1,v1=00", body }),
       body,
       answerMeans: "headers",
       faults: new Set(),

@@ -36,7 +36,9 @@ const rows = Object.entries(WORDS).flatMap(([word, codes]) => codes.map((code) =
 
 test.each(rows)("$code is $word, also as the cause of another or the first of several", ({ code, word }) => {
   const error = Object.assign(new Error("it failed"), { code });
-  const expected = { error: word, detail: `${code}: it failed` };
+  const isUnknownAuthority = /^(?:UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/.test(code);
+  const hint = isUnknownAuthority ? " (for an authority of your own, set NODE_EXTRA_CA_CERTS)" : "";
+  const expected = { error: word, detail: `${code}: it failed${hint}` };
   expect(classifyError(error)).toEqual(expected);
   expect(classifyError(new Error("outer", { cause: error }))).toEqual(expected);
   expect(classifyError(new AggregateError([error, new Error("second")]))).toEqual(expected);

@@ -385,7 +385,7 @@ function requestFor(url: string) {
   const body = Buffer.from("{}");
   return {
     url,
-    headers: wireHeaders({ url, keepAlive: false, signature: "t=1,v1=00", body }),
+    headers: wireHeaders({ url, signature: "t=1,v1=00", body }),
     body,
     answerMeans: "headers" as const,
     faults: new Set<never>(),

@@ -7,7 +7,7 @@ import {
   every,
   handledTimes,
   noneAcknowledged,
-} from "../../simulator/verify/judge.ts";
+} from "../../simulator/verify/judgement.ts";
 import { taken } from "../../simulator/verify/attempts.ts";
 import { resultOf } from "../../simulator/verify/report.ts";
 import { createRedactor } from "../../simulator/text/redact.ts";
@@ -96,6 +96,23 @@ describe("an event counts as handled", () => {
     expect(handledTimes(counts(count), [answer(200)], { least, most }).outcome).toBe(outcome);
   });
 
+  test.each([
+    [{ deferredUntil: "2026-11-28T09:00:00Z" }, /put event evt_1 off until 2026-11-28T09:00:00Z/],
+    [{ isIgnored: true }, /ignores event evt_1: no handler wants its type/],
+  ])("or is left open where the receiver says %o", (more, reason) => {
+    const open: HandledCounts = { of: () => ({ known: true, count: 0, ...more }) };
+    expect(handledTimes(open, [answer(200)], { least: 1, most: 1 })).toMatchObject({
+      outcome: "unverified",
+      reason: expect.stringMatching(reason),
+    });
+  });
+
+  test("or fails by its answer, where it was never acknowledged", () => {
+    expect(handledTimes(counts(0), [answer(500)], { least: 1, most: 1 })).toMatchObject({
+      cause: "server_error",
+    });
+  });
+
   test("never by a count that could not be read", () => {
     const unknown: HandledCounts = { of: () => ({ known: false, reason: "unreadable" }) };
     expect(handledTimes(unknown, [answer(200)], { least: 0, most: 9 })).toEqual({
@@ -119,11 +136,12 @@ test("the attempts of an event end with the last of them", () => {
   expect(taken([answer(200), answer(503)]).outcome).toBe("failed");
 });
 
-test("of several verdicts the first that is not passed counts", () => {
-  const failed = { outcome: "failed" as const, problem: "p", exchanges: [] };
+test("of several verdicts a failure counts before what could not be judged", () => {
+  const failed = { outcome: "failed" as const, cause: "refused" as const, problem: "p", exchanges: [] };
   const unverified = { outcome: "unverified" as const, reason: "r" };
   expect(every({ outcome: "passed" }, failed, unverified)).toBe(failed);
-  expect(every(unverified, failed)).toBe(unverified);
+  expect(every(unverified, failed)).toBe(failed);
+  expect(every(unverified)).toBe(unverified);
   expect(every()).toEqual({ outcome: "passed" });
 });
 
@@ -155,7 +173,7 @@ test("what a report says of a check holds no secret that the receiver repeated",
   const problem = "It answered 500: whsec_repeated_by_it is wrong.";
   const result = resultOf(
     reachableCheck,
-    { outcome: "failed", problem, exchanges: [] },
+    { outcome: "failed", cause: "server_error", problem, exchanges: [] },
     { durationMs: 1, redact },
   );
   expect(result.explanation).toBe("It answered 500: [redacted] is wrong.");

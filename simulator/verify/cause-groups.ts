@@ -1,0 +1,43 @@
+import { type CauseName, VERIFY_CAUSES } from "./causes.ts";
+import { type CheckResult, type Standing, standingOf } from "./report.ts";
+
+/** These say something about the receiver alone: what was sent does not change the fix. */
+const OF_ITSELF = new Set<CauseName>([
+  ...(["timed_out", "connection_refused", "connection_reset", "connection_closed", "redirected"] as const),
+  ...(["not_http", "server_error", "gateway_error", "unavailable", "rate_limited", "sometimes"] as const),
+  ...(["ended", "not_restarted", "duplicate_refused", "forgery_not_refused"] as const),
+]);
+
+/** Failures that have one cause, and one fix for all of them. */
+export type CauseGroup = {
+  cause: CauseName;
+  words: string;
+  fix: string;
+  standing: Standing;
+  results: CheckResult[];
+};
+
+/** The failures of a run by what happened, the gravest first and then the largest. */
+export function groupByCause(results: readonly CheckResult[]): CauseGroup[] {
+  const failed = results.flatMap((result) =>
+    result.cause === undefined ? [] : [{ ...result, cause: result.cause }],
+  );
+  const groups = Map.groupBy(failed, (result) => `${standingOf(result)} ${result.cause}`);
+  const made = [...groups.values()].flatMap((members) => {
+    const [first] = members;
+    if (first === undefined) return [];
+    const { words } = VERIFY_CAUSES[first.cause];
+    return [
+      { cause: first.cause, words, fix: fixOf(members), standing: standingOf(first), results: members },
+    ];
+  });
+  const rank = ({ standing }: CauseGroup): number => ["failed", "advice", "known"].indexOf(standing);
+  return made.toSorted((a, b) => rank(a) - rank(b) || b.results.length - a.results.length);
+}
+
+/** How to fix failures of one cause: as their checks say where they all say the same, else as the cause does. */
+export function fixOf(results: readonly (Pick<CheckResult, "check"> & { cause: CauseName })[]): string {
+  const [cause = "refused"] = results.map((result) => result.cause);
+  const [hint, ...others] = new Set(results.map(({ check }) => check.hint));
+  return hint === undefined || others.length > 0 || OF_ITSELF.has(cause) ? VERIFY_CAUSES[cause].fix : hint;
+}

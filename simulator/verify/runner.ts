@@ -1,0 +1,233 @@
+import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
+import { isLoopbackHost } from "../domain/endpoint-url.ts";
+import type { Observer } from "../observer/observer.ts";
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
+import { describeBug } from "../text/errors.ts";
+import { createRedactor } from "../text/redact.ts";
+import type { Check, HandledCounts, Verdict } from "./check.ts";
+import { type CheckContext, createContext, type Need, NEEDS } from "./context.ts";
+import type { Exchange } from "./delivery.ts";
+import { failed } from "./judgement.ts";
+import { createKillRounds } from "./kill-rounds.ts";
+import { createLedger, type LedgerEntry } from "./ledger.ts";
+import { createPatience } from "./patience.ts";
+import { createReceiverClock } from "./receiver-clock.ts";
+import { type CheckResult, type Report, resultOf } from "./report.ts";
+import { settle } from "./settle.ts";
+import { DEFAULT_TIMING, type Timing } from "./timing.ts";
+
+/** Maximum number of exchanges that `onResult` gets for a check that did not fail. */
+const EXCHANGES_SHOWN = 3;
+/** The scope of events that are sent around kills, which serve several checks. */
+const KILLS = "crash.kills";
+
+export type RunOptions = {
+  url: string;
+  secret: string;
+  seed: string;
+  /** How to start this run again, for the report. */
+  invocation?: Report["invocation"];
+  checks: readonly Check[];
+  /** The event types that the endpoint is registered for; all unless given. */
+  events?: readonly EventType[] | undefined;
+  /** Reads effects back; without it what needs them is unverified. */
+  observe?: Observer | undefined;
+  /** The receiver's process, in the command form; without it crash checks are unverified. */
+  receiver?: ReceiverProcess | undefined;
+  /** The variable through which the receiver's clock can be moved ahead by seconds, at a start. */
+  clockVariable?: string | undefined;
+  timing?: Partial<Timing>;
+  /** Wall time in milliseconds. */
+  now: () => number;
+  /** Ends the run at once, with what it has found so far. */
+  signal?: AbortSignal | undefined;
+  /** Told what is done, and what is done next or waited for. */
+  onProgress?: ((progress: { done: number; total: number; title: string }) => void) | undefined;
+  /** Told each result as soon as it is known, with the last exchanges also where the check did not fail. */
+  onResult?: ((result: CheckResult) => void) | undefined;
+};
+
+type Unjudged = Extract<Verdict, { outcome: "unverified" }>;
+type Waiting = { check: Check; judge: (handled: HandledCounts) => Verdict; durationMs: number };
+
+/** Runs one check after the other, or several at once, and keeps their results. */
+export function createRunner(options: RunOptions) {
+  const { checks, observe, receiver, signal } = options;
+  const events = options.events ?? EVENT_TYPES;
+  const timing = { ...DEFAULT_TIMING, ...options.timing };
+  let isLastTry = false;
+  const begunAtMs = performance.now();
+  const patience = createPatience({ timing, begunAtMs, isLastTry: () => isLastTry });
+  const { answerTimeoutMs, leftMs } = patience;
+  const ledger = createLedger();
+  const results = new Map<string, CheckResult>();
+  const redact = createRedactor([options.secret]);
+  const clock = createReceiverClock({ local: isLoopbackHost(options.url), now: options.now });
+  const kills = createKillRounds(() => contextFor(KILLS));
+  /** What there was no time to wait for is tried once more. */
+  let late: Check[] = [];
+  let pending: Waiting[] = [];
+  let effectsUnreadable: string | undefined;
+  /** The check after which the receiver no longer listened. */
+  let broughtDownBy: string | undefined;
+  let bug: string | undefined;
+
+  function contextFor(checkId: string): CheckContext {
+    return createContext({
+      ...options,
+      events,
+      timing,
+      answerTimeoutMs,
+      leftMs,
+      ledger,
+      checkId,
+      clock,
+      kills,
+    });
+  }
+
+  function progress(title: string): void {
+    const done = checks.filter(({ id }) => results.has(id)).length;
+    options.onProgress?.({ done, total: checks.length, title });
+  }
+
+  function finish(check: Omit<Check, "run">, verdict: Verdict, durationMs = 0): void {
+    const result = resultOf(check, verdict, { durationMs, redact });
+    results.set(check.id, result);
+    const isShown = verdict.outcome === "failed";
+    options.onResult?.(isShown ? result : { ...result, exchanges: lastExchangesOf(check, EXCHANGES_SHOWN) });
+    progress(check.title);
+  }
+
+  function missingNeed(check: Check): string | undefined {
+    const given: Record<Need, boolean> = {
+      observe: observe !== undefined,
+      command: receiver !== undefined,
+      clock: options.clockVariable !== undefined,
+    };
+    const missing = check.needs?.find((need) => !given[need]);
+    if (missing !== undefined) return NEEDS[missing];
+    return check.needs?.includes("observe") === true ? effectsUnreadable : undefined;
+  }
+
+  async function runOne(check: Check): Promise<void> {
+    const reason = missingNeed(check) ?? patience.outOfTime() ?? (await missingReceiver());
+    if (reason !== undefined) return finish(check, { outcome: "unverified", reason });
+    const startedAtMs = performance.now();
+    const found = await judged(check, async () => check.run(contextFor(check.id)));
+    const first = found.outcome === "pending" ? found : patience.judge(check, found);
+    const isGone = (check.phase === "alone" || check.phase === "odd") && !(await listens());
+    if (isGone) broughtDownBy = check.id;
+    const verdict = isGone ? endedBy(check, first) : await repeated(check, first);
+    const durationMs = performance.now() - startedAtMs;
+    if (verdict.outcome === "pending") pending.push({ check, judge: verdict.judge, durationMs });
+    else if (verdict.outcome === "unverified" && verdict.isLate === true && !isLastTry) late.push(check);
+    else finish(check, verdict, durationMs);
+  }
+
+  function endedBy(check: Check, verdict: Verdict | { outcome: "pending" }): Verdict {
+    const shown = verdict.outcome === "failed" ? verdict.exchanges : lastExchangesOf(check, 1);
+    return failed("ended", "The receiver no longer listens after this: it ended, or closed its port.", shown);
+  }
+
+  /** A check that failed is run once more: a failure that does not come again has a cause of its own. */
+  async function repeated<Found extends Verdict | { outcome: "pending" }>(
+    check: Check,
+    verdict: Found,
+  ): Promise<Found | Verdict> {
+    if (verdict.outcome !== "failed" || isAboutKills(check.id) || check.phase === "explore") return verdict;
+    if (verdict.cause === "timed_out" || !patience.hasTimeToRepeat()) return verdict;
+    const again = await judged(check, async () => check.run(contextFor(`${check.id} again`)));
+    if (again.outcome !== "passed") return verdict;
+    return { ...verdict, cause: "sometimes", problem: `${verdict.problem} Sent once more, it was right.` };
+  }
+
+  /** What `judge` finds, unless it fails itself: that says nothing about the receiver. */
+  async function judged<Found>(check: Check, judge: () => Promise<Found>): Promise<Found | Unjudged> {
+    try {
+      return await judge();
+    } catch (error) {
+      bug ??= `verify itself failed in the check ${check.id}, please report it: ${describeBug(error)}`;
+      return { outcome: "unverified", reason: "verify itself failed here." };
+    }
+  }
+
+  async function listens(): Promise<boolean> {
+    const wire = await contextFor("liveness").open();
+    wire.close();
+    return wire.connected;
+  }
+
+  /** Why a check cannot be run any more, since an earlier one brought the receiver down; ours is started again. */
+  async function missingReceiver(): Promise<string | undefined> {
+    if (broughtDownBy === undefined) return undefined;
+    const restarted = await receiver?.restart();
+    if (restarted?.ok !== true) return `The receiver no longer listens since the check ${broughtDownBy}.`;
+    broughtDownBy = undefined;
+    return undefined;
+  }
+
+  function lastExchangesOf(check: Pick<Check, "id">, most: number): Exchange[] {
+    const entries = ledger.all().filter(({ checkIds }) => checkIds.has(check.id));
+    return entries.flatMap(({ exchanges }) => exchanges).slice(-most);
+  }
+
+  /** Whether a check sends events around kills and restarts; only those events are judged after them. */
+  function isAboutKills(checkId: string): boolean {
+    return checkId === KILLS || checks.some(({ id, phase }) => id === checkId && phase === "crash");
+  }
+
+  async function runAll(chosen: readonly Check[], atOnce: number): Promise<void> {
+    const next = chosen.values();
+    await Promise.all(
+      Array.from({ length: Math.min(atOnce, chosen.length) }, async () => {
+        for (const check of next) {
+          if (signal?.aborted === true) return;
+          await runOne(check);
+        }
+      }),
+    );
+  }
+
+  return {
+    results,
+    timing,
+    contextFor,
+    progress,
+    finish,
+    runAll,
+    isAboutKills,
+    /** Why effects cannot be judged, although they can be asked for. */
+    giveUpEffects: (reason: string): void => void (effectsUnreadable = reason),
+    isOutOfTime: (): boolean => patience.outOfTime() !== undefined,
+    /** A bug of ours that was met. */
+    bug: (): string | undefined => bug,
+    durationMs: (): number => performance.now() - begunAtMs,
+    receiverOutput: (): string[] => receiver?.output().map(redact.text) ?? [],
+    /** Runs once more, side by side, what there was no time to wait for. */
+    async runLate(): Promise<void> {
+      isLastTry = true;
+      await runAll(late, late.length);
+      [late, isLastTry] = [[], false];
+    },
+    /** Judges what waits for effects, once those of the events that are meant have come to rest. */
+    async judgePending(withinMs: number, isMeant: (entry: LedgerEntry) => boolean): Promise<void> {
+      if (pending.length === 0 || signal?.aborted === true) return;
+      const handled: HandledCounts =
+        observe === undefined
+          ? { of: () => ({ known: false, reason: NEEDS.observe }) }
+          : await settle({
+              entries: ledger.all().filter(isMeant),
+              observe,
+              withinMs,
+              quietMs: timing.quietMs,
+              leftMs,
+              onWait: (count) => progress(`waiting for ${count} events to be handled`),
+            });
+      const waited = pending;
+      pending = [];
+      for (const { check, judge, durationMs } of waited)
+        finish(check, await judged(check, async () => judge(handled)), durationMs);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import type { Check } from "../../simulator/verify/check.ts";
+import { ALL } from "../helpers/run/sizes.ts";
+import { CRASH_MUTANTS } from "./crash-mutants.ts";
+import { idsOf, judge, story } from "./judge.ts";
+import { type Mutant, MUTANTS } from "./mutants.ts";
+
+/** These fail only together with one that brought the receiver down, or show what others sent. */
+const FOLLOWERS = ["wire.lives-on", "effects.ledger"];
+const JUDGED = CATALOGUE.filter(({ phase, only }) => phase !== "crash" && only === undefined);
+/** With VERIFY_MUTANTS every mutant meets every check. */
+const MEETS_ALL = process.env["VERIFY_MUTANTS"] !== undefined;
+
+/** The checks that a mutant meets: with `npm run test:all` those of the group meant for it; else the one that is. */
+function checksFor({ groups, meets, caughtBy }: Mutant): Check[] {
+  return JUDGED.filter(({ id, group }) => {
+    if (groups !== undefined && (ALL || MEETS_ALL)) return groups.includes(group);
+    if (MEETS_ALL || meets === "all") return true;
+    return ALL && meets !== "named" ? caughtBy.startsWith(`${group}.`) : id === caughtBy;
+  });
+}
+
+const seen = new Set(Object.values(CRASH_MUTANTS).map(({ caughtBy }) => caughtBy));
+
+describe.concurrent("a receiver that is right but for one bug", () => {
+  test.each(Object.entries(MUTANTS))(
+    "%s: the check meant for it fails, by that cause alone",
+    async (_, mutant) => {
+      const { caughtBy, cause, alsoCauses = [] } = mutant;
+      const report = await judge(mutant.plant, { ...mutant, checks: checksFor(mutant) });
+      const failures = report.results.filter(({ outcome }) => outcome === "failed");
+      for (const { check } of failures) seen.add(check.id);
+
+      expect(failures.find(({ check }) => check.id === caughtBy)?.cause, story(report)).toBe(cause);
+      const others = failures.filter(
+        (one) => one.cause !== undefined && ![cause, ...alsoCauses].includes(one.cause),
+      );
+      expect(others.map(({ check, cause: other }) => `${check.id}: ${other}`)).toEqual([]);
+    },
+  );
+});
+
+test.runIf(ALL)("every check fails for one of them", () => {
+  const unseen = CATALOGUE.filter(
+    ({ id, only }) => !seen.has(id) && !FOLLOWERS.includes(id) && only === undefined,
+  );
+  expect(unseen.map(({ id }) => id)).toEqual([]);
+});
+
+test("control: the same receiver without a bug passes everything", async () => {
+  const report = await judge({});
+  expect(idsOf(report, "failed"), story(report)).toEqual([]);
+  expect(idsOf(report, "unverified")).toEqual([]);
+  expect(report.verdict).toBe("passed");
+});
