@@ -89,7 +89,7 @@ export async function compose(options: {
     unanswered.add(answering);
     return answering.finally(() => unanswered.delete(answering));
   };
-  const body = createBodyReader(config);
+  const body = createBodyReader({ ...config, clock });
   const graceMs = Math.max(0, config.shutdownTimeoutMs - CLOSING_MS);
 
   return {

@@ -2,11 +2,13 @@ import "./library/node-version.ts";
 
 export { createReceiver, type MountedReceiver, type ReceiverOptions } from "./library/create-receiver.ts";
 export {
+  signForTest,
   unwrap,
   verifySignature,
   WebhookError,
   type EventOf,
   type Signed,
+  type VerificationProblem,
   type WebhookEvent,
 } from "./library/unwrap.ts";
 export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./work/handler.ts";

@@ -72,7 +72,10 @@ export async function serve(
     const { socket } = request;
     const connection = connections.get(socket);
     // Its client sends again what comes after the last answer (RFC 9112 §9.6).
-    if (!connection || connection.requests === MAXIMUM_REQUESTS) return void socket.pause();
+    if (!connection || connection.requests === MAXIMUM_REQUESTS) {
+      socket.pause();
+      return;
+    }
     connection.requests += 1;
     connection.waiting.add(response);
     response.once("close", () => {

@@ -37,8 +37,9 @@ export type ParsedSignature =
   | { ok: true; timestamp: string; digests: string[] }
   | { ok: false; reason: SignatureProblem };
 
-/** A secret as a key, made once for many signatures. */
+/** A secret as a key, made once for many signatures. Throws if it is blank: anyone can sign with that. */
 export function signingKey(secret: string): KeyObject {
+  if (secret.trim() === "") throw new TypeError("A signing secret must not be blank.");
   return createSecretKey(secret, "utf8");
 }
 
@@ -71,11 +72,13 @@ export function verify(options: {
 
   const timestampSeconds = Number(parsed.timestamp);
   const ageSeconds = options.nowSeconds - timestampSeconds;
-  if (ageSeconds > SIGNATURE_TOLERANCE_SECONDS) return { ok: false, reason: "timestamp_too_old" };
   if (ageSeconds < -SIGNATURE_TOLERANCE_SECONDS) return { ok: false, reason: "timestamp_too_new" };
+  // Also if `nowSeconds` is no number.
+  if (!(ageSeconds <= SIGNATURE_TOLERANCE_SECONDS)) return { ok: false, reason: "timestamp_too_old" };
 
   const candidates = parsed.digests.map((hex) => Buffer.from(hex, "hex"));
   for (const [secretIndex, secret] of options.secrets.entries()) {
+    if (typeof secret === "string" && secret.trim() === "") continue;
     // Over t as it was written, not as a number: the sender signed those characters.
     const expected = hmac(secret, parsed.timestamp, options.body).digest();
     // The grammar holds each candidate to 32 bytes, so this cannot throw on unequal lengths.
@@ -118,5 +121,7 @@ export function parseSignature(headers: readonly string[]): ParsedSignature {
 }
 
 function hmac(secret: string | KeyObject, timestamp: string, body: Uint8Array | string): Hmac {
-  return createHmac("sha256", secret).update(`${timestamp}.`).update(body);
+  return createHmac("sha256", typeof secret === "string" ? signingKey(secret) : secret)
+    .update(`${timestamp}.`)
+    .update(body);
 }

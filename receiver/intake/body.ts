@@ -1,4 +1,6 @@
-import type { IncomingMessage } from "node:http";
+import { isAnyArrayBuffer } from "node:util/types";
+import type { Clock } from "../clock.ts";
+import type { NodeRequest } from "./adapters.ts";
 
 /** Bytes of bodies that are arriving, over all connections. */
 const MAXIMUM_ARRIVING_BYTES = 64 * 1_048_576;
@@ -7,25 +9,21 @@ const MAXIMUM_ARRIVING_BYTES = 64 * 1_048_576;
 const MAXIMUM_PIECES = 4_096;
 const SMALLEST_PIECE_BYTES = 16;
 
-export type Body = { ok: true; bytes: Uint8Array } | { ok: false; problem: BodyProblem };
+const LONGEST_MS = 10_000;
 
 /**
- * `in_pieces`: so many and so small pieces that they cost more than what they hold. `overloaded`: too much was arriving at once, and this body was the largest. `already_read`: something
- * in front of the receiver has read the body and kept none of its bytes.
+ * `in_pieces`: more and smaller pieces than is worth reading. `overloaded`: too much was arriving at once, and this body
+ * was the largest. `no_bytes`: something in front of the receiver has read the body, or made a text of it.
  */
-export type BodyProblem = "too_large" | "in_pieces" | "incomplete" | "overloaded" | "already_read";
+type BodyProblem = "too_large" | "in_pieces" | "incomplete" | "late" | "overloaded" | "no_bytes";
 
-/** A request as node:http gives it, and what body parsers of frameworks may have added to it. */
-export type NodeRequest = IncomingMessage & { body?: unknown; rawBody?: unknown };
-
-/** A body that is still arriving. */
-type Arriving = { bytes: number; evict: () => void };
+export type Body = { ok: true; bytes: Uint8Array } | { ok: false; problem: BodyProblem };
 
 export type BodyReader = {
   ofNode: (request: NodeRequest) => Promise<Body>;
-  /** For a body that comes piece by piece: `take` each of them, and `end` it. */
+  /** For a body that comes piece by piece: `take` each of them, and `end` it. Pieces other than bytes are refused. */
   collect: (settle: (body: Body) => void) => {
-    take: (piece: Uint8Array) => void;
+    take: (piece: unknown) => void;
     end: (isWhole: boolean) => void;
   };
 };
@@ -37,24 +35,26 @@ export type BodyReader = {
 export function createBodyReader(options: {
   maxBodyBytes: number;
   maximumArrivingBytes?: number | undefined;
+  clock: Clock;
 }): BodyReader {
-  const { maxBodyBytes, maximumArrivingBytes: maximum = MAXIMUM_ARRIVING_BYTES } = options;
-  const bodies = new Set<Arriving>();
+  const { maxBodyBytes, maximumArrivingBytes: maximum = MAXIMUM_ARRIVING_BYTES, clock } = options;
+  /** The bytes that have come of each body, by what gives it up. */
+  const arriving = new Map<() => void, number>();
   let totalBytes = 0;
 
   return {
     ofNode: async (request) => {
-      const raw = [request.rawBody, request.body].find((body) => body instanceof Uint8Array);
-      if (raw) return raw.byteLength > maxBodyBytes ? TOO_LARGE : { ok: true, bytes: raw };
-      if (request.readableDidRead) return { ok: false, problem: "already_read" };
+      const bytes = bytesOf(request.rawBody) ?? bytesOf(request.body) ?? bytesOfText(request.rawBody);
+      if (bytes) return bytes.byteLength > maxBodyBytes ? refused("too_large") : { ok: true, bytes };
+      if (wasRead(request)) return refused("no_bytes");
       return new Promise((resolve) => {
         const { take, end } = collect((body) => {
-          // What is left of a body that failed is read and forgotten, so that the answer gets through.
-          if (body === IN_PIECES) request.pause();
+          // What is left of another body that failed is read and forgotten, so that the answer gets through.
+          if (!body.ok && body.problem === "in_pieces") request.pause();
           resolve(body);
         });
         request.on("data", take);
-        const over = (): void => end(request.readableEnded);
+        const over = (): void => end(request.readableEnded !== false);
         request.once("end", over).once("close", over);
         // Neither event comes again where the client left, or an empty body was read, before the request came here.
         if (request.readableEnded || request.destroyed) over();
@@ -64,51 +64,71 @@ export function createBodyReader(options: {
   };
 
   function collect(settle: (body: Body) => void) {
-    const arriving: Arriving = { bytes: 0, evict: () => finish({ ok: false, problem: "overloaded" }) };
     /** With room for what is still to come, so that small pieces are not kept as so many objects. */
     let gathered: Uint8Array | undefined = new Uint8Array();
+    let bytes = 0;
     let pieces = 0;
-    bodies.add(arriving);
+    const giveUp = (): void => finish(refused("overloaded"));
+    const cancel = clock.after(LONGEST_MS, () => finish(refused("late")));
+    arriving.set(giveUp, 0);
     return {
-      take: (piece: Uint8Array): void => {
+      take: (given: unknown): void => {
+        const piece = bytesOf(given);
         if (!gathered) return;
-        const before = arriving.bytes;
-        const bytes = before + piece.byteLength;
+        if (!piece) return finish(refused("no_bytes"));
+        const before = bytes;
+        bytes += piece.byteLength;
         pieces += 1;
-        if (bytes > maxBodyBytes) return finish(TOO_LARGE);
-        if (pieces > MAXIMUM_PIECES && bytes < pieces * SMALLEST_PIECE_BYTES) return finish(IN_PIECES);
+        if (bytes > maxBodyBytes) return finish(refused("too_large"));
+        if (pieces > MAXIMUM_PIECES && bytes < pieces * SMALLEST_PIECE_BYTES)
+          return finish(refused("in_pieces"));
+        if (bytes > gathered.byteLength && before > 0)
+          gathered = enlarged(gathered, Math.max(bytes, 2 * before));
         if (before === 0) gathered = piece;
-        else {
-          if (bytes > gathered.byteLength) gathered = enlarged(gathered, Math.max(bytes, 2 * before));
-          gathered.set(piece, before);
-        }
-        grow(arriving, piece.byteLength);
+        else gathered.set(piece, before);
+        arriving.set(giveUp, bytes);
+        totalBytes += piece.byteLength;
+        if (totalBytes > maximum) giveUpLargest();
       },
       end: (isWhole: boolean): void =>
-        finish(isWhole && gathered ? { ok: true, bytes: gathered.subarray(0, arriving.bytes) } : INCOMPLETE),
+        finish(
+          isWhole && gathered ? { ok: true, bytes: gathered.subarray(0, bytes) } : refused("incomplete"),
+        ),
     };
 
     function finish(body: Body): void {
       if (!gathered) return;
       gathered = undefined;
-      bodies.delete(arriving);
-      totalBytes -= arriving.bytes;
+      cancel();
+      totalBytes -= arriving.get(giveUp) ?? 0;
+      arriving.delete(giveUp);
       settle(body);
     }
   }
 
-  function grow(arriving: Arriving, bytes: number): void {
-    arriving.bytes += bytes;
-    totalBytes += bytes;
-    // One is enough: it is at least as large as what has come just now.
-    if (totalBytes > maximum) largest(arriving).evict();
-  }
-
   /** Among the largest, the one that began first. */
-  function largest(most: Arriving): Arriving {
-    for (const one of [...bodies].toReversed()) if (one.bytes >= most.bytes) most = one;
-    return most;
+  function giveUpLargest(): void {
+    const most = Math.max(...arriving.values());
+    for (const [giveUp, bytes] of arriving) if (bytes === most) return giveUp();
   }
+}
+
+/** What holds bytes, of whatever realm; undefined for anything else. */
+export function bytesOf(value: unknown): Uint8Array | undefined {
+  if (value instanceof Uint8Array) return value;
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  return isAnyArrayBuffer(value) ? new Uint8Array(value) : undefined;
+}
+
+/** The bytes that a text was made of, if that is certain: what was not UTF-8 has become this character. */
+function bytesOfText(text: unknown): Uint8Array | undefined {
+  return typeof text === "string" && !text.includes("\uFFFD") ? Buffer.from(text) : undefined;
+}
+
+/** Whether nothing of the body will come; requests that are no streams have no `readableDidRead`. */
+function wasRead({ readableDidRead, body }: NodeRequest): boolean {
+  if (typeof readableDidRead === "boolean") return readableDidRead;
+  return body !== undefined && Object.keys(Object(body)).length > 0;
 }
 
 function enlarged(bytes: Uint8Array, size: number): Uint8Array {
@@ -117,6 +137,6 @@ function enlarged(bytes: Uint8Array, size: number): Uint8Array {
   return larger;
 }
 
-const TOO_LARGE: Body = { ok: false, problem: "too_large" };
-const INCOMPLETE: Body = { ok: false, problem: "incomplete" };
-const IN_PIECES: Body = { ok: false, problem: "in_pieces" };
+function refused(problem: BodyProblem): Body {
+  return { ok: false, problem };
+}

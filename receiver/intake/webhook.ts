@@ -1,12 +1,12 @@
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 import type { Clock } from "../clock.ts";
-import type { Trace } from "../store/port.ts";
 import type { Health } from "../operations/health.ts";
 import type { Log } from "../operations/log.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import type { RequestLog } from "../operations/request-log.ts";
+import type { Trace } from "../store/port.ts";
 import { ANSWERS, type Answer } from "./answers.ts";
-import type { Body, BodyProblem } from "./body.ts";
+import type { Body } from "./body.ts";
 import type { Inbox, Receipt } from "./inbox.ts";
 
 /** The signature header's name as both kinds of requests give it. */
@@ -21,14 +21,13 @@ export type WebhookRequest = {
   id: string | undefined;
   /** The values of the signature header, apart where the framework keeps them apart. */
   signatures: readonly string[];
-  /** W3C Trace Context of the request, as it was sent. */
-  traceparent: string | null | undefined;
-  encoding: string | null | undefined;
-  announcedBytes: number | undefined;
+  /** Another header by its name in lower case. */
+  header: (name: string) => string | null | undefined;
   readBody: () => Promise<Body>;
+  framework: keyof typeof RAW_BODY;
 };
 
-/** Answers one request to the webhook's path, calls `send` as soon as it is known, and never rejects. */
+/** Answers one request to the webhook's path, calls `send` as soon as the answer is known, and never rejects. */
 export type Webhook = (request: WebhookRequest, send: (answer: Answer) => void) => Promise<void>;
 
 /** The answer to the sender, and what only the log and the metrics are told. */
@@ -49,7 +48,11 @@ export function createWebhook(options: {
   return async (request, send) => {
     const startedAtMs = clock.monotonicMs();
     const { answer, refused, receipt } = await receive(request).catch(failed);
-    send(answer);
+    try {
+      send(answer);
+    } catch (error) {
+      failed(error);
+    }
     if (refused !== undefined) metrics.refused(refused);
     const durationMs = clock.monotonicMs() - startedAtMs;
     const { method, path, id } = request;
@@ -61,8 +64,8 @@ export function createWebhook(options: {
     if (refusal) return refusal;
     const body = await request.readBody();
     if (!body.ok) {
-      if (body.problem === "already_read") log.error(BODY_WAS_READ);
-      return BODY_PROBLEMS[body.problem];
+      if (body.problem === "no_bytes") log.error(`${NO_BYTES} ${RAW_BODY[request.framework]}`);
+      return { answer: ANSWERS[body.problem], refused: body.problem };
     }
     const arrivedAtMs = clock.monotonicMs();
     const { signatures } = request;
@@ -72,13 +75,14 @@ export function createWebhook(options: {
   }
 
   /** What is refused before its body is read. */
-  function refuseUnread({ method, encoding, announcedBytes }: WebhookRequest): Result | undefined {
+  function refuseUnread({ method, header }: WebhookRequest): Result | undefined {
     if (method !== "POST") return { answer: ANSWERS.method };
     if (health.draining()) return { answer: ANSWERS.unavailable, refused: "draining" };
     if (health.diskLow()) return { answer: ANSWERS.unavailable, refused: "disk_low" };
-    if ((encoding ?? "identity").toLowerCase() !== "identity")
-      return { answer: ANSWERS.encoded, refused: "encoding.unsupported" };
-    return (announcedBytes ?? 0) > maxBodyBytes ? BODY_PROBLEMS.too_large : undefined;
+    const encoding = header("content-encoding")?.trim().toLowerCase() ?? "";
+    if (encoding !== "" && encoding !== "identity") return { answer: ANSWERS.encoded, refused: "encoded" };
+    const isTooLarge = Number(header("content-length") ?? 0) > maxBodyBytes;
+    return isTooLarge ? { answer: ANSWERS.too_large, refused: "too_large" } : undefined;
   }
 
   function failed(error: unknown): Result {
@@ -87,21 +91,24 @@ export function createWebhook(options: {
   }
 }
 
-const BODY_WAS_READ =
-  "the body of a webhook was read before it came here, and its bytes are gone: no signature can be verified. Move the line of the body parser, such as app.use(express.json()), behind the line that mounts the receiver, or put express.raw({ type: () => true }) on the webhook's path in front of it";
+const NO_BYTES =
+  "the body of a webhook was read, or made a text, before it came here: its bytes are gone, and no signature can be verified.";
 
-const BODY_PROBLEMS: Readonly<Record<BodyProblem, Result>> = {
-  too_large: { answer: ANSWERS.too_large, refused: "entity.too.large" },
-  in_pieces: { answer: ANSWERS.in_pieces, refused: "body_in_pieces" },
-  incomplete: { answer: ANSWERS.incomplete, refused: "request.aborted" },
-  overloaded: { answer: ANSWERS.unavailable, refused: "overloaded" },
-  already_read: { answer: ANSWERS.failed, refused: "body_already_read" },
+/** What to change in an app then, in the words of its framework. */
+const RAW_BODY = {
+  express:
+    "Move the line of the body parser, such as app.use(express.json()), or of request.setEncoding(), behind the line that mounts the receiver, or put express.raw({ type: () => true }) on the webhook's path in front of it",
+  next: "Add to the route's file: export const config = { api: { bodyParser: false } }",
+  fetch:
+    "Call receiver.fetch(request) before request.json(), request.text() or a validator, or with a request.clone() that was made before",
+  node: "In Fastify, call receiver.middleware(request.raw, reply.raw) in an onRequest hook, after reply.hijack(); in Koa, mount it in front of the body parser; elsewhere, remove request.setEncoding() and what reads the body in front of it",
 };
 
 /** Version, trace id, parent id and flags; other forms are ignored. */
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-function traceOf({ traceparent, id }: WebhookRequest): Trace | null {
+function traceOf({ header, id }: WebhookRequest): Trace | null {
+  const traceparent = header("traceparent");
   const isTrace = typeof traceparent === "string" && TRACEPARENT.test(traceparent);
   if (!isTrace && id === undefined) return null;
   return { ...(isTrace ? { traceparent } : {}), ...(id === undefined ? {} : { requestId: id }) };

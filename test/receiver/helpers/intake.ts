@@ -60,7 +60,7 @@ export async function startIntake(
   };
   const logRequest = createRequestLog({ log, clock, clean: (text) => text });
   const webhook = createWebhook({ ...limits, inbox, health, log, logRequest, metrics, clock });
-  const middleware = createMiddleware(webhook, createBodyReader(limits), health.draining);
+  const middleware = createMiddleware(webhook, createBodyReader({ ...limits, clock }), health.draining);
   const {
     accept: _accept,
     clock: _clock,

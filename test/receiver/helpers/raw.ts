@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { expect, onTestFinished } from "vitest";
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
 import { signatureFor } from "./events.ts";
 
@@ -39,20 +37,6 @@ export function open(url: string): Socket {
   return connect(Number(port), hostname);
 }
 
-export function healthCheck(url: string): Buffer {
-  return rawRequest(url, { method: "GET", path: "/healthz" });
-}
-
-/** A connection that is known to be accepted: it was answered once. */
-export async function greeted(url: string, localAddress = "127.0.0.1"): Promise<Socket> {
-  const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", localAddress });
-  onTestFinished(() => void socket.destroy());
-  socket.on("error", () => undefined);
-  socket.write(healthCheck(url));
-  expect((await readAnswer(socket)).status).toBe(200);
-  return socket.resume();
-}
-
 /** Whether somebody listens there: a connection that comes and goes. */
 export async function knock(url: string): Promise<boolean> {
   const socket = open(url);
@@ -63,10 +47,6 @@ export async function knock(url: string): Promise<boolean> {
       socket.end().resume();
     });
   });
-}
-
-export async function gone(socket: Socket): Promise<unknown> {
-  return socket.closed || once(socket, "close");
 }
 
 /** Sends bytes on a connection of their own and answers what comes back first. */
