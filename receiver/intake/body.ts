@@ -54,8 +54,8 @@ export function createBodyReader(options: {
           resolve(body);
         });
         request.on("data", take);
-        const over = (): void => end(request.readableEnded !== false);
-        request.once("end", over).once("close", over);
+        const over = (): void => end(request.readableEnded);
+        request.once("end", () => end(true)).once("close", over);
         // Neither event comes again where the client left, or an empty body was read, before the request came here.
         if (request.readableEnded || request.destroyed) over();
       });
@@ -128,7 +128,7 @@ function bytesOfText(text: unknown): Uint8Array | undefined {
 /** Whether nothing of the body will come; requests that are no streams have no `readableDidRead`. */
 function wasRead({ readableDidRead, body }: NodeRequest): boolean {
   if (typeof readableDidRead === "boolean") return readableDidRead;
-  return body !== undefined && Object.keys(Object(body)).length > 0;
+  return body !== undefined && body !== null && Object.keys(body).length > 0;
 }
 
 function enlarged(bytes: Uint8Array, size: number): Uint8Array {

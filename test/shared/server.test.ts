@@ -82,6 +82,7 @@ describe("at the limit of connections", () => {
     const kept = await ask();
     for (let count = 0; count < 5; count += 1) await gone((await ask()).end());
     await ask(kept);
+    expect(kept.destroyed).toBe(false);
   });
 });
 
@@ -149,7 +150,9 @@ describe("on one connection", () => {
 
   test("silence after an answer ends it", async () => {
     const { ask } = await start(here, { keepAliveTimeout: 1 });
-    await gone(await ask());
+    const socket = await ask();
+    await gone(socket);
+    expect(socket.destroyed).toBe(true);
   });
 });
 

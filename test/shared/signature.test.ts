@@ -11,7 +11,9 @@ const BODY = Buffer.from('{"id":"evt_0"}');
 const RUNS = 1_000;
 
 const bodies = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes));
-const secrets = fc.string({ minLength: 1, maxLength: 60, unit: "grapheme" });
+const secrets = fc
+  .string({ minLength: 1, maxLength: 60, unit: "grapheme" })
+  .filter((text) => text.trim() !== "");
 const times = fc.integer({ min: 0, max: 4_102_444_800 });
 
 const check = (header: string, more: Partial<Parameters<typeof verify>[0]> = {}) =>

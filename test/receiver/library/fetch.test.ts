@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
 import { createBodyReader } from "../../../receiver/intake/body.ts";
 import { createFetch } from "../../../receiver/library/fetch.ts";
-import { FULL, NOTHING, READ, recording } from "../helpers/recording.ts";
+import { FULL, READ, recording } from "../helpers/recording.ts";
 
 /** Of requests of the Fetch API the same is read as of node:http's. */
 
-const body = createBodyReader({ maxBodyBytes: 100 });
+const body = createBodyReader({ maxBodyBytes: 100, clock: systemClock });
 
 test("what every webhook has is read, and its answer given", async () => {
   const { seen, webhook } = recording();
@@ -13,7 +14,7 @@ test("what every webhook has is read, and its answer given", async () => {
   const answer = await POST(
     new Request("http://kit.test/hooks?key=1", { method: "POST", headers: FULL, body: "{}" }),
   );
-  expect(seen).toEqual([READ]);
+  expect(seen).toEqual([{ ...READ, framework: "fetch" }]);
   expect([answer.status, answer.headers.get("content-type"), await answer.json()]).toEqual([
     200,
     "application/json; charset=utf-8",
@@ -21,26 +22,37 @@ test("what every webhook has is read, and its answer given", async () => {
   ]);
 });
 
-test("what a request lacks is told as lacking", async () => {
+test("a path is found in any address, and nothing where a header is missing", async () => {
   const { seen, webhook } = recording();
-  await createFetch(webhook, body)(new Request("http://kit.test/", { method: "POST", body: "{}" }));
-  expect(seen).toMatchObject([{ ...NOTHING, path: "/", traceparent: null, encoding: null }]);
+  const request = new Request("http://kit.test/", { method: "POST", body: "{}" });
+  await createFetch(webhook, body)(request);
+  Object.defineProperty(request, "url", { value: "/hooks?a=1" });
+  await createFetch(webhook, body)(request);
+  expect(seen).toMatchObject([
+    { path: "/", signatures: [], headers: {}, body: "{}" },
+    { path: "/hooks", body: "no_bytes" },
+  ]);
 });
 
-test("a body that was read, or is being read, by something in front is told of as that", async () => {
+test("a body that was read, or is being read, by something in front, or is text, has no bytes", async () => {
   for (const headers of [{}, { "content-length": "2" }]) {
     const { seen, webhook } = recording();
     const request = new Request("http://kit.test/", { method: "POST", body: "{}", headers });
     await request.text();
     await createFetch(webhook, body)(request);
-    expect(seen).toMatchObject([{ body: "already_read" }]);
+    expect(seen).toMatchObject([{ body: "no_bytes" }]);
   }
   const { seen, webhook } = recording();
   const init = { method: "POST", body: "{}", headers: { "content-length": "2" } };
   const request = new Request("http://kit.test/", init);
   request.body?.getReader();
   await createFetch(webhook, body)(request);
-  expect(seen).toMatchObject([{ body: "already_read" }]);
+  for (const headers of [{}, { "content-length": "2" }]) {
+    const streamed = { ...init, headers, body: ReadableStream.from(["{}"]), duplex: "half" as const };
+    await createFetch(webhook, body)(new Request("http://kit.test/", streamed));
+  }
+  const noBytes = { body: "no_bytes" };
+  expect(seen).toMatchObject([noBytes, noBytes, noBytes]);
 });
 
 test("of a body that is too large the rest is cancelled", async () => {

@@ -1,5 +1,12 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { unwrap, verifySignature, WebhookError, type WebhookEvent } from "../../../receiver/index.ts";
+import {
+  signForTest,
+  unwrap,
+  verifySignature,
+  WebhookError,
+  type WebhookEvent,
+} from "../../../receiver/index.ts";
 import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
 
 /** What somebody uses who wants neither inbox nor handlers of us. */
@@ -19,12 +26,48 @@ test("verifySignature says whether, and why not", () => {
     [{ header: null }, "header_missing"],
     [{ header: "" }, "header_empty"],
     [{ header: [header, header] }, "header_repeated"],
-    [{ secrets: [] }, "no_match"],
+    [{ secrets: [] }, "secret_missing"],
+    [{ secrets: "" }, "secret_missing"],
+    [{ secrets: [SECRET, " "] }, "secret_missing"],
+    [{ nowMs: Number.NaN }, "timestamp_too_old"],
     [{ body: Buffer.concat([body, body]) }, "no_match"],
     [{ nowMs: Date.now() + 302_000 }, "timestamp_too_old"],
     [{ nowMs: Date.now() - 302_000 }, "timestamp_too_new"],
   ] as const)
     expect(verifySignature({ body, header, secrets, ...given })).toEqual({ ok: false, reason });
+});
+
+test("verifySignature takes bytes in any form, and never throws, whatever it is given", () => {
+  const body = newBody();
+  const header = signatureFor(body);
+  const { buffer, byteOffset, byteLength } = body;
+  const forms: unknown[] = [new Uint8Array(body).buffer, new DataView(buffer, byteOffset, byteLength)];
+  forms.push(runInNewContext("Uint8Array.from(bytes)", { bytes: [...body] }));
+  forms.push(runInNewContext("Uint8Array.from(bytes).buffer", { bytes: [...body] }));
+  const verified = (changes: object) =>
+    verifySignature({ body, header, secrets: SECRET, ...changes });
+  expect(forms.map((form) => verified({ body: form }).ok)).toEqual(forms.map(() => true));
+
+  const odd = [undefined, null, 7, Number.NaN, {}, [], [[]], () => "", Symbol("s"), 1n, new Date(0)];
+  const throwing = Object.defineProperty({}, "body", { get: () => expect.unreachable() });
+  for (const value of odd) {
+    expect(verified({ body: value })).toEqual({ ok: false, reason: "body_unusable" });
+    expect(verified({ secrets: value })).toEqual({ ok: false, reason: "secret_missing" });
+    expect(verified({ header: value }).ok).toBe(false);
+    expect(verifySignature(value as never)).toEqual({ ok: false, reason: "body_unusable" });
+  }
+  expect(verifySignature(throwing as never)).toEqual({ ok: false, reason: "body_unusable" });
+});
+
+test("signForTest makes the header that the service would send", () => {
+  const body = newBody().toString();
+  expect(verifySignature({ body, header: signForTest({ body, secret: SECRET }), secrets: SECRET }).ok).toBe(
+    true,
+  );
+  const nowMs = 1_790_000_000_999;
+  const header = signForTest({ body, secret: SECRET, nowMs });
+  expect(header).toBe(signatureFor(Buffer.from(body), { timestampSeconds: 1_790_000_000 }));
+  expect(() => signForTest({ body, secret: " " })).toThrow("blank");
 });
 
 test.each([
@@ -74,7 +117,7 @@ describe("unwrap", () => {
     [
       "a body that was parsed",
       ({ body }) => ({ body: JSON.parse(Buffer.from(body).toString()) as object }),
-      "body_parsed",
+      "body_unusable",
       /raw bytes.*express\.raw/,
     ],
     ["another secret", () => ({ secrets: "other" }), "no_match", /endpoint's own secret.*byte for byte/],
