@@ -20,11 +20,15 @@ async function begin(intake: TestIntake, announced: number, sent: number): Promi
   return socket;
 }
 
+/** An intake for which no time passes, however slow the machine is. */
+const startPatient = (options: Parameters<typeof startIntake>[0]) =>
+  startIntake({ requestTimeout: 120_000, clock: handClock(), ...options });
+
 const bodyOf = (bytes: number): Buffer => newBody("call.completed", { padding: "x".repeat(bytes) });
 
 describe("when too much arrives at once", () => {
   test("the largest body gives way, and the new one is taken", async () => {
-    const intake = await startIntake({ maximumArrivingBytes: 800 * KB });
+    const intake = await startPatient({ maximumArrivingBytes: 800 * KB });
     const slowest = await begin(intake, 400 * KB, 300 * KB);
     const refused = readAnswer(slowest);
     const slower = await begin(intake, 400 * KB, 280 * KB);
@@ -35,7 +39,7 @@ describe("when too much arrives at once", () => {
   });
 
   test("a large body gives way to small ones, though they have been on their way for longer", async () => {
-    const intake = await startIntake({ maximumArrivingBytes: 400 * KB });
+    const intake = await startPatient({ maximumArrivingBytes: 400 * KB });
     const small = [await begin(intake, 60 * KB, 50 * KB), await begin(intake, 60 * KB, 50 * KB)];
     const large = await begin(intake, 500 * KB, 250 * KB);
     const refused = readAnswer(large);
@@ -46,7 +50,7 @@ describe("when too much arrives at once", () => {
   });
 
   test("of bodies that are as large the one that takes longest gives way", async () => {
-    const intake = await startIntake({ maximumArrivingBytes: 100 * KB });
+    const intake = await startPatient({ maximumArrivingBytes: 100 * KB });
     const slowest = await begin(intake, 60 * KB, 50 * KB);
     const refused = readAnswer(slowest);
     const later = await begin(intake, 60 * KB, 50 * KB);
@@ -56,7 +60,7 @@ describe("when too much arrives at once", () => {
   });
 
   test("room returns with every body that is done or gone", async () => {
-    const intake = await startIntake({ maximumArrivingBytes: 300 * KB });
+    const intake = await startPatient({ maximumArrivingBytes: 300 * KB });
     for (let turn = 0; turn < 5; turn += 1) {
       const abandoned = await begin(intake, 200 * KB, 150 * KB);
       abandoned.destroy();
@@ -68,6 +72,18 @@ describe("when too much arrives at once", () => {
 });
 
 describe("a body", () => {
+  test("that has not come in full after 10 s is 408, whatever the server around us allows", async () => {
+    const clock = handClock();
+    const intake = await startPatient({ clock });
+    const stalled = await begin(intake, 200, 100);
+    const answered = readAnswer(stalled);
+    clock.pass(9_999);
+    await sendRaw(intake.url, rawRequest(intake.url, { method: "GET", path: "/healthz" }));
+    expect(stalled.bytesRead).toBe(0);
+    clock.pass(1);
+    expect(await answered).toMatchObject({ status: 408, json: { error: "request_timeout" } });
+  });
+
   test("of many pieces is what was sent, byte for byte", async () => {
     const intake = await startIntake();
     const body = bodyOf(200 * KB);
