@@ -47,7 +47,7 @@ test("a body that was read, or is being read, by something in front, or is text,
   const request = new Request("http://kit.test/", init);
   request.body?.getReader();
   await createFetch(webhook, body)(request);
-  for (const headers of [{}, { "content-length": "2" }]) {
+  for (const headers of [new Headers(), new Headers({ "content-length": "2" })]) {
     const streamed = { ...init, headers, body: ReadableStream.from(["{}"]), duplex: "half" as const };
     await createFetch(webhook, body)(new Request("http://kit.test/", streamed));
   }
