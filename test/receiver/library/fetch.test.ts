@@ -48,7 +48,8 @@ test("a body that was read, or is being read, by something in front, or is text,
   request.body?.getReader();
   await createFetch(webhook, body)(request);
   for (const headers of [new Headers(), new Headers({ "content-length": "2" })]) {
-    const streamed = { ...init, headers, body: ReadableStream.from(["{}"]), duplex: "half" as const };
+    const texts: ReadableStream = ReadableStream.from(["{}"]);
+    const streamed = { ...init, headers, body: texts, duplex: "half" as const };
     await createFetch(webhook, body)(new Request("http://kit.test/", streamed));
   }
   const noBytes = { body: "no_bytes" };
