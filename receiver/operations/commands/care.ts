@@ -6,7 +6,7 @@ import { inSnakeCase } from "../present.ts";
 import { reconcile, type ReconcileReport } from "../reconcile.ts";
 import { createRestClient } from "../rest-client.ts";
 import { EXIT, isUnbegun, onStore, Refused, terminal } from "./run.ts";
-import type { Context, Outcome, StoreContext } from "./run.ts";
+import type { Context, Outcome, OnStore } from "./run.ts";
 
 const HEALTH_LIMIT_MS = 4_000;
 const readinessSchema = z.object({ status: z.string(), checks: z.record(z.string(), z.string()) });
@@ -54,7 +54,7 @@ export async function doctor(
 }
 
 /** Copies the database to a new file while it is in use. */
-export async function backup({ store: { ledger } }: StoreContext, file: string): Promise<Outcome> {
+export async function backup({ store: { ledger } }: OnStore, file: string): Promise<Outcome> {
   if (!ledger.backup)
     throw new Refused("PostgreSQL has tools of its own: pg_basebackup, pg_dump, or your provider's.");
   // The copy is private from its first byte.
@@ -65,7 +65,7 @@ export async function backup({ store: { ledger } }: StoreContext, file: string):
 
 /** `reconcile`. Exits 0 only if it looked at everything. */
 export async function runReconcile(
-  { config, store }: StoreContext,
+  { config, store }: OnStore,
   { since, dryRun = false }: { since: number; dryRun?: boolean },
 ): Promise<Outcome> {
   if (!config.api) throw new Refused("reconcile reads the REST API: set API_BASE_URL and API_KEY.");

@@ -4,7 +4,7 @@ import type { EventFilter, InboxEvent, Ledger } from "../../store/port.ts";
 import { inSnakeCase, presentEvent } from "../present.ts";
 import { piecesOf, shownType } from "../privacy.ts";
 import { pagesOf } from "../selection.ts";
-import { EXIT, Refused, type Outcome, type StoreContext } from "./run.ts";
+import { EXIT, Refused, type Outcome, type OnStore } from "./run.ts";
 
 const PAGE = 500;
 const DAY_MS = 86_400_000;
@@ -12,9 +12,11 @@ const DAY_MS = 86_400_000;
 /** With `since` only events received in the last so many seconds. */
 export type Chosen = EventFilter & { since?: number | undefined };
 
+type Shown = Outcome | undefined;
+
 /** The newest events, one line each. */
 export async function listInbox(
-  { store }: StoreContext,
+  { store }: OnStore,
   options: EventFilter & { limit: number },
 ): Promise<Outcome> {
   const events = await store.ledger.list(options, { limit: options.limit });
@@ -27,11 +29,7 @@ export async function listInbox(
 }
 
 /** All that is known of one event; with `body` its envelope too, byte for byte as it came. */
-export async function showEvent(
-  { store }: StoreContext,
-  id: string,
-  options: { body?: boolean },
-): Promise<Outcome | undefined> {
+export async function showEvent({ store }: OnStore, id: string, options: { body?: boolean }): Promise<Shown> {
   const event = await store.ledger.find(id);
   if (!event) throw new Refused(`${id} is not in this inbox. See \`inbox list\`, and check DATABASE_URL.`);
   const shown = presentEvent(event, { isBrief: false });
@@ -48,7 +46,7 @@ export async function showEvent(
  * gets what it wants of the events since then, also of those that came before there was such a handler.
  */
 export async function requeueEvents(
-  { store: { ledger } }: StoreContext,
+  { store: { ledger } }: OnStore,
   ids: readonly string[],
   { state, type, handler, since }: Chosen,
 ): Promise<Outcome> {
@@ -59,20 +57,15 @@ export async function requeueEvents(
   // Without a state also those that have no job of the handler yet.
   const filter = state === undefined ? { type } : { state, type, handler };
   const pages = ids.length > 0 ? inPages(ids) : idsSince(ledger, filter, since);
-  const { asked, changed } = await change(ledger, pages, handler, async (page) =>
-    ledger.requeue(page, handler),
-  );
-  return outcome(
-    "requeued",
-    changed,
-    ids.length > 0 || state !== undefined ? asked - changed : 0,
-    ids.length > 0,
-  );
+  const requeue = async (page: string[]): Promise<number> => ledger.requeue(page, handler);
+  const { asked, changed } = await change(ledger, pages, handler, requeue);
+  const isNamed = ids.length > 0;
+  return outcome("requeued", changed, isNamed || state !== undefined ? asked - changed : 0, isNamed);
 }
 
 /** Ends waiting and dead jobs of the events named as ignored, with the reason. */
 export async function discardEvents(
-  { store: { ledger } }: StoreContext,
+  { store: { ledger } }: OnStore,
   ids: readonly string[],
   options: { handler: string; reason: string },
 ): Promise<Outcome> {
@@ -113,7 +106,7 @@ function outcome(verb: "requeued" | "discarded", changed: number, left: number, 
  * for byte as they came except for line breaks between values. Pruned events are left out.
  */
 export async function exportEvents(
-  { store: { ledger } }: StoreContext,
+  { store: { ledger } }: OnStore,
   { since, includePersonalData = false, ...filter }: Chosen & { includePersonalData?: boolean },
 ): Promise<undefined> {
   const sinceMs = momentOf(since);
@@ -128,7 +121,7 @@ export async function exportEvents(
 }
 
 /** Prunes now what retention would prune within the hour. */
-export async function pruneInbox({ store, config }: StoreContext): Promise<Outcome> {
+export async function pruneInbox({ store, config }: OnStore): Promise<Outcome> {
   const { retentionDays, idRetentionDays } = config;
   const before = (days: number): number => systemClock.nowMs() - days * DAY_MS;
   const pruned = await store.ledger.prune({
@@ -141,11 +134,11 @@ export async function pruneInbox({ store, config }: StoreContext): Promise<Outco
 }
 
 /** How many jobs each handler has in each state, and what is dead, by cause. */
-export async function inboxStatistics({ store }: StoreContext): Promise<Outcome> {
+export async function inboxStatistics({ store }: OnStore): Promise<Outcome> {
   const counts = await store.ledger.counts();
   const handlers = counts.handlers.map(({ handler, oldestUnfinishedAtMs: oldest, ...states }) => {
-    const some = Object.entries(states).flatMap(([state, jobs]) =>
-      jobs > 0 ? `${String(jobs)} ${state}` : [],
+    const some = Object.entries(states).flatMap(([name, jobs]) =>
+      jobs > 0 ? `${String(jobs)} ${name}` : [],
     );
     if (oldest !== null) some.push(`the oldest since ${new Date(oldest).toISOString()}`);
     return `${handler}: ${some.join(", ") || "nothing waits"}`;

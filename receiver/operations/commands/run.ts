@@ -28,7 +28,7 @@ export type Outcome = {
 };
 
 export type Context = { config: Config };
-export type StoreContext = Context & { store: Store };
+export type OnStore = Context & { store: Store };
 
 type Action<Given extends unknown[]> = (...given: Given) => Promise<void>;
 type Load<Given extends unknown[], Used> = () => Promise<
@@ -73,7 +73,7 @@ export function withConfig<Given extends unknown[]>(
 }
 
 /** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */
-export function withStore<Given extends unknown[]>(load: Load<Given, StoreContext>): Action<Given> {
+export function withStore<Given extends unknown[]>(load: Load<Given, OnStore>): Action<Given> {
   const onInbox = async ({ config }: Context, ...given: Given): Promise<Outcome | undefined> => {
     if (isUnbegun(config)) {
       const problem = `there is no inbox at ${String(config.databaseFile)} yet. Start the receiver, or set DATABASE_URL.`;

@@ -12,8 +12,7 @@ const LAST_LINES_MS = 500;
 /** At Ctrl-C npm passes on the signal that the terminal has sent already: one that comes so soon is no second press. */
 const ECHO_MS = 100;
 const EXIT_INTERRUPTED = 130;
-const ERRORS = ["uncaughtException", "unhandledRejection"];
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"];
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
 
 /** Runs the receiver until a signal or a bug ends it. Throws why it cannot start. */
 export async function start(
@@ -27,70 +26,51 @@ export async function start(
   };
   const store = await openStore({ ...config, clock, isWorker: false, onFatal });
   const { startReceiver } = await import("../../receiver.ts");
-  const starting = startReceiver({
-    config,
-    store,
-    clock,
-    log,
-    environment: process.env,
-    watchHandlers: watch,
-    inspectHandlers: inspectHandlers === true ? "127.0.0.1:9229" : inspectHandlers,
-  });
+  const inspect = inspectHandlers === true ? "127.0.0.1:9229" : inspectHandlers;
+  const handlers = { environment: process.env, inspectHandlers: inspect, watchHandlers: watch };
+  const starting = startReceiver({ config, store, clock, log, ...handlers });
   // Before it has started: whoever reads the line `listening` may stop it at that moment.
-  const leaveSignals = stopWhenTold(starting, config, log);
+  stopWhenTold(starting, config, log);
   await starting.catch((error: unknown) => {
-    leaveSignals();
-    throw describeListenError(error);
+    const isOfPort = error instanceof Error && ("port" in error || "hostname" in error);
+    if (!isOfPort) throw error;
+    const fix = "End the program that listens there, or choose another HOST, PORT, ADMIN_HOST or ADMIN_PORT.";
+    throw new Refused(`cannot listen: ${error.message}. ${fix}`, EXIT.couldNotRun);
   });
 }
 
 /**
  * Stops the receiver at the first signal or uncaught error, and ends the process after that, or after
- * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once. Returns how to leave signals to Node.js again.
+ * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once.
  */
-function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): () => void {
+function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): void {
   let firstMs: number | undefined;
   const stop = async (why: { signal: string } | { err: unknown }): Promise<void> => {
     firstMs = clock.monotonicMs();
-    endWithin(shutdownTimeoutMs);
+    // In a thread: a log whose reader has stopped reading can hold up the main thread for ever. By then everything is stored.
+    const kill =
+      "setTimeout(process.kill, require('node:worker_threads').workerData, process.pid, 'SIGKILL')";
+    new Thread(kill, { eval: true, workerData: shutdownTimeoutMs }).unref();
     if ("err" in why) log.fatal(why, "a bug: shutting down");
     else log.info(why, "shutting down");
-    const stopped = starting.then(async (receiver) => receiver.stop()).then(() => log.info("stopped"));
-    const end = stopped.then(
-      () => ("err" in why ? EXIT.somethingIsWrong : EXIT.ok),
-      () => EXIT.somethingIsWrong,
-    );
-    const exitCode = await within(shutdownTimeoutMs - LAST_LINES_MS, end, clock);
+    const stopped = starting
+      .then(async (receiver) => receiver.stop())
+      .then(() => log.info("stopped"))
+      .then(() => ("err" in why ? EXIT.somethingIsWrong : EXIT.ok));
+    const exitCode = await within(shutdownTimeoutMs - LAST_LINES_MS, stopped, clock).catch(() => undefined);
     const written = new Promise<void>((resolve) => log.flush(() => resolve()));
     await within(LAST_LINES_MS, written, clock);
     process.exit(exitCode ?? EXIT.somethingIsWrong);
   };
-  const onError = (err: unknown): void => {
-    if (firstMs !== undefined) process.exit(EXIT.somethingIsWrong);
-    void stop({ err });
-  };
-  const onSignal = (signal: string): void => {
-    if (firstMs === undefined) void stop({ signal });
-    else if (signal === "SIGINT" && clock.monotonicMs() - firstMs >= ECHO_MS) process.exit(EXIT_INTERRUPTED);
-  };
-  for (const event of ERRORS) process.on(event, onError);
-  for (const signal of SIGNALS) process.on(signal, onSignal);
-  return () => {
-    for (const event of ERRORS) process.off(event, onError);
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-  };
-}
-
-/** In a thread: a log whose reader has stopped reading can hold up the main thread for ever. By then everything is stored. */
-function endWithin(ms: number): void {
-  const kill = "setTimeout(process.kill, require('node:worker_threads').workerData, process.pid, 'SIGKILL')";
-  new Thread(kill, { eval: true, workerData: ms }).unref();
-}
-
-/** Why a port cannot be had, and what to do about it; an error of another kind as it is. */
-function describeListenError(error: unknown): unknown {
-  const isOfPort = error instanceof Error && ("port" in error || "hostname" in error);
-  if (!isOfPort) return error;
-  const fix = "End the program that listens there, or choose another HOST, PORT, ADMIN_HOST or ADMIN_PORT.";
-  return new Refused(`cannot listen: ${error.message}. ${fix}`, EXIT.couldNotRun);
+  for (const event of ["uncaughtException", "unhandledRejection"])
+    process.on(event, (err: unknown) => {
+      if (firstMs !== undefined) process.exit(EXIT.somethingIsWrong);
+      void stop({ err });
+    });
+  for (const signal of SIGNALS)
+    process.on(signal, () => {
+      if (firstMs === undefined) void stop({ signal });
+      else if (signal === "SIGINT" && clock.monotonicMs() - firstMs >= ECHO_MS)
+        process.exit(EXIT_INTERRUPTED);
+    });
 }

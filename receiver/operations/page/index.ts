@@ -50,8 +50,9 @@ export function createOperatorPage(options: PageOptions): Express {
   app.disable("x-powered-by");
   app.set("query parser", "simple");
   app.use(async (request, response, next) => {
-    if ((await options.guard?.(request)) === false) send(request, response, problem("Sign in first.", 403));
-    else next();
+    const mayEnter = options.guard === undefined || (await options.guard(request));
+    if (mayEnter) next();
+    else send(request, response, problem("Sign in first.", 403));
   });
 
   show("/", async (place) => {
@@ -144,8 +145,10 @@ export function createOperatorPage(options: PageOptions): Express {
     response.redirect(303, back.startsWith(`${baseUrl}/events`) ? back : `${baseUrl}/`);
   });
   app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
-    if (error instanceof z.ZodError) send(request, response, problem(z.prettifyError(error), 400));
-    else next(error);
+    if (response.headersSent) return next(error);
+    if (error instanceof z.ZodError) return send(request, response, problem(z.prettifyError(error), 400));
+    log.error({ err: error }, "the operator's page failed");
+    send(request, response, problem("The receiver failed. Its log says why.", 500));
   });
   return app;
 

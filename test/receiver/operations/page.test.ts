@@ -154,7 +154,7 @@ describe("events", () => {
   test("a body over 64 KB is downloaded instead, in pieces that hold up no other answer", async () => {
     const inbox = await openInbox({});
     const id = newEventId();
-    const deep = `${"[".repeat(59)}${"1,".repeat(480_000)}1${"]".repeat(59)}`;
+    const deep = `${"[".repeat(59)}${"1,".repeat(1_500_000)}1${"]".repeat(59)}`;
     const body = Buffer.from(
       `{"id":"${id}","type":"call.completed","data":{"phone":"+12125550123","deep":${deep}}}`,
     );
@@ -222,6 +222,19 @@ describe("requeue and discard", () => {
       });
     expect((await inbox.ledger.find(crashed))?.state).toBe("dead");
     expect(words(await get(`${url}/events/${failing}`))).toContain("test calls");
+  });
+
+  test("change the job that is meant and not its siblings", async () => {
+    const inbox = await openInbox({ crm: "call.completed", email: "call.completed" });
+    const id = await inbox.handled(dead("no such customer"), { handler: "crm" });
+    const [job] = await inbox.jobs.claim("email", 1);
+    await inbox.jobs.end(job!, dead("HTTP 500"));
+    const states = async () => (await inbox.ledger.find(id))?.jobs.map(({ state }) => state);
+    const { url } = await serveAdmin(inbox);
+    await post(`${url}/confirm`, { action: "requeue", state: "dead", cause: "HTTP 500" });
+    expect(await states()).toEqual(["dead", "waiting"]);
+    await post(`${url}/confirm`, { action: "discard", id, handler: "email", reason: "spam" });
+    expect(await states()).toEqual(["dead", "ignored"]);
   });
 
   test("of chosen events go back to them, and leave a line in the log with the operator and no person", async () => {
@@ -317,6 +330,18 @@ test("it can be mounted beneath a path of another app, closed to whom its guard 
   expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
 
   const overview = await get(`${url}/ops/receiver/`, headers);
+  const broken = createOperatorPage({
+    ...operatorParts(inbox, { ledger: { counts: async () => Promise.reject(new Error("secret place")) } }),
+    showBodies: false,
+    guard: ({ url: path }) => (path === "/" ? true : Reflect.get({}, "nothing")),
+  });
+  const alone = await listen(createServer(broken));
+  expect(await get(`${alone.url}/`)).toMatchObject({
+    status: 500,
+    text: expect.not.stringContaining("secret place"),
+  });
+  expect((await get(`${alone.url}/events`)).status).toBe(403);
+
   const links = [...overview.text.matchAll(/(?:href|action)="([^"]*)"/g)].map(([, link]) => link);
   for (const link of links) expect(link).toMatch(/^\/ops\/receiver\//);
   const back = "/ops/receiver/events?state=dead";

@@ -76,6 +76,7 @@ describe("a redacted envelope", () => {
     ],
     [String.raw`{"note":"a \"quoted\" \\","id":"x"}`, '{"note":"[redacted]","id":"x"}'],
     [String.raw`{"a\"b" : "c:d"}`, '{"field_1" : "[redacted]"}'],
+    ['{"outcome":["maria"],"id":{"x":"maria"}}', '{"outcome":["[redacted]"],"id":{"x":"[redacted]"}}'],
     ['"+49123456"', '"+10000000000"'],
   ])("%s", (json, shown) => {
     expect(redacted(json)).toBe(shown);
