@@ -113,7 +113,7 @@ test("only names that are allowed are answered, in any case and with any port; h
 });
 
 test("a token is shown as a bearer, or as the password beside any name", async () => {
-  const adminToken = "0123456789abcdef";
+  const adminToken = "0123456789:abcdef";
   const { url } = await serveAdmin(await openInbox(), { adminToken, adminAllowedHosts: undefined });
   const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
   for (const authorization of [`Bearer ${adminToken}`, basic(`maria:${adminToken}`), `bearer ${adminToken}`])
