@@ -28,6 +28,8 @@ export function createApp(simulator: Simulator, options: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
   app.set("query parser", "simple");
+  // Paths have case, and host names have none.
+  app.set("case sensitive routing", true);
   app.use(hostGuard((host) => isOwnHost(host) || isNetworkHost(host)));
 
   app.use("/api/v1", createApi({ world, readings, onError, faults: apiFaults }));

@@ -1,5 +1,4 @@
 import "./library/node-version.ts";
-import { asynchronous } from "./library/asynchronous.ts";
 import { start } from "./library/start.ts";
 import type { RunningSimulator, StartOptions } from "./library/surface.ts";
 
@@ -8,24 +7,9 @@ export type { ClockMode } from "./domain/clock.ts";
 export type { Readings } from "./domain/readings.ts";
 export type * from "./library/surface.ts";
 
-const NAMES = [
-  "url",
-  "seed",
-  "organizations",
-  "emit",
-  "tell",
-  "deliveries",
-  "clock",
-  "endpoints",
-  "reset",
-  "close",
-] as const satisfies readonly (keyof RunningSimulator)[];
-
 /**
  * Starts the whole service (REST API, webhook delivery, dashboard) inside this process, on a free port of loopback, for
  * use in vitest, jest or node:test: `const simulator = await startSimulator()`. Any number can run at once. Rejects with
  * what to change when it cannot start or an option is wrong.
  */
-export function startSimulator(options: StartOptions = {}): Promise<RunningSimulator> {
-  return asynchronous("startSimulator()", NAMES, start(options));
-}
+export const startSimulator: (options?: StartOptions) => Promise<RunningSimulator> = start;

@@ -48,7 +48,7 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
 
   const { port, drain } = served;
   const shownHost = isWildcard(options.host) ? "localhost" : options.host;
-  for (const host of ["localhost", "127.0.0.1", "[::1]", hostInUrl(options.host)]) {
+  for (const host of ["localhost", "127.0.0.1", "[::1]", hostInUrl(options.host).toLowerCase()]) {
     ownHosts.add(`${host}:${port}`);
     if (port === 80) ownHosts.add(host);
   }

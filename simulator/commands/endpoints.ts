@@ -42,7 +42,7 @@ export default function endpointsCommand(): Command {
       );
     });
 
-  addSettings(command.command("add"))
+  addSettings(command.command("add"), "all when absent")
     .description("register an endpoint; prints its signing secret, which nothing shows again")
     .argument("<url>", "https, or http on localhost", webUrl)
     .option("--secret <secret>", "its signing secret; made up when absent")
@@ -70,7 +70,7 @@ export default function endpointsCommand(): Command {
       output.note(`\nIts deliveries:  ${ourCommand(["deliveries", "--endpoint", id], flags)}`);
     });
 
-  addSettings(command.command("change"))
+  addSettings(command.command("change"), "as before when absent, all where empty ('')")
     .description("change an endpoint; its secret stays")
     .argument("<id>")
     .option("--url <url>", "its new address", webUrl)
@@ -133,9 +133,9 @@ export default function endpointsCommand(): Command {
 
 const EXAMPLE = "http://localhost:3000/webhooks";
 
-function addSettings(command: Command): Command {
+function addSettings(command: Command, absent: string): Command {
   return addSimulatorOptions(command)
-    .option("--events <types>", "its event types, separated by commas; all when absent", eventSelection)
+    .option("--events <types>", `its event types, separated by commas; ${absent}`, eventSelection)
     .option("--org <id>", "only events of this organization")
     .addOption(faultOption());
 }

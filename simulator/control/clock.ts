@@ -1,4 +1,4 @@
-import { Router } from "express";
+import type { Router } from "express";
 import { z } from "zod";
 import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
 import { CLOCK_MODES } from "../domain/clock.ts";
@@ -28,10 +28,8 @@ const aheadSchema = z.strictObject({
 const modeSchema = z.strictObject({ mode: z.enum(CLOCK_MODES) });
 
 /** The schedule clock: show it, move it, change its mode. */
-export function clockRoutes(simulator: Simulator): Router {
+export function clockRoutes(router: Router, simulator: Simulator): void {
   const { clock } = simulator;
-  const router = Router();
-
   router.get("/clock", (_request, response) => void response.json(clockView(simulator)));
 
   router.get("/clock/ahead", (request, response) => {
@@ -54,6 +52,4 @@ export function clockRoutes(simulator: Simulator): Router {
     else await clock.next();
     response.json(clockView(simulator));
   });
-
-  return router;
 }

@@ -1,4 +1,4 @@
-import { Router, type Response } from "express";
+import type { Response, Router } from "express";
 import { z } from "zod";
 import { requestLine } from "../domain/attempt-request.ts";
 import { type Selection, selectionFields, type SelectionFields, selectionOf } from "../domain/selection.ts";
@@ -22,10 +22,8 @@ const NOTHING_SELECTED =
   'Say which deliveries: all that gave up and was not sent again since is { "state": "lost" }, everything { "until": "0" }.';
 
 /** Deliveries: list, count and show them, send one again, or all of a selection as a job, sign or make an attempt now. */
-export function deliveryRoutes(simulator: Simulator): Router {
+export function deliveryRoutes(router: Router, simulator: Simulator): void {
   const { deliveries, jobs, clock } = simulator;
-  const router = Router();
-
   router.get("/deliveries", async (request, response) => {
     const query = readQuery(listSchema, request);
     const { limit, starting_after: after, ...asked } = query;
@@ -91,6 +89,4 @@ export function deliveryRoutes(simulator: Simulator): Router {
     const delivery = deliveries.summary(id);
     if (delivery) response.status(202).json(deliveryView(delivery));
   }
-
-  return router;
 }

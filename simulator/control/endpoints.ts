@@ -1,4 +1,4 @@
-import { Router } from "express";
+import type { Router } from "express";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
@@ -29,9 +29,7 @@ const rotationSchema = z.strictObject({
 const checkSchema = z.strictObject({ url: urlSchema });
 
 /** Endpoints: register, show, change, rotate, remove, test (SPEC §6 Registration). */
-export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
-  const router = Router();
-
+export function endpointRoutes(router: Router, { endpoints, deliveries }: Simulator): void {
   router.post("/endpoints", (request, response) => {
     const body = readBody(registrationSchema, request);
     const { url, secret } = body;
@@ -79,8 +77,6 @@ export function endpointRoutes({ endpoints, deliveries }: Simulator): Router {
     const { emitted } = orRefuse(endpoints.test(request.params.id));
     response.status(202).json(emittedView(emitted));
   });
-
-  return router;
 }
 
 function settingsOf({ url, event_types: eventTypes, org_id: orgId, faults }: z.infer<typeof changeSchema>) {

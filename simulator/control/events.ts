@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { Router } from "express";
+import type { Router } from "express";
 import { z } from "zod";
 import {
   EMITTED_WHEN,
@@ -46,10 +46,8 @@ const replaySchema = z.strictObject({
 const listSchema = pageSchema.extend({ type: z.string().optional(), org_id: z.string().optional() });
 
 /** Events: let one happen, send recorded ones again, look at what was emitted. */
-export function eventRoutes(simulator: Simulator): Router {
+export function eventRoutes(router: Router, simulator: Simulator): void {
   const { events, deliveries } = simulator;
-  const router = Router();
-
   router.post("/events", async (request, response) => {
     const body = readBody(triggerSchema, request);
     const { org_id: orgId, object, count, faults } = body;
@@ -86,16 +84,12 @@ export function eventRoutes(simulator: Simulator): Router {
     const own = deliveries.page({ eventId: id, limit: MOST_ENVELOPES });
     response.json(eventDetailView(known.summary, known.event.body, own.deliveries));
   });
-
-  return router;
 }
 
 /** The event types with the JSON Schema of their object and an example, for forms. */
-export function eventTypeRoutes(): Router {
+export function eventTypeRoutes(router: Router): void {
   const types = EVENT_TYPES.map(eventTypeView);
-  const router = Router();
   router.get("/event-types", (_request, response) => answerList(response, types));
-  return router;
 }
 
 export function eventTypeView(type: EventType) {

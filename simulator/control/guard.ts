@@ -11,7 +11,7 @@ const TOKEN_COOKIE = "simulator_token";
  */
 export function hostGuard(isAllowedHost: (host: string) => boolean): RequestHandler {
   return (request, response, next) => {
-    const host = request.headers.host ?? "";
+    const host = request.headers.host?.toLowerCase() ?? "";
     if (isAllowedHost(host)) return next();
     answerError(
       response,
@@ -28,7 +28,8 @@ export function hostGuard(isAllowedHost: (host: string) => boolean): RequestHand
 export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHandler {
   return (request, response, next) => {
     if (!CHANGES.has(request.method)) return next();
-    const { origin, host } = request.headers;
+    const { origin } = request.headers;
+    const host = request.headers.host?.toLowerCase();
     const originHost = origin === undefined ? host : (URL.parse(origin)?.host ?? "");
     // The host of the request has been checked: a page that came from there is our own, by whatever name.
     if (originHost !== host && !isAllowedHost(originHost ?? "")) {

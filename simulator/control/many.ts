@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { type Request, type Response, Router } from "express";
+import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { readQuery } from "./answers.ts";
 
@@ -16,9 +16,7 @@ const manySchema = z.strictObject({
 });
 
 /** Several GETs in one request, for a page that shows many things at first: a status and a body for each `path`. */
-export function manyRoutes(routes: Router): Router {
-  const router = Router();
-
+export function manyRoutes(router: Router): void {
   router.get("/many", async (request, response) => {
     const { path: paths } = readQuery(manySchema, request);
     const data = await Promise.all(paths.map((path) => answerTo(path, request, response)));
@@ -44,11 +42,9 @@ export function manyRoutes(routes: Router): Router {
         resolve({ status, body });
         return answer;
       };
-      routes(one, answer, (error) =>
+      router(one, answer, (error) =>
         reject(error instanceof Error ? error : new Error(`Nothing answers ${path}.`)),
       );
     });
   }
-
-  return router;
 }

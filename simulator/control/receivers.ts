@@ -1,4 +1,4 @@
-import { Router } from "express";
+import type { Router } from "express";
 import { z } from "zod";
 import type { Listener } from "../processes/listening.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
@@ -8,9 +8,7 @@ import { orRefuse, readBody } from "./answers.ts";
 const probeSchema = z.strictObject({ port: z.int().min(1).max(OPTION_BOUNDS.port[1]) });
 
 /** Receivers that are not registered yet: which usual ports are open, and at which path one of them takes webhooks. */
-export function receiverRoutes({ receivers }: Simulator): Router {
-  const router = Router();
-
+export function receiverRoutes(router: Router, { receivers }: Simulator): void {
   router.get("/listeners", async (request, response) => {
     const listeners = await receivers.listening();
     response.json(listenersView(listeners.filter(({ port }) => port !== request.socket.localPort)));
@@ -21,8 +19,6 @@ export function receiverRoutes({ receivers }: Simulator): Router {
     const { probe } = orRefuse(await receivers.probe(readBody(probeSchema, request).port));
     response.json({ object: "probe", ...probe });
   });
-
-  return router;
 }
 
 export function listenersView(listeners: readonly Listener[]) {

@@ -1,4 +1,4 @@
-import { Router } from "express";
+import type { Router } from "express";
 import type { Simulator } from "../verbs/simulator.ts";
 import { type Format, FORMAT_NAMES, FORMATS, isFormat } from "../verify/reports/formats.ts";
 import type { Paint } from "../verify/reports/pretty.ts";
@@ -22,10 +22,8 @@ type Kept = { receivedAtMs: number; texts: ReadonlyMap<Format, () => string>; re
  * run came later, GET shows its files alone, since GET /verification has the rest. In memory only, and at most 5 MB of it.
  * Stands before the parser of other bodies, since its bound is its own.
  */
-export function reportRoutes({ clock, verification }: Simulator): Router {
+export function reportRoutes(router: Router, { clock, verification }: Simulator): void {
   let given: Kept | undefined;
-  const router = Router();
-
   router.post("/reports/verify", jsonBody(LARGEST_REPORT_BYTES), (request, response) => {
     const report: unknown = request.body;
     if (typeof report !== "object" || report === null || Array.isArray(report)) {
@@ -71,8 +69,6 @@ export function reportRoutes({ clock, verification }: Simulator): Router {
     const texts = FORMAT_NAMES.map((format) => [format, () => FORMATS[format](report, plainly)] as const);
     return { receivedAtMs: endedAtMs, texts: new Map(texts) };
   }
-
-  return router;
 }
 
 const plainly: Paint = (_style, text) => text;

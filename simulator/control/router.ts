@@ -17,24 +17,24 @@ const LARGEST_BODY_BYTES = 10 * 1024 * 1024;
 
 /** The control API: all that dashboard and commands do with a running simulator. JSON, snake_case. */
 export function createControl(simulator: Simulator): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   router.use((_request, response, next) => {
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
-  router.use(reportRoutes(simulator));
+  reportRoutes(router, simulator);
   router.use(jsonBody(LARGEST_BODY_BYTES));
-  router.use(endpointRoutes(simulator));
-  router.use(receiverRoutes(simulator));
-  router.use(eventRoutes(simulator));
-  router.use(eventTypeRoutes());
-  router.use(deliveryRoutes(simulator));
-  router.use(clockRoutes(simulator));
-  router.use(streamRoutes(simulator));
-  router.use(worldRoutes(simulator));
-  router.use(scenarioRoutes(simulator));
-  router.use(verificationRoutes(simulator));
-  router.use(manyRoutes(router));
+  endpointRoutes(router, simulator);
+  receiverRoutes(router, simulator);
+  eventRoutes(router, simulator);
+  eventTypeRoutes(router);
+  deliveryRoutes(router, simulator);
+  clockRoutes(router, simulator);
+  streamRoutes(router, simulator);
+  worldRoutes(router, simulator);
+  scenarioRoutes(router, simulator);
+  verificationRoutes(router, simulator);
+  manyRoutes(router);
   router.use((request, response) => {
     answerError(response, "not_found", `There is no ${request.method} ${request.baseUrl}${request.path}.`);
   });

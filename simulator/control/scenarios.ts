@@ -1,13 +1,11 @@
-import { Router } from "express";
+import type { Router } from "express";
 import type { BegunScenario } from "../domain/scenarios.ts";
 import { eventsOf, parseScenario, type Scenario } from "../domain/world/scenario.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { answerList, orRefuse } from "./answers.ts";
 
 /** Scenarios: list them, add one, begin one. */
-export function scenarioRoutes({ scenarios }: Simulator): Router {
-  const router = Router();
-
+export function scenarioRoutes(router: Router, { scenarios }: Simulator): void {
   router.get("/scenarios", (_request, response) => {
     answerList(response, scenarios.list().map(scenarioView));
   });
@@ -22,8 +20,6 @@ export function scenarioRoutes({ scenarios }: Simulator): Router {
   router.post("/scenarios/:name", (request, response) => {
     response.status(202).json(storyView(orRefuse(scenarios.begin(request.params.name)).begun));
   });
-
-  return router;
 }
 
 export function scenarioView({ name, summary, steps }: Scenario) {

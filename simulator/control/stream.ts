@@ -1,5 +1,5 @@
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
-import { Router } from "express";
+import type { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { verificationView } from "./verification.ts";
@@ -26,9 +26,8 @@ type Message = { name: string; data: unknown };
  * `verification` and `reset`, each with an id. A client that comes back with Last-Event-ID gets what it missed, or `resync`
  * where that is too much or no longer known. One that reads too slowly gets `reset`, and its stream ends.
  */
-export function streamRoutes(simulator: Simulator): Router {
+export function streamRoutes(router: Router, simulator: Simulator): void {
   const { journal } = simulator;
-  const router = Router();
   /** The message of the newest entry, made once for all clients. */
   let newest: { entry: JournalEntry; text: { name: string; data: string } | undefined } | undefined;
 
@@ -150,6 +149,4 @@ export function streamRoutes(simulator: Simulator): Router {
         return entry satisfies never;
     }
   }
-
-  return router;
 }

@@ -1,4 +1,4 @@
-import { Router } from "express";
+import type { Router } from "express";
 import { z } from "zod";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { Verification } from "../verbs/verification.ts";
@@ -8,9 +8,7 @@ import { orRefuse, readBody } from "./answers.ts";
 const selectionSchema = z.strictObject({ only: z.array(z.string()).min(1).optional() });
 
 /** `verify` on the receiver of an endpoint: begin, look, end it early. */
-export function verificationRoutes({ verification }: Simulator): Router {
-  const router = Router();
-
+export function verificationRoutes(router: Router, { verification }: Simulator): void {
   router.post("/endpoints/:id/verify", async (request, response) => {
     const selection = readBody(selectionSchema, request);
     const started = orRefuse(await verification.start(request.params.id, selection));
@@ -28,8 +26,6 @@ export function verificationRoutes({ verification }: Simulator): Router {
   router.post("/verification/cancel", async (_request, response) => {
     response.json({ canceled: await verification.cancel() });
   });
-
-  return router;
 }
 
 /** A run of `verify`: how far it is, its verdict once it has one, and its checks, or those with `checkIds` alone. */

@@ -1,4 +1,4 @@
-import { Router } from "express";
+import type { Router } from "express";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { FAULTS } from "../domain/faults.ts";
@@ -19,10 +19,8 @@ const resetSchema = z.strictObject({ keep_endpoints: z.boolean().default(false) 
  * The simulator as a whole: what it is and how its commands are typed here, its organizations with their keys, the calls that
  * come in by themselves, readings, faults, and a fresh start.
  */
-export function worldRoutes(simulator: Simulator): Router {
+export function worldRoutes(router: Router, simulator: Simulator): void {
   const { traffic } = simulator;
-  const router = Router();
-
   router.get("/about", (_request, response) => void response.json(aboutView(simulator)));
 
   router.get("/traffic", (_request, response) => void response.json(trafficView(simulator)));
@@ -59,8 +57,6 @@ export function worldRoutes(simulator: Simulator): Router {
     await simulator.reset({ endpoints: body.keep_endpoints });
     response.json({ reset: true });
   });
-
-  return router;
 }
 
 export function aboutView({ verdicts }: Simulator) {

@@ -15,6 +15,9 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
       `${JSON.stringify(text)} is not a URL: write it in full, such as http://localhost:3000/webhooks.`,
     );
   }
+  if (/^[\w.-]+:\d/.test(text)) {
+    return refused(`${JSON.stringify(text)} has no scheme: write it in full, such as http://${text}.`);
+  }
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return refused(`${url.protocol}// is not a web address: use https://, or http://localhost.`);
   }

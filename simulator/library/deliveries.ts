@@ -7,26 +7,14 @@ import { attemptSchema, deliverySchema } from "../domain/shapes.ts";
 import { dated } from "../domain/spelling.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
-import { asynchronous, NAMES_OF_A_LIST } from "./asynchronous.ts";
 import { orThrow, refuseUnknown } from "./input.ts";
 import type { DeliveryControl, DeliveryRecord, DeliverySearch, DeliverySelection } from "./surface.ts";
 
 const MOST_LISTED = 1_000;
 const SELECTION = Object.keys(selectionFields).map(camelCase);
-const RECORD: (keyof DeliveryRecord)[] = [
-  "id",
-  "eventId",
-  "eventType",
-  "endpointId",
-  "state",
-  "nextAttemptAt",
-  "resendOf",
-  "attempts",
-];
-
 /** What tests do with deliveries. */
 export function createDeliveryControl(simulator: Simulator): DeliveryControl {
-  const { deliveries, clock, events, journal, settled } = simulator;
+  const { deliveries, jobs, clock, events, journal, settled } = simulator;
 
   const get = (id: string): DeliveryRecord => record(orThrow(deliveries.detail(id)));
 
@@ -51,8 +39,7 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
     ]);
     const parsed = selectionSchema.safeParse(Object.fromEntries(fields));
     const result = parsed.success ? selectionOf(parsed.data, clock.now()) : refusedBy(parsed.error);
-    if (!result.ok) throw new Error(`${call}: ${result.message}`);
-    return result.selection;
+    return orThrow(result, call).selection;
   }
 
   function finished(id: string): Promise<DeliveryRecord> {
@@ -78,7 +65,17 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
     return get(resent.id);
   }
 
-  async function replay(envelope: Envelope, newIds: boolean): Promise<DeliveryRecord[]> {
+  async function resendAll(search: DeliverySelection): Promise<{ total: number }> {
+    const selection = selectionFrom("simulator.deliveries.resendAll()", search);
+    const { job } = orThrow(jobs.start(selection, { ...search }));
+    await jobs.ended();
+    await settled();
+    if (job.problem !== null) throw new Error(job.problem);
+    return { total: job.sent };
+  }
+
+  async function replay(envelope: Envelope, options: { newId?: boolean } = {}): Promise<DeliveryRecord[]> {
+    refuseUnknown("simulator.deliveries.replay()", options, ["newId"]);
     const parsed = envelopeSchema.safeParse(envelope);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
@@ -86,7 +83,7 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
         `simulator.deliveries.replay(): this is no envelope: ${issue?.path.join(".")}: ${issue?.message}.`,
       );
     }
-    const { emitted } = orThrow(events.replay([parsed.data], { newIds }));
+    const { emitted } = orThrow(events.replay([parsed.data], { newIds: options.newId ?? false }));
     await settled();
     return emitted.flatMap((one) => one.deliveries.map(({ id }) => get(id)));
   }
@@ -95,13 +92,11 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
     list,
     get,
     settled,
-    finished: (id) => asynchronous("simulator.deliveries.finished()", RECORD, finished(id)),
-    resend: (id) => asynchronous("simulator.deliveries.resend()", RECORD, resend(id)),
-    replay(envelope, options = {}) {
-      refuseUnknown("simulator.deliveries.replay()", options, ["newId"]);
-      const replayed = replay(envelope, options.newId ?? false);
-      return asynchronous("simulator.deliveries.replay()", NAMES_OF_A_LIST, replayed);
-    },
+    count: (search = {}) => deliveries.count(selectionFrom("simulator.deliveries.count()", search)),
+    finished,
+    resend,
+    resendAll,
+    replay,
   };
 }
 

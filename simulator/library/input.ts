@@ -64,8 +64,21 @@ export function secondsFrom(duration: number | string): number {
   );
 }
 
-/** What was done; throws with what to do instead where it was refused. */
-export function orThrow<Done extends { ok: true }>(result: Done | Refused): Done {
+/** What was done; throws with what to do instead where it was refused, in the words of the library. */
+export function orThrow<Done extends { ok: true }>(result: Done | Refused, call?: string): Done {
   if (result.ok) return result;
-  throw new Error(result.message);
+  const message = result.message.replaceAll(
+    /--([a-z][a-z-]*)/g,
+    (flag, name: string) => OPTIONS[name] ?? flag,
+  );
+  throw new Error(call === undefined ? message : `${call}: ${message}`);
 }
+
+/** What the flags of the commands, of which refusals speak, are called here. */
+const OPTIONS: Record<string, string> = {
+  "allow-host": "allowedHosts:",
+  data: "dataFile",
+  port: "port",
+  seed: "seed",
+  "new-ids": "newId",
+};

@@ -1,5 +1,6 @@
 import { CLOCK_MODES } from "../domain/clock.ts";
 import { parseReadings } from "../domain/readings.ts";
+import { systemTime } from "../domain/wall-time.ts";
 import { createSimulator } from "../simulator.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { faultsFrom, orThrow, refuseBeyondBounds, refuseUnknown, refuseUnknownWord } from "./input.ts";
@@ -22,7 +23,7 @@ const KNOWN: Record<keyof StartOptions, true> = {
 };
 
 /** The whole service without its server, as the options of the library ask for it; throws with what to change. */
-export function simulatorFrom(options: StartOptions): Simulator {
+export function simulatorFrom(options: StartOptions, dateMs: () => number): Simulator {
   refuseUnknown(CALL, options, Object.keys(KNOWN));
   const {
     readings,
@@ -50,6 +51,7 @@ export function simulatorFrom(options: StartOptions): Simulator {
     readings: orThrow(parseReadings(choices)).readings,
     faults: faultsFrom(faults),
     allowedHosts: [...allowedHosts],
+    wall: { ...systemTime, nowMs: dateMs },
   };
   return orThrow(createSimulator(settings)).simulator;
 }

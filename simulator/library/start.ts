@@ -3,7 +3,6 @@ import { parseEventType } from "../domain/event-type.ts";
 import { parseScenario } from "../domain/world/scenario.ts";
 import { listen } from "../server.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { asynchronous } from "./asynchronous.ts";
 import { createDeliveryControl, envelopeOf } from "./deliveries.ts";
 import { createEndpointControl } from "./endpoints.ts";
 import {
@@ -20,22 +19,23 @@ import type { ClockControl, EmitOptions, Emitted, RunningSimulator, StartOptions
 
 const EMIT = "simulator.emit()";
 const EMIT_OPTIONS: (keyof EmitOptions)[] = ["object", "orgId", "count", "faults"];
-const EMITTED: (keyof Emitted)[] = ["events", "deliveries"];
-const STORY: (keyof Story)[] = ["name", "steps", "endsAt"];
 
-/** Starts the service as the library's options say, and answers what tests do with it. */
-export async function start(options: StartOptions): Promise<RunningSimulator> {
-  const simulator = simulatorFrom(options);
+/**
+ * Starts the service as the library's options say, and answers what tests do with it. `dateMs` tells the date that dates
+ * signatures, where it is not that of this context.
+ */
+export async function start(
+  options: StartOptions = {},
+  dateMs: () => number = () => Date.now(),
+): Promise<RunningSimulator> {
+  const simulator = simulatorFrom(options, dateMs);
   const listening = await listen(simulator, {
     port: options.port ?? 0,
     host: "127.0.0.1",
     onError: (error) => process.emitWarning(error instanceof Error ? error : String(error)),
   });
-  if (!listening.ok) {
-    await simulator.close();
-    throw new Error(listening.message);
-  }
-  const { server } = listening;
+  if (!listening.ok) await simulator.close();
+  const { server } = orThrow(listening);
   const deliveries = createDeliveryControl(simulator);
   let closing: Promise<void> | undefined;
 
@@ -51,16 +51,14 @@ export async function start(options: StartOptions): Promise<RunningSimulator> {
     );
   }
 
-  async function emit(type: string, given: EmitOptions): Promise<Emitted> {
+  async function emit(type: string, given: EmitOptions = {}): Promise<Emitted> {
     refuseClosed();
     refuseUnknown(EMIT, given, EMIT_OPTIONS);
     const { object, orgId, count = 1, faults = [] } = given;
     refuseBeyondBounds(EMIT, { count });
     const known = orThrow(parseEventType(type)).type;
     const happening = { type: known, object, orgId, faults: faultsFrom(faults) };
-    const result = simulator.events.emit(happening, count);
-    if (!result.ok) throw new Error(`${EMIT}: ${result.message}`);
-    const { emitted } = result;
+    const { emitted } = orThrow(simulator.events.emit(happening, count), EMIT);
     await simulator.settled();
     return {
       events: emitted.map(({ event }) => envelopeOf(event)),
@@ -85,8 +83,8 @@ export async function start(options: StartOptions): Promise<RunningSimulator> {
         .organizations()
         .map(({ organization: { id, name, industry }, apiKey }) => ({ id, name, industry, apiKey }));
     },
-    emit: (type, given = {}) => asynchronous(EMIT, EMITTED, emit(type, given)),
-    tell: (scenario) => asynchronous("simulator.tell()", STORY, tell(scenario)),
+    emit,
+    tell,
     deliveries: untilClosed(deliveries, refuseClosed),
     clock: untilClosed(createClockControl(simulator), refuseClosed),
     endpoints: untilClosed(createEndpointControl(simulator), refuseClosed),

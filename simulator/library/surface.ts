@@ -6,7 +6,7 @@ import type { CamelCase } from "../domain/names.ts";
 import type { Answer } from "../domain/outcome.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { SelectionFields } from "../domain/selection.ts";
-import type { attemptSchema, deliverySchema, endpointSchema } from "../domain/shapes.ts";
+import type { attemptSchema, countSchema, deliverySchema, endpointSchema } from "../domain/shapes.ts";
 import type { Dated } from "../domain/spelling.ts";
 
 // The library's types alone: to compile against them, only the types of zod and of Node.js are needed.
@@ -120,6 +120,8 @@ export type DeliverySelection = {
     | (Name extends "since" | "until" | `${string}_since` | `${string}_until` ? Date : never);
 };
 
+export type DeliveryCount = Dated<typeof countSchema>;
+
 export type DeliverySearch = DeliverySelection & { limit?: number };
 
 export type DeliveryControl = {
@@ -131,8 +133,15 @@ export type DeliveryControl = {
   settled(): Promise<void>;
   /** Resolves when this delivery is delivered or dead, which takes somebody to move a `manual` clock. */
   finished(id: string): Promise<DeliveryRecord>;
+  /** How many deliveries a selection has, by endpoint and event type; all of them without one. */
+  count(selection?: DeliverySelection): Promise<DeliveryCount>;
   /** Sends the same event to the same endpoint again, as a new delivery, and resolves as `emit` does. */
   resend(id: string): Promise<DeliveryRecord>;
+  /**
+   * Sends all of a selection again, delivered ones included: the last delivery of each event to each endpoint, the oldest
+   * first. Resolves as `emit` does, with how many that were.
+   */
+  resendAll(selection: DeliverySelection): Promise<{ total: number }>;
   /**
    * Sends an envelope, signed afresh, to every endpoint that selected its type: again, or a recorded one. Throws where its
    * id stands for another event here: `newId` sends it under an id of its own.

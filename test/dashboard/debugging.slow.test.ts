@@ -113,18 +113,6 @@ test("a failed attempt is compared with the one before, and its event is edited 
   expect(await page.locator(".debug-kit").count()).toBe(0);
 });
 
-test("how an attempt ended is told in words, with what the machine said beside them", async () => {
-  const { url, simulator } = await openDashboard();
-  const origin = new URL(url).origin;
-  await control(origin, "POST", "/endpoints", { url: "http://127.0.0.1:1/" });
-  await control(origin, "POST", "/events", { type: "call.completed" });
-  await simulator.settled();
-  const [failed] = simulator.deliveries.page({ limit: 1 }).deliveries;
-  const page = await browser.openPage(`${url}/deliveries/${failed?.id}`);
-  const told = await page.locator(".attempt-head p").first().innerText();
-  expect(told).toMatch(/^Nothing listened at the address\..* ECONNREFUSED: connect /);
-});
-
 test("the code in the page is that of the documentation", () => {
   const documented = LANGUAGES.map(({ name }) => snippet(name));
   const shown = FILES.map((name) =>

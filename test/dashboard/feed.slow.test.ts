@@ -1,7 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { useBrowser } from "../helpers/browser.ts";
-import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { emit, register } from "../helpers/simulator.ts";
 import { openDashboard, scrollDown } from "./open-dashboard.ts";
@@ -104,35 +103,6 @@ function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
-
-test("filters by endpoint, type, state and text, kept in the address", async () => {
-  const { url } = await openDashboard();
-  const origin = new URL(url).origin;
-  const good = await startEndpoint(200);
-  const bad = await startEndpoint(418);
-  await control(origin, "POST", "/endpoints", { url: good.url });
-  await control(origin, "POST", "/endpoints", { url: bad.url, event_types: ["order.created"] });
-  await control(origin, "POST", "/events", { type: "order.created" });
-  const object = { transcript: "Agent: a needle in a haystack" };
-  await control(origin, "POST", "/events", { type: "call.completed", object });
-  const page = await browser.openPage(url);
-  const rows = page.locator(".windowed a[href*='/deliveries/']");
-  await expect.poll(() => rows.count()).toBe(3);
-  await rows.getByText("418", { exact: true }).waitFor();
-
-  await page.getByLabel("Endpoint").selectOption({ label: new URL(bad.url).host + "/webhooks" });
-  await expect.poll(() => rows.count()).toBe(1);
-  await page.reload();
-  await expect.poll(() => rows.count()).toBe(1);
-  await page.goto(`${url}?state=delivered`);
-  await expect.poll(() => rows.count()).toBe(2);
-  await page.goto(`${url}?q=needle%20in%20a%20HAYSTACK`);
-  await expect.poll(() => rows.count()).toBe(1);
-  await page.goto(`${url}?state=dead`);
-  await page.getByText("Nothing matches").waitFor();
-  await page.getByRole("button", { name: "Clear the filters" }).click();
-  await expect.poll(() => rows.count()).toBe(3);
-});
 
 test("everything in the list can be done from the keyboard", async () => {
   const { url, simulator } = await openDashboard();

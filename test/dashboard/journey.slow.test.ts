@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { verify } from "../../shared/signature.ts";
-import { expectShown, useBrowser } from "../helpers/browser.ts";
+import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { openDashboard } from "./open-dashboard.ts";
@@ -143,16 +143,5 @@ describe("from an empty dashboard to a delivered event", () => {
     await page.locator(".detail-title").getByText("Delivered").waitFor();
 
     expect(JSON.parse(String(receiver.received[0]?.body))).toMatchObject({ type: "call.completed" });
-  });
-
-  test("errors of the simulator are shown in its own words", async () => {
-    const { url } = await openDashboard();
-    const page = await browser.openPage(`${url}/deliveries/dlv_nothing`);
-    await expectShown(page.getByText('There is no delivery "dlv_nothing".'));
-
-    await page.goto(`${url}/trigger?type=order.created`);
-    await page.getByLabel("Organization").selectOption({ label: "Harbor Heating & Plumbing" });
-    await page.getByRole("button", { name: "Trigger", exact: true }).click();
-    await expectShown(page.getByRole("alert").getByText("order.created happens at a restaurant"));
   });
 });

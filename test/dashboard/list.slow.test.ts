@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
-import { startEndpoint } from "../helpers/endpoint.ts";
 
 import { emit, register } from "../helpers/simulator.ts";
 import { openDashboard } from "./open-dashboard.ts";
@@ -64,31 +63,6 @@ test("the list, its counts and its chart are of a period, and a slot of the char
   expect(page.url()).toContain("since=");
   await page.reload();
   await expect.poll(() => rows.count()).toBe(2);
-});
-
-test("what is loaded again by a timer is the period that is shown by then", async () => {
-  const { url, simulator } = await openDashboard({ calls: 0 });
-  const receiver = await startEndpoint(200);
-  register(simulator, receiver.url);
-  const page = await browser.openPage("about:blank");
-  await page.clock.install();
-  await page.goto(url);
-  emit(simulator, "order.created", 2);
-  await simulator.settled();
-  await page.getByRole("button", { name: "All 2" }).waitFor();
-  let asked = 0;
-  const released = Promise.withResolvers<void>();
-  await page.route(/\/control\/many.*history/, async (route) => {
-    asked += 1;
-    await released.promise;
-    await route.continue();
-  });
-  // What has just come is asked for again in a while; meanwhile one looks at another period.
-  await page.getByLabel("Time", { exact: true }).selectOption("created in the last hour");
-  await expect.poll(() => asked).toBeGreaterThan(0);
-  await page.clock.runFor(2_000);
-  released.resolve();
-  await page.getByRole("button", { name: "All 2" }).waitFor();
 });
 
 test("a page that is loaded again shows the same place in the list, however far down", async () => {

@@ -38,6 +38,8 @@ export function createOpenApiDocument() {
     override: ({ jsonSchema, zodSchema }) => {
       const meaning = FIELD_MEANINGS.get(zodSchema);
       if (meaning !== undefined) Object.assign(jsonSchema, meaning);
+      // zod's own word for a prefix, which no other reader knows: the pattern says it.
+      if (jsonSchema.format === "starts_with") delete jsonSchema.format;
     },
   });
 }

@@ -77,34 +77,6 @@ function step(seconds: number) {
   return { after_seconds: seconds, type: "call.completed" };
 }
 
-test("64 streams may be open, and another one as soon as one of them is closed", async () => {
-  const { url } = await startService();
-  const open = async () => {
-    const stopping = new AbortController();
-    return { stopping, response: await fetch(`${url}/control/stream`, { signal: stopping.signal }) };
-  };
-  const streams = await Promise.all(Array.from({ length: 64 }, open));
-  expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]));
-  const { response: refused } = await open();
-  expect({ status: refused.status, after: refused.headers.get("retry-after") }).toEqual({
-    status: 503,
-    after: "1",
-  });
-  expect(await refused.json()).toEqual({
-    error: "too_many_streams",
-    message: "64 streams are open already: close one, such as a tab of the dashboard.",
-  });
-  streams[0]?.stopping.abort();
-  await expect
-    .poll(async () => {
-      const one = await open();
-      streams.push(one);
-      return one.response.status;
-    })
-    .toBe(200);
-  for (const { stopping } of streams) stopping.abort();
-});
-
 test("an attempt is signed again as that very attempt would be, at this moment, and only one that was made", async () => {
   const wall = createVirtualWall();
   const { ask, simulator } = await startService({ clock: "manual", wall, send: answering(() => 500) });
@@ -172,7 +144,8 @@ test("verify is run on one receiver at a time, and on no other machine unless it
       message: `${receiver.url} is being verified: cancel that, or wait for its end.`,
     },
   });
-  expect((await ask("POST", "/verification/cancel", {})).body).toEqual({ canceled: true });
+  const cancel = async () => (await ask("POST", "/verification/cancel", {})).body["canceled"];
+  expect([await cancel(), await cancel()]).toEqual([true, false]);
   expect((await ask("GET", "/verification")).body["verification"]).toMatchObject({
     endpoint_id: id,
     state: "ended",
@@ -315,10 +288,6 @@ test.each([
     { handled: 1, duplicates: 2, state: "done" },
   ],
   [
-    { known: true, count: 3, duplicates: 0 },
-    { handled: 3, duplicates: 0, state: null },
-  ],
-  [
     { known: true, count: 0, state: "waiting" },
     { handled: 0, duplicates: null, state: "waiting" },
   ],
@@ -365,25 +334,14 @@ test("an address is looked at before it is registered: whether it may be, and wh
   expect((await ask("GET", "/endpoints")).body.data).toEqual([]);
 });
 
-test.each([
-  "clock",
-  "endpoints",
-  "events",
-  "deliveries",
-  "readings show",
-  "trigger call.completed",
-  "replay call.completed",
-  "doctor",
-])("where a simulator wants its token, `%s` gives the one that it is given", async (command) => {
+test("where a simulator wants its token, the commands give the one that they are given", async () => {
   const token = "0123456789abcdef";
   const { port } = await startService({ clock: "manual" }, { host: "0.0.0.0", token });
-  const words = [...command.split(" "), "--simulator", `http://localhost:${port}`];
-  expect((await run(...words, "--token", token)).code).toBe(0);
-  for (const wrong of [[], ["--token", "0123456789abcdeX"]]) {
-    const { code, out, err } = await run(...words, ...wrong);
-    expect({ code, isSaid: `${out}${err}`.includes("it wants its token: send Authorization") }).toEqual({
-      code: command === "doctor" ? 1 : 2,
-      isSaid: true,
-    });
+  for (const command of ["deliveries", "trigger call.completed", "doctor"]) {
+    const words = [...command.split(" "), "--simulator", `http://localhost:${port}`];
+    expect((await run(...words, "--token", token)).code).toBe(0);
+    const { code, out, err } = await run(...words, "--token", "0123456789abcdeX");
+    expect(code).toBe(command === "doctor" ? 1 : 2);
+    expect(`${out}${err}`).toContain("it wants its token: send Authorization");
   }
 });

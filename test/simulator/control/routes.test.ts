@@ -1,5 +1,4 @@
 import { describe, expect, test, vi } from "vitest";
-import { EVENT_TYPES } from "../../../shared/events.ts";
 import { FAULTS } from "../../../simulator/domain/faults.ts";
 import { READINGS } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
@@ -35,11 +34,11 @@ test("an attempt stays as it was sent, to the letter, when its endpoint moves", 
 });
 
 describe("an event that is triggered", () => {
-  test.each([1, 99, 100, 101, 250])("%i times happens as often", async (count) => {
+  test("101 times happens as often, though not in one turn", async () => {
     const { ask, simulator } = await startService();
-    const { body } = await ask("POST", "/events", { type: "order.created", count });
-    expect(body["events"]).toHaveLength(count);
-    expect(simulator.counts.events()).toBe(count);
+    const { body } = await ask("POST", "/events", { type: "order.created", count: 101 });
+    expect(body["events"]).toHaveLength(101);
+    expect(simulator.counts.events()).toBe(101);
   });
 
   test("for one endpoint as a test is of its organization", async () => {
@@ -52,29 +51,26 @@ describe("an event that is triggered", () => {
     }
   });
 
-  test.each([
-    ["call.completed", { duration_sec: "long" }, "object.duration_sec: "],
-    ["call.completed", { transfered: true }, 'Did you mean "transferred"?'],
-    ["call.completed", { object: "voicemail" }, "object.object: "],
-    ["voicemail.created", { object: "call" }, "object.object: "],
-    ["call.completed", { agent_id: "ag_nobody" }, "the organization has no agent"],
-    ["call.completed", { transferred: false, transfer_to: "+12125550101" }, "object.transferred: "],
-    ["call.transferred", { transferred: false }, "object.transferred: "],
-  ])("%s with %j is refused, and nothing of it is kept", async (type, object, message) => {
+  test("with an odd object is refused, and nothing of it is kept; an unusual one happens", async () => {
     const { ask } = await startService();
-    const refused = await ask("POST", "/events", { type, object });
-    expect(refused).toMatchObject({ status: 400, body: { error: "invalid_request" } });
-    expect(refused.body["message"]).toContain(message);
+    for (const [type, object, message] of [
+      ["call.completed", { duration_sec: "long" }, "object.duration_sec: "],
+      ["call.completed", { transfered: true }, 'Did you mean "transferred"?'],
+      ["voicemail.created", { object: "call" }, "object.object: "],
+      ["call.completed", { agent_id: "ag_nobody" }, "the organization has no agent"],
+      ["call.transferred", { transferred: false }, "object.transferred: "],
+    ] as const) {
+      const refused = await ask("POST", "/events", { type, object });
+      expect(refused).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+      expect(refused.body["message"]).toContain(message);
+    }
     expect((await ask("GET", "/events")).body["data"]).toEqual([]);
-  });
-
-  test.each([
-    ["call.completed", { outcome: "transferred", transferred: true, transfer_succeeded: false }],
-    ["call.completed", { agent_id: "ag_3b0c6a94d1e84f27" }],
-    ["order.created", { whatever: { it: ["says"] } }],
-  ])("%s with %j happens", async (type, object) => {
-    const { ask } = await startService();
-    expect(await ask("POST", "/events", { type, object })).toMatchObject({ status: 202 });
+    for (const [type, object] of [
+      ["call.completed", { outcome: "transferred", transferred: true, transfer_succeeded: false }],
+      ["call.completed", { agent_id: "ag_3b0c6a94d1e84f27" }],
+      ["order.created", { whatever: { it: ["says"] } }],
+    ] as const)
+      expect(await ask("POST", "/events", { type, object })).toMatchObject({ status: 202 });
   });
 });
 
@@ -116,49 +112,23 @@ describe("endpoints", () => {
     }
   });
 
-  test("take a secret, a selection, an organization and faults", async () => {
-    const { ask, simulator } = await startService();
-    const [first] = simulator.world.organizations();
-    const settings = {
-      url: "https://example.com/in",
-      secret: "my-own-signing-secret",
-      event_types: ["call.completed", "voicemail.created"],
-      org_id: first?.organization.id,
-      faults: ["slow-body"],
-    };
-    const { status, body } = await ask("POST", "/endpoints", settings);
-    expect(status).toBe(201);
-    expect(body).toMatchObject({ ...settings, secret_last4: "cret" });
-  });
-
-  test.each<[string, unknown]>([
-    ["nothing", {}],
-    ["no URL", { url: 5 }],
-    ["an address that is not allowed", { url: "http://example.com/" }],
-    ["an event type that does not exist", { url: "http://localhost", event_types: ["call.ended"] }],
-    ["an organization that does not exist", { url: "http://localhost", org_id: "org_none" }],
-    ["a fault that does not exist", { url: "http://localhost", faults: ["explode"] }],
-    ["a secret with white space", { url: "http://localhost", secret: "a b" }],
-    ["an empty secret", { url: "http://localhost", secret: "" }],
-    ["a field that does not exist", { url: "http://localhost", urls: [] }],
-    ["a list", []],
-  ])("are refused with %s, in words", async (_name, body) => {
-    const { ask } = await startService();
-    expect(await ask("POST", "/endpoints", body)).toMatchObject({
-      status: 400,
-      body: error("invalid_request"),
-    });
-  });
-
-  test("are not moved to an organization that does not exist", async () => {
+  test("are refused in words, whether they are registered or changed", async () => {
     const { ask } = await startService();
     const { body } = await ask("POST", "/endpoints", { url: "http://localhost:3000/" });
     const path = `/endpoints/${String(body["id"])}`;
-    expect(await ask("PATCH", path, { org_id: "org_none" })).toMatchObject({
-      status: 400,
-      body: { error: "invalid_request", message: expect.stringContaining("use one of org_") },
-    });
-    expect((await ask("GET", path)).body).toMatchObject({ org_id: null });
+    for (const wrong of [
+      { url: 5 },
+      { url: "http://example.com/" },
+      { url: "http://localhost", event_types: ["call.ended"] },
+      { url: "http://localhost", org_id: "org_none" },
+      { url: "http://localhost", faults: ["explode"] },
+      { url: "http://localhost", secret: "a b" },
+      { url: "http://localhost", urls: [] },
+    ])
+      for (const answer of [await ask("POST", "/endpoints", wrong), await ask("PATCH", path, wrong)])
+        expect(answer, JSON.stringify(wrong)).toMatchObject({ status: 400, body: error("invalid_request") });
+    expect((await ask("POST", "/endpoints", {})).status).toBe(400);
+    expect((await ask("GET", path)).body).toMatchObject({ url: "http://localhost:3000/", org_id: null });
   });
 
   test("are those of one organization, and of all again", async () => {
@@ -170,31 +140,6 @@ describe("endpoints", () => {
     expect((await ask("PATCH", path, { faults: [] })).body).toMatchObject({ org_id: orgId });
     expect((await ask("PATCH", path, { org_id: null })).body).toMatchObject({ org_id: null });
     expect((await ask("GET", path)).body).toMatchObject({ org_id: null });
-  });
-
-  test("tell how they have answered lately, the oldest attempt first", async () => {
-    const statuses = [200, 500, 503];
-    const send = async () => ({ outcome: { status: statuses.pop() ?? 200 }, durationMs: 20 });
-    const { ask, simulator } = await startService({ clock: "manual", send });
-    const { body } = await ask("POST", "/endpoints", { url: "http://localhost:9/" });
-    for (let count = 0; count < 3; count++) {
-      await ask("POST", "/events", { type: "call.completed" });
-      await simulator.settled();
-    }
-    const path = `/endpoints/${String(body["id"])}/answers`;
-    expect((await ask("GET", path)).body).toMatchObject({
-      counted: 3,
-      acknowledged: 1,
-      p95_ms: 20,
-      attempts: [{ http_status: 503 }, { http_status: 500 }, { http_status: 200 }],
-    });
-  });
-
-  test("keep their secret to themselves: it cannot be changed or asked for", async () => {
-    const { ask } = await startService();
-    const { body } = await ask("POST", "/endpoints", { url: "http://localhost:3000/" });
-    const path = `/endpoints/${String(body["id"])}`;
-    expect(await ask("PATCH", path, { secret: "another" })).toMatchObject({ status: 400 });
   });
 
   test("are tested with a synthetic call.completed", async () => {
@@ -216,7 +161,8 @@ describe("endpoints", () => {
 });
 
 describe("events", () => {
-  test.each(EVENT_TYPES)("%s happens, is listed, and is shown with its envelope", async (type) => {
+  test("happen, are listed, and are shown with their envelope", async () => {
+    const type = "voicemail.created";
     const endpoint = await startEndpoint();
     const { ask } = await startService();
     await ask("POST", "/endpoints", { url: endpoint.url });
@@ -288,21 +234,22 @@ describe("events", () => {
     expect(new Set((body["events"] as { id: string }[]).map(({ id }) => id)).size).toBe(10_000);
   });
 
-  test.each<[string, unknown, RegExp]>([
-    ["nothing", {}, /type/],
-    ["a type that does not exist", { type: "call.complete" }, /Did you mean "call.completed"\?/],
-    ["a type that every object has", { type: "toString" }, /There is no event type/],
-    ["an organization that does not exist", { type: "call.completed", org_id: "org_none" }, /org_none/],
-    ["the wrong kind of business", { type: "order.created", org_id: "org_c4071e6b92fd4a58" }, /restaurant/],
-    ["no count", { type: "call.completed", count: 0 }, /count/],
-    ["too many", { type: "call.completed", count: 10_001 }, /count/],
-    ["a fault that does not exist", { type: "call.completed", faults: ["boom"] }, /boom/],
-    ["an object that is none", { type: "call.completed", object: [] }, /object/],
-  ])("are refused with %s, in words", async (_name, body, words) => {
+  test("are refused in words", async () => {
     const { ask } = await startService();
-    const answer = await ask("POST", "/events", body);
-    expect(answer).toMatchObject({ status: 400, body: error("invalid_request") });
-    expect(answer.body["message"]).toMatch(words);
+    for (const [body, words] of [
+      [{}, /type/],
+      [{ type: "call.complete" }, /Did you mean "call.completed"\?/],
+      [{ type: "toString" }, /There is no event type/],
+      [{ type: "call.completed", org_id: "org_none" }, /org_none/],
+      [{ type: "order.created", org_id: "org_c4071e6b92fd4a58" }, /restaurant/],
+      [{ type: "call.completed", count: 10_001 }, /count/],
+      [{ type: "call.completed", faults: ["boom"] }, /boom/],
+      [{ type: "call.completed", object: [] }, /object/],
+    ] as const) {
+      const answer = await ask("POST", "/events", body);
+      expect(answer).toMatchObject({ status: 400, body: error("invalid_request") });
+      expect(answer.body["message"]).toMatch(words);
+    }
   });
 
   test("page from the newest down, by type", async () => {
@@ -574,23 +521,14 @@ describe("the clock", () => {
     expect((await ask("GET", "/clock")).body).toMatchObject({ mode: "skip", deliveries: settled });
   });
 
-  test.each([
-    {},
-    { seconds: -1 },
-    { seconds: "60" },
-    { seconds: 366 * 86_400 + 1 },
-    { until: "tomorrow" },
-    { seconds: 1, until: "idle" },
-  ])("refuses to be advanced by %j, in words", async (body) => {
+  test("refuses a step or a mode that it has not, in words", async () => {
     const { ask } = await startService({ clock: "manual" });
-    expect(await ask("POST", "/clock/advance", body)).toMatchObject({
-      status: 400,
-      body: { error: "invalid_request", message: expect.stringContaining('{ "until": "next" }') },
-    });
-  });
-
-  test("refuses a mode that does not exist", async () => {
-    const { ask } = await startService();
+    const wrong = [{}, { seconds: -1 }, { seconds: "60" }, { seconds: 366 * 86_400 + 1 }];
+    for (const body of [...wrong, { until: "tomorrow" }, { seconds: 1, until: "idle" }])
+      expect(await ask("POST", "/clock/advance", body)).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request", message: expect.stringContaining('{ "until": "next" }') },
+      });
     expect(await ask("PATCH", "/clock", { mode: "fast" })).toMatchObject({ status: 400 });
   });
 });
@@ -677,15 +615,14 @@ describe("the rest", () => {
     expect(await ask("POST", "/replay", { envelopes: [{ id: "x" }] })).toMatchObject({ status: 400 });
   });
 
-  test.each([
-    ["GET", "/"],
-    ["GET", "/nothing"],
-    ["PUT", "/endpoints"],
-    ["DELETE", "/endpoints"],
-    ["POST", "/clock"],
-  ])("there is no %s %s, and the answer says so", async (method, path) => {
+  test("what is not there is said to be so", async () => {
     const { ask } = await startService();
-    const answer = await ask(method, path, method === "GET" || method === "DELETE" ? undefined : {});
-    expect(answer).toMatchObject({ status: 404, body: error("not_found") });
+    for (const [method, path, body] of [
+      ["GET", "/"],
+      ["PUT", "/endpoints", {}],
+      ["DELETE", "/endpoints"],
+      ["POST", "/clock", {}],
+    ] as const)
+      expect(await ask(method, path, body)).toMatchObject({ status: 404, body: error("not_found") });
   });
 });

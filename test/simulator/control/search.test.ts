@@ -219,53 +219,6 @@ describe("lists", () => {
   });
 });
 
-test("a period is told in slots: what was sent, acknowledged and failed, and how long answers took", async () => {
-  let status = 200;
-  const { simulator, ask } = await startService({
-    clock: "manual",
-    send: async () => ({ outcome: { status }, durationMs: status }),
-  });
-  register(simulator, "http://localhost:9/one");
-  const other = register(simulator, "http://localhost:9/other");
-  const begunAt = simulator.clock.now();
-  emit(simulator, "order.created", 2);
-  await simulator.settled();
-  status = 500;
-  emit(simulator, "voicemail.created");
-  await simulator.settled();
-  await ask("POST", "/clock/advance", { seconds: 3_600 });
-  const history = async (query: string) => (await ask("GET", `/history?${query}`)).body;
-  const sums = (slots: unknown) =>
-    (slots as Record<"sent" | "acknowledged" | "failed", number>[]).reduce(
-      ({ sent, acknowledged, failed }, slot) => ({
-        sent: sent + slot.sent,
-        acknowledged: acknowledged + slot.acknowledged,
-        failed: failed + slot.failed,
-      }),
-      { sent: 0, acknowledged: 0, failed: 0 },
-    );
-  const all = await history("");
-  // Four attempts of the voicemail fall due within the hour, at each of the two endpoints.
-  expect(sums(all["slots"])).toEqual({ sent: 12, acknowledged: 4, failed: 8 });
-  expect(all).toMatchObject({
-    object: "history",
-    deliveries: { attempting: 2, delivered: 4, dead: 0 },
-    lost: 0,
-  });
-  expect((all["slots"] as unknown[])[0]).toMatchObject({
-    started_at: new Date(begunAt).toISOString(),
-    // The first retries are due when this slot ends.
-    mean_ms: (4 * 200 + 4 * 500) / 8,
-    longest_ms: 500,
-  });
-  expect(sums((await history("since=10m"))["slots"])).toEqual({ sent: 0, acknowledged: 0, failed: 0 });
-  expect((await history("since=10m"))["deliveries"]).toEqual({ attempting: 0, delivered: 0, dead: 0 });
-  expect(sums((await history("since=30m"))["slots"])).toEqual({ sent: 2, acknowledged: 0, failed: 2 });
-  expect(sums((await history(`endpoint_id=${other.id}&type=order.created`))["slots"])).toMatchObject({
-    sent: 2,
-  });
-});
-
 test("counts are kept through failures, resends, restarts, removals and resets", async () => {
   const dataFile = join(temporaryDirectory(), "simulator.db");
   const healthy = await startEndpoint();

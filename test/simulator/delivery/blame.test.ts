@@ -71,7 +71,7 @@ describe("faults that are put into an attempt", () => {
     const [again] = simulator.deliveries.page({ limit: 1 }).deliveries;
     expect(again).toMatchObject({
       resendOf: delivery?.id,
-      faults: [{ name: "unknown-fields" }],
+      faults: ["unknown-fields"],
       attempts: [{ injected: [{ name: "unknown-fields" }], blame: "simulator" }],
     });
   });

@@ -24,6 +24,11 @@ function endingWith(outcomes: readonly Outcome[], fault?: Fault) {
 /** The verdicts that are kept: what lists are narrowed by, and what is counted. */
 function kept(simulator: Simulator): VerdictResult[] {
   const counted = simulator.verdicts.counts().map(({ result }) => result);
+  const [{ verdict: { cause } } = { verdict: { cause: null } }] = simulator.deliveries.page({
+    limit: 1,
+  }).deliveries;
+  // The cause that is kept is that of the last failure.
+  if (cause !== null) expect(simulator.deliveries.page({ limit: 5, cause }).deliveries).toHaveLength(1);
   for (const verdict of counted)
     expect(simulator.deliveries.page({ limit: 5, verdict }).deliveries).toMatchObject([
       { verdict: { result: verdict } },

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startSimulator } from "../../../simulator/index.ts";
+import { start } from "../../../simulator/library/start.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 
 const EVERYTHING = [
@@ -11,6 +12,16 @@ const EVERYTHING = [
   "clearImmediate",
   "performance",
 ] as const;
+
+test("a date of another context dates the signatures, as in a test file of jest", async () => {
+  const receiver = await startEndpoint();
+  const simulator = await start({ calls: 0 }, () => 1_700_000_000_999);
+  onTestFinished(() => simulator.close());
+  simulator.endpoints.add({ url: receiver.url });
+  const { deliveries } = await simulator.emit("order.created");
+  expect(deliveries).toMatchObject([{ attempts: [{ signatureTimestamp: 1_700_000_000 }] }]);
+  expect(receiver.received[0]?.t).toBe(1_700_000_000);
+});
 
 test.each([
   ["all that stands still by default", {}],

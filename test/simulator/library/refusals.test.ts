@@ -1,9 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeIsTooOld } from "../../../shared/node-minimum.ts";
 import { startSimulator, type RunningSimulator } from "../../../simulator/index.ts";
-import { ROOT } from "../../repository/files.ts";
 import { run } from "../commands/in-process.ts";
 
 // Callers without types make mistakes that ours cannot.
@@ -30,6 +27,7 @@ describe("what startSimulator() does not take", () => {
     [{ faults: "duplicate" }, 'Faults are a list, such as ["duplicate"].'],
     [{ readings: { limit_out_of_range: "clmp" } }, 'Did you mean "clamp"?'],
     [["seed"], "takes its options as an object"],
+    [{ port: 1, dataFile: "/nowhere/x.db" }, "There is no folder /nowhere: make it, or mend dataFile."],
   ])("%j: %s", async (options, message) => {
     await expect(startSimulator(untyped(options))).rejects.toThrow(message);
   });
@@ -59,8 +57,12 @@ describe("what a running simulator does not take", () => {
     [() => simulator.endpoints.change("ep_x", untyped({ secret: "whsec_x" })), 'no option "secret"'],
     [() => simulator.deliveries.list(untyped({ state: "deliverd" })), '"attempting"|"delivered"|"dead"'],
     [() => simulator.deliveries.list(untyped({ endpoint: "ep_x" })), 'no option "endpoint"'],
+    [
+      () => simulator.endpoints.add({ url: "localhost:3000" }),
+      "write it in full, such as http://localhost:3000",
+    ],
+    [() => simulator.endpoints.add({ url: "http://example.com" }), "with allowedHosts: example.com"],
     [() => simulator.clock.setMode(untyped("real-time")), 'not "real-time"'],
-    [() => simulator.deliveries.replay(untyped({}), untyped({ newID: true })), 'Did you mean "newId"?'],
   ])("%s: %s", (ask, message) => {
     expect(ask).toThrow(message);
   });
@@ -68,6 +70,9 @@ describe("what a running simulator does not take", () => {
   test("an envelope that is none, and an option of reset that is none", async () => {
     await expect(simulator.deliveries.replay(untyped({ id: "evt_1" }))).rejects.toThrow(
       "this is no envelope: id:",
+    );
+    await expect(simulator.deliveries.replay(untyped({}), untyped({ newID: true }))).rejects.toThrow(
+      'Did you mean "newId"?',
     );
     await expect(simulator.reset(untyped({ keepEndpoint: true }))).rejects.toThrow(
       'Did you mean "keepEndpoints"?',
@@ -83,54 +88,17 @@ test("an event type is refused in the words of the command line", async () => {
   expect(err).toContain(sentence);
 });
 
-describe("what is used before it is there explains itself", () => {
-  test("a simulator that was not awaited, by each of its names", async () => {
-    const promise = startSimulator({ calls: 0 });
-    const early = untyped(promise) as Record<string, unknown>;
-    const running = await promise;
-    await running.close();
-    const names = Object.keys(running);
-    expect(names).toContain("organizations");
-    for (const name of names) {
-      expect(() => early[name]).toThrow(
-        `${name} belongs to what it resolves to: write \`await startSimulator()\``,
-      );
-    }
-    // The same in the library for `require`, which can't import that list.
-    expect(readFileSync(join(ROOT, "simulator/index.cjs"), "utf8")).toContain(`"${names.join(" ")}".split`);
-  });
-
-  test("what emit, tell, resend and replay answer", async () => {
-    const emission = simulator.emit("order.created");
-    expect(() => (untyped(emission) as { deliveries: unknown }).deliveries).toThrow(
-      "`await simulator.emit()`",
-    );
-    const story = simulator.tell("outage");
-    expect(() => (untyped(story) as { steps: unknown }).steps).toThrow("`await simulator.tell()`");
-    const [envelope] = (await emission).events;
-    const replayed = simulator.deliveries.replay(untyped(envelope));
-    expect(() => (untyped(replayed) as unknown[]).map(String)).toThrow(
-      "`await simulator.deliveries.replay()`",
-    );
-    const resent = simulator.deliveries.resend("dlv_x");
-    expect(() => (untyped(resent) as { state: unknown }).state).toThrow(
-      "`await simulator.deliveries.resend()`",
-    );
-    await Promise.allSettled([story, replayed, resent]);
-  });
-
-  test("a simulator that was closed", async () => {
-    const closed = await startSimulator({ calls: 0 });
-    await closed.close();
-    const sentence = "This simulator was closed: nothing can be asked of it any more.";
-    expect(() => closed.endpoints.list()).toThrow(sentence);
-    expect(() => closed.deliveries.list()).toThrow(sentence);
-    expect(() => closed.clock.now()).toThrow(sentence);
-    expect(() => closed.organizations()).toThrow(sentence);
-    await expect(closed.emit("call.completed")).rejects.toThrow(sentence);
-    await expect(closed.tell("outage")).rejects.toThrow(sentence);
-    await expect(closed.reset()).rejects.toThrow(sentence);
-  });
+test("a simulator that was closed", async () => {
+  const closed = await startSimulator({ calls: 0 });
+  await closed.close();
+  const sentence = "This simulator was closed: nothing can be asked of it any more.";
+  expect(() => closed.endpoints.list()).toThrow(sentence);
+  expect(() => closed.deliveries.list()).toThrow(sentence);
+  expect(() => closed.clock.now()).toThrow(sentence);
+  expect(() => closed.organizations()).toThrow(sentence);
+  await expect(closed.emit("call.completed")).rejects.toThrow(sentence);
+  await expect(closed.tell("outage")).rejects.toThrow(sentence);
+  await expect(closed.reset()).rejects.toThrow(sentence);
 });
 
 test("a Node.js that is too old is told from one that is not", () => {

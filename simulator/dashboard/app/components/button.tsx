@@ -82,6 +82,7 @@ type ButtonProps = {
   target?: string;
   rel?: string;
   download?: boolean;
+  tabindex?: number;
   "aria-label"?: string;
   onClick?: () => unknown;
   words?: string | undefined;
@@ -188,11 +189,26 @@ type SegmentsProps<Value extends string> = {
   disabled?: boolean;
 };
 
+/** Arrow keys go from one button of a group to the next, so that Tab passes the group in one step. */
+export function roam(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const step = new Map([
+    ["ArrowRight", 1],
+    ["ArrowDown", 1],
+    ["ArrowLeft", -1],
+    ["ArrowUp", -1],
+  ]).get(event.key);
+  if (step === undefined || !(event.target instanceof HTMLButtonElement)) return;
+  const buttons = [...event.currentTarget.querySelectorAll<HTMLButtonElement>("button:enabled")];
+  buttons[(buttons.indexOf(event.target) + step + buttons.length) % buttons.length]?.focus();
+  event.preventDefault();
+  event.stopPropagation();
+}
+
 /** A few choices side by side, of which one is on. */
 export function Segments<Value extends string>({ label, value, options, ...rest }: SegmentsProps<Value>) {
   const { onChange, disabled } = rest;
   return (
-    <div class="segments" role="group" aria-label={label}>
+    <div class="segments" role="group" aria-label={label} onKeyDown={roam}>
       {options.map(([choice, words, title]) => (
         <button
           type="button"
@@ -200,6 +216,7 @@ export function Segments<Value extends string>({ label, value, options, ...rest 
           class="choice"
           title={title}
           disabled={disabled}
+          tabindex={choice === value ? 0 : -1}
           aria-pressed={choice === value}
           onClick={() => onChange(choice)}
         >

@@ -5,7 +5,7 @@ import { clockFrom, scheduleNowMs, useLive } from "../core/live.ts";
 import { useAttempt } from "../core/toasts.ts";
 import type { ClockMode } from "../core/types.ts";
 import { CLOCK_MODES, countOf, fullTimeOf, momentOf, timeOf } from "../core/words.ts";
-import { Button, IconButton, type IconName, Segments } from "./button.tsx";
+import { Button, IconButton, type IconName, roam, Segments } from "./button.tsx";
 import { Countdown, useTick } from "./chips.tsx";
 import { Dialog, isMeant } from "./dialog.tsx";
 import { TimeStrip } from "./time-strip.tsx";
@@ -58,6 +58,7 @@ export function ClockBar() {
       busy={busy === step.key}
       title={step.title}
       disabled={nextAt === null && "until" in step.body}
+      tabindex={step.key === (nextAt === null ? "m" : "n") ? 0 : -1}
       onClick={() => advance(step)}
       words={step.words}
     />
@@ -72,7 +73,7 @@ export function ClockBar() {
         <span class="tiny faint">Next attempt</span>
         <b>{nextAt !== null ? <Countdown until={nextAt} /> : <span class="muted">none due</span>}</b>
       </div>
-      <div class="clock-buttons flex" role="group" aria-label="Move schedule time">
+      <div class="clock-buttons flex" role="group" aria-label="Move schedule time" onKeyDown={roam}>
         {buttons}
       </div>
       <IconButton icon="clock" size={17} kind="clock-more" label="The clock" onClick={() => setOpen(true)} />

@@ -6,6 +6,7 @@ import { useLoaded } from "../core/load.ts";
 import type { DeliveryCount, DeliveryState, VerdictResult } from "../core/types.ts";
 import { type Sums, sumsOf } from "../core/sums.ts";
 import { numberOf, STATES } from "../core/words.ts";
+import { roam } from "./button.tsx";
 import { CAUSES } from "../../../../shared/causes.ts";
 import type { FilterProps } from "./feed-filters.tsx";
 
@@ -47,12 +48,13 @@ export function StateTabs({ filters, onChange, sums }: SumProps) {
   ];
   const isLost = filters.state === "lost";
   return (
-    <div class="state-tabs flex" role="group" aria-label="Deliveries by state">
+    <div class="state-tabs flex" role="group" aria-label="Deliveries by state" onKeyDown={roam}>
       {tabs.map(([state, words, count, title]) => (
         <button
           key={state}
           class="choice edge"
           title={title}
+          tabindex={filters.state === state ? 0 : -1}
           aria-pressed={filters.state === state || (state === "dead" && isLost)}
           onClick={() => onChange({ ...filters, state })}
         >
@@ -86,12 +88,13 @@ export function VerdictSum({ filters, onChange, sums }: SumProps) {
   const counts = sums?.by("verdict");
   if (counts === undefined || counts.size === 0) return null;
   return (
-    <div class="verdict-sum flex" role="group" aria-label="Verdicts">
+    <div class="verdict-sum flex" role="group" aria-label="Verdicts" onKeyDown={roam}>
       {RESULTS.filter(([result]) => counts.has(result) || filters.verdict === result).map(
-        ([result, words]) => (
+        ([result, words], index) => (
           <button
             key={result}
             class={`verdict-part choice edge ${result}`}
+            tabindex={index === 0 ? 0 : -1}
             aria-pressed={filters.verdict === result}
             onClick={() => onChange({ ...filters, verdict: filters.verdict === result ? "" : result })}
           >
@@ -124,12 +127,13 @@ export function CauseSum({ filters, onChange, sums }: SumProps) {
   const shown = showsAll ? causes : causes.filter(([cause], index) => index < MOST_SHOWN || cause === chosen);
   const known = causeOf(chosen);
   return (
-    <div class="cause-sum" role="group" aria-label="Failures by cause">
+    <div class="cause-sum" role="group" aria-label="Failures by cause" onKeyDown={roam}>
       <div class="flex wraps">
-        {shown.map(([cause, count]) => (
+        {shown.map(([cause, count], index) => (
           <button
             key={cause}
             class="choice edge not"
+            tabindex={index === 0 ? 0 : -1}
             aria-pressed={cause === chosen}
             onClick={() => onChange({ ...filters, cause: cause === chosen ? "" : cause })}
           >

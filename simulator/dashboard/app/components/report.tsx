@@ -52,7 +52,8 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
                 <Fragment key={cause || own[0]?.id}>
                   {cause !== "" && (
                     <li class="check-cause">
-                      <b>{own.length} checks, one fix:</b> <span class="foreign">{cause}</span>
+                      <b>{own.length === 1 ? "1 check:" : `${own.length} checks, one fix:`}</b>{" "}
+                      <span class="foreign">{cause}</span>
                     </li>
                   )}
                   {own.map((check) => (
@@ -67,13 +68,11 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
   );
 }
 
-/** Groups failures by their hint, which stands for a cause, the largest group first; the rest stays in its order. */
+/** Groups failures by what to do about them, the largest group first. */
 function groupsOf(checks: Check[], standing: Standing): [cause: string, checks: Check[]][] {
   if (standing !== "failed" && standing !== "advice") return [["", checks]];
   const byHint = Map.groupBy(checks, ({ hint }) => hint ?? "");
-  const shared = [...byHint].filter(([hint, own]) => hint !== "" && own.length > 1);
-  const single = checks.filter(({ hint = "" }) => shared.every(([cause]) => cause !== hint));
-  return [...shared.toSorted(([, a], [, b]) => b.length - a.length), ["", single]];
+  return [...byHint].toSorted(([, a], [, b]) => b.length - a.length);
 }
 
 /** `Since the run before: 3 mended, 1 worse.` */

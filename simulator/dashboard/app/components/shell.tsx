@@ -61,7 +61,7 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
   );
   function skipToMain(event: Event) {
     event.preventDefault();
-    document.querySelector<HTMLElement>("#main")?.focus();
+    document.querySelector<HTMLElement>(".windowed :is(input, a), #main:not(:has(.windowed))")?.focus();
   }
   return (
     <div class="shell">
@@ -69,7 +69,7 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
         Skip to the page
       </a>
       <header class="side">
-        <a class="brand flex" href={hrefTo("/")}>
+        <a class="brand flex" href={hrefTo("/")} tabindex={-1}>
           <Mark />
           <span>Simulator</span>
         </a>

@@ -1,0 +1,159 @@
+import { expect, test } from "vitest";
+import { useBrowser } from "../helpers/browser.ts";
+import { control } from "../helpers/control.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { emit, register } from "../helpers/simulator.ts";
+import { openDashboard } from "./open-dashboard.ts";
+
+const browser = useBrowser();
+const send = () => Promise.resolve({ outcome: { status: 200 } as const, durationMs: 40 });
+
+test("the first load is five requests, whatever is there to show", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  register(simulator, "http://localhost:1/refused");
+  emit(simulator, "order.created", 3);
+  await simulator.settled();
+  const page = await browser.openPage("about:blank");
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await page.goto(url);
+  await page.locator(".feed-row").first().waitFor();
+  await page.locator(".history").waitFor();
+  await page.getByRole("group", { name: "Failures by cause" }).waitFor();
+  expect(asked).toHaveLength(5);
+});
+
+test("from the top of the page Tab reaches the first row in 28 steps, and the skip link in two", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  register(simulator, "http://localhost:1/refused");
+  emit(simulator, "order.created", 3);
+  await simulator.settled();
+  const page = await browser.openPage(url);
+  await page.locator(".feed-row").first().waitFor();
+  await page.locator(".history").waitFor();
+  const isInList = () => page.evaluate<boolean>("document.activeElement.closest('.windowed') !== null");
+  let steps = 0;
+  while (!(await isInList())) {
+    await page.keyboard.press("Tab");
+    steps += 1;
+  }
+  expect(steps).toBeLessThanOrEqual(28);
+  await page.reload();
+  await page.locator(".feed-row").first().waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  expect(await isInList()).toBe(true);
+
+  // Within a group of buttons it is the arrows that lead on.
+  await page.getByRole("button", { name: "Manual" }).focus();
+  await page.keyboard.press("ArrowRight");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Real");
+});
+
+test("five hundred endpoints are ten to a page, those that fail first, and found by any word of theirs", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0, send });
+  for (let count = 0; count < 500; count++) register(simulator, `http://localhost:1/tenant-${count}`);
+  const page = await browser.openPage("about:blank");
+  let asked = 0;
+  page.on("request", () => (asked += 1));
+  await page.goto(`${url}/endpoints`);
+  const cards = page.locator(".card.endpoint");
+  await page.getByText("1 to 10 of 500").waitFor();
+  await page.getByText("Nothing was sent to it yet.").nth(9).waitFor();
+  expect(await cards.count()).toBe(10);
+  expect(asked).toBeLessThan(25);
+  expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(2_000);
+  await page.getByRole("button", { name: "Next" }).last().click();
+  await page.getByText("11 to 20 of 500").waitFor();
+  await page.getByLabel("Search endpoints").fill("tenant-499");
+  await page.getByText("1 to 1 of 1").waitFor();
+  expect(await cards.count()).toBe(1);
+  await page.getByLabel("Search endpoints").fill("nowhere");
+  await page.getByText("None of 500").waitFor();
+});
+
+test("a run of verify is fetched where it is shown, and one that is canceled leaves the full report before it", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(200);
+  const { id } = register(simulator, receiver.url);
+  const started = await simulator.verification.start(id, { only: ["acknowledgement.call-completed"] });
+  expect(started.ok).toBe(true);
+  await expect.poll(() => simulator.verification.current()?.report?.verdict).toBe("passed");
+  const page = await browser.openPage("about:blank");
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.goto(url);
+  await page.getByText("Nothing has happened yet").waitFor();
+  expect(asked.filter((path) => /verif/.test(path))).toEqual([]);
+
+  await page.goto(`${url}/verify`);
+  await page.getByText("The receiver passed").waitFor();
+  receiver.behave((response, count) => void (count < 30 && response.end()));
+  await control(origin, "POST", `/endpoints/${id}/verify`, {});
+  await page.getByText("Checking").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("The receiver passed").waitFor();
+  expect(await page.locator(".check-row.ok").count()).toBeGreaterThan(0);
+});
+
+test("in forced colours what is chosen is framed, and marks keep their colours", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0, send });
+  register(simulator, "http://localhost:1/never-asked");
+  emit(simulator, "order.created", 2);
+  await simulator.settled();
+  const page = await browser.openPage(url, { forcedColors: "active" });
+  await page.locator(".feed-row").first().click();
+  await page.getByRole("heading", { name: "Attempt 1" }).waitFor();
+  const framed = (selector: string) =>
+    page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).outlineStyle`);
+  for (const selector of [
+    ".state-tabs [aria-pressed=true]",
+    ".segments [aria-pressed=true]",
+    ".side-link[aria-current=page]",
+    ".feed-row[aria-current]",
+    ".chosen > .slot-box",
+  ])
+    expect(await framed(selector), selector).toBe("solid");
+  const dot = "getComputedStyle(document.querySelector('.connection .dot')).backgroundColor";
+  expect(await page.evaluate(dot)).not.toBe("rgb(255, 255, 255)");
+});
+
+test("a question about moving time is gone once time has passed what it asks about", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const receiver = await startEndpoint(500);
+  register(simulator, receiver.url);
+  emit(simulator, "order.created");
+  await receiver.until(1);
+  const page = await browser.openPage(url);
+  await page.locator(".mark-due").waitFor();
+  for (const key of ["s", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  await page.getByRole("alertdialog").waitFor();
+  await page.getByRole("button", { name: "To the end" }).click();
+  await page.getByRole("alertdialog").waitFor({ state: "detached" });
+  expect(await page.locator(".strip-ask").count()).toBe(0);
+});
+
+test("on a phone a recovered row says so, and an open call has an address that leads to it", async () => {
+  const { url, simulator } = await openDashboard();
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(500);
+  register(simulator, receiver.url);
+  const [id = ""] = emit(simulator, "call.completed");
+  await control(origin, "POST", "/clock/advance", { until: "idle" });
+  receiver.behave(200);
+  await control(origin, "POST", `/deliveries/${id}/resend`, {});
+  const page = await browser.openPage(url, { viewport: { width: 390, height: 844 } });
+  const row = page.locator(`.feed-row[href*="${id}"]`);
+  await row.getByText("recovered", { exact: true }).waitFor();
+  expect(await row.getByText("500").isVisible()).toBe(false);
+  await row.click();
+  await page.getByRole("link", { name: "Its call" }).click();
+  const call = page.getByRole("dialog", { name: /^Call from/ });
+  await call.waitFor();
+  const address = page.url();
+  await page.keyboard.press("Escape");
+  await call.waitFor({ state: "detached" });
+  await page.goto(address);
+  await call.waitFor();
+});
