@@ -64,6 +64,7 @@ describe("what was signed and sent as agreed", () => {
     ["a content type that is none", [["Content-Type", "{}"]]],
     ["a text in another charset", [["Content-Type", "text/plain; charset=utf-16"]]],
     ["Content-Encoding: identity", [["Content-Encoding", "identity"]]],
+    ["an empty Content-Encoding", [["Content-Encoding", ""]]],
     ["Expect: 100-continue", [["Expect", "100-continue"]]],
   ] as const)("is stored with %s", async ([, headers]) => {
     const { url } = receiver();
@@ -103,11 +104,13 @@ describe("what was signed and sent as agreed", () => {
     expectStored(await sendRaw(url, rawRequest(url, { body: newBody("call.completed", overrides) })));
   });
 
-  test("is stored at the very limits of depth and size", async () => {
+  test("is stored at the very limits of depth, values and size", async () => {
     const { url, config } = receiver();
     const nested = "[".repeat(63) + "]".repeat(63);
     const deepest = Buffer.from(`{"id":"${newEventId()}","type":"t","deep":${nested}}`);
     expectStored(await sendRaw(url, rawRequest(url, { body: deepest })));
+    const fullest = Buffer.from(`{"id":"${newEventId()}","type":"t","many":[${"0,".repeat(9_995)}0]}`);
+    expectStored(await sendRaw(url, rawRequest(url, { body: fullest })));
     expectStored(await sendRaw(url, rawRequest(url, { body: bodyOfSize(config.maxBodyBytes) })));
   });
 });
@@ -246,6 +249,11 @@ describe("a signed body", () => {
     ["without type", `{"id":"${newEventId()}"}`],
     ["with a type that is no string", `{"id":"${newEventId()}","type":null}`],
     ["nested 65 deep", `{"id":"${newEventId()}","type":"t","deep":${"[".repeat(64)}${"]".repeat(64)}}`],
+    ["of one value too many", `{"id":"${newEventId()}","type":"t","many":[${"0,".repeat(9_996)}0]}`],
+    [
+      "of 90,000 keys",
+      JSON.stringify(Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [at, 0]))),
+    ],
     [
       "nested 200,000 deep",
       `{"id":"${newEventId()}","type":"t","deep":${"[".repeat(200_000)}${"]".repeat(200_000)}}`,
@@ -307,6 +315,8 @@ describe("another request", () => {
   test.for([
     ["the checks", "POST", "/healthz", 405, "GET, HEAD"],
     ["a proxy's way", "CONNECT", "receiver:443", 405, "POST"],
+    ["a method of its own", "DELIVER", "/webhooks", 405, "POST"],
+    ["a method that Node.js knows", "PROPFIND", "/webhooks", 405, "POST"],
   ] as const)("by %s is told which methods there are", async ([, method, path, status, allow]) => {
     const { url } = receiver();
     const answer = await sendRaw(url, rawRequest(url, { method, path }));

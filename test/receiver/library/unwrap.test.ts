@@ -115,7 +115,7 @@ describe("unwrap", () => {
   test.each<[string, (signed: Parameters<typeof unwrap>[0]) => object, string, RegExp]>([
     [
       "a body that was parsed",
-      ({ body }) => ({ body: JSON.parse(String(body)) as object }),
+      ({ body }) => ({ body: JSON.parse(Buffer.from(body as Uint8Array).toString()) as object }),
       "body_unusable",
       /raw bytes.*express\.raw/,
     ],
