@@ -3,7 +3,7 @@ import { join } from "node:path";
 /** The examples of apps with the receiver in them, as their README starts them, on the library's sources. */
 export const APPS = ["express", "fastify", "hono"];
 
-export const FOLDER = join(import.meta.dirname, "../../examples/mounted");
+const FOLDER = join(import.meta.dirname, "../../examples/mounted");
 
 /** Has Node.js find the kit where it is written; what is installed is tried by the tests of the package. */
 const FROM_SOURCE = `data:text/javascript,${encodeURIComponent(`

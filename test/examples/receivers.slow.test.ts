@@ -1,8 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
-import { EXAMPLES, FOLDER, pathOf } from "./receivers.ts";
+import { describe, test } from "vitest";
+import { EXAMPLES } from "./receivers.ts";
 import { failedMusts, story, verified } from "./verified.ts";
-import { ALL } from "../helpers/run/sizes.ts";
 
 /**
  * With `npm run test:all` one receiver is judged by every check, and each of the others by what it needs no options for; in
@@ -21,7 +19,7 @@ describe.concurrent("verify finds nothing wrong with a conventional receiver", (
   // First: it takes longest, and the others run beside it.
   const observed = EXAMPLES.filter(({ file }) => IS_LONG_RUN || file === THOROUGHLY_JUDGED);
   for (const example of observed) {
-    test.runIf(ALL && example.absent === undefined)(
+    test.runIf(example.absent === undefined)(
       `with its effects read back, and killed, in ${example.file}`,
       async ({ expect }) => {
         for (const round of rounds) {
@@ -39,7 +37,7 @@ describe.concurrent("verify finds nothing wrong with a conventional receiver", (
   }
 
   for (const example of EXAMPLES.filter(({ file }) => IS_LONG_RUN || file !== THOROUGHLY_JUDGED)) {
-    test.runIf(ALL && example.absent === undefined)(
+    test.runIf(example.absent === undefined)(
       `without options, in ${example.file}`,
       async ({ expect }) => {
         for (const round of rounds) {
@@ -54,18 +52,4 @@ describe.concurrent("verify finds nothing wrong with a conventional receiver", (
       60_000 + ROUNDS * 30_000,
     );
   }
-});
-
-describe("the examples", () => {
-  test("are starting points, read in a minute: below 80 lines", () => {
-    const long = EXAMPLES.filter((example) => readFileSync(pathOf(example), "utf8").split("\n").length > 80);
-    expect(long.map(({ file }) => file)).toEqual([]);
-  });
-
-  test("are all judged here, and all listed for those who look for one", () => {
-    const files = EXAMPLES.map(({ file }) => file).toSorted();
-    expect(readdirSync(FOLDER).toSorted()).toEqual(files);
-    const page = readFileSync(`${FOLDER}../README.md`, "utf8");
-    expect(files.filter((file) => !page.includes(`](receivers/${file})`))).toEqual([]);
-  });
 });

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
 
-export const FOLDER = fileURLToPath(new URL("../../examples/receivers/", import.meta.url));
+const FOLDER = fileURLToPath(new URL("../../examples/receivers/", import.meta.url));
 
 /** A receiver of examples/receivers, and what it takes to run it or a changed copy of it. */
 export type Example = {

@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -25,15 +24,4 @@ test("the example for node:test passes", () => {
   });
   expect(ran.stdout).toMatch(/pass 2\n/);
   expect(ran.status).toBe(0);
-});
-
-test("the examples for jest and vitest are the same tests, begun as each runner wants it", () => {
-  const bodyOf = (file: string) => {
-    const source = readFileSync(join(FOLDER, file), "utf8");
-    return source.slice(source.indexOf("const secret")).replaceAll("vi.fn()", "jest.fn()");
-  };
-  const body = bodyOf("jest.test.cjs");
-  expect(body).toContain("is called back");
-  expect(bodyOf("jest.test.mjs")).toBe(body);
-  expect(bodyOf("vitest.test.mjs")).toBe(body);
 });

@@ -7,16 +7,11 @@ import { failedMusts, story, verifiedBy } from "./verified.ts";
 
 const IS_LONG_RUN = process.env["VERIFY_ROUNDS"] !== undefined;
 
-/** In the short form each check is seen to catch one mistake; in the long form, the same one in each framework. */
-const SHOWN = TWINS.filter(
-  ({ caughtBy }, index) => IS_LONG_RUN || TWINS.findIndex((twin) => twin.caughtBy === caughtBy) === index,
-);
-
 for (const tool of MISSING_TOOLS)
   process.stdout.write(`skipped: pasting each curl into a shell, since there is no ${tool} here\n`);
 
 describe.concurrent("verify without options fails a receiver that is nearly right", () => {
-  for (const twin of SHOWN) {
+  for (const twin of TWINS) {
     const { of, mistake, caughtBy } = twin;
     const example = exampleOf(twin);
     test.skipIf(example.absent !== undefined)(

@@ -114,31 +114,7 @@ function isKeyCharacter(code: number): boolean {
 }
 
 const EDGES = [-1_000, -302, -301, -300, -299, -1, 0, 1, 299, 300, 301, 302, 1_000];
-const CHARACTERS = [
-  "t",
-  "v",
-  "1",
-  "=",
-  ",",
-  "0",
-  "9",
-  "a",
-  "f",
-  "A",
-  "F",
-  "g",
-  " ",
-  "\t",
-  "+",
-  "-",
-  ".",
-  "e",
-  "\u00e9",
-  "\0",
-  '"',
-  ";",
-  "_",
-];
+const CHARACTERS = 'tv1=,09afAFg \t+-.e\u00e9\0";_'.split("");
 
 function mutate(random: () => number): string[] {
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!;

@@ -34,63 +34,39 @@ const RECEIVER: Run[] = [
   {
     name: "properties",
     minutes: 4,
-    files: ["test/receiver/properties.test.ts", "test/receiver/privacy.test.ts"],
+    files: ["test/receiver/intake/properties.test.ts", "test/receiver/operations/privacy.test.ts"],
     environment: (size) => ({ PROPERTY_RUNS: times(100_000, size) }),
   },
   {
     name: "mutated requests",
     minutes: 4,
-    files: ["test/receiver/mutated-requests.slow.test.ts"],
+    files: ["test/receiver/intake/mutated-requests.slow.test.ts"],
     environment: (size) => ({ MUTATED_REQUESTS: times(100_000, size) }),
   },
   {
     name: "power cuts",
     minutes: 6,
-    files: ["test/receiver/power-cut.slow.test.ts", "test/receiver/power-cut-control.slow.test.ts"],
+    files: ["test/receiver/store/power-cut.slow.test.ts"],
     environment: (size) => ({ POWER_CUT_IMAGES: times(100_000, size) }),
   },
   {
     name: "kill -9",
     minutes: 20,
-    files: ["test/receiver/kill.test.ts"],
+    files: ["test/receiver/whole/kill.test.ts"],
     environment: (size) => ({ KILL_CYCLES: times(1_000, size) }),
   },
   {
     name: "slow clients",
     minutes: 0.5,
     pace: "fixed",
-    files: ["test/receiver/slow-clients.test.ts"],
+    files: ["test/receiver/intake/slow-clients.test.ts"],
     environment: () => ({ SLOW_CLIENTS: "real" }),
   },
   {
     name: "drain",
     minutes: 6,
-    files: ["test/receiver/process.test.ts", "-t", "drains under load"],
+    files: ["test/receiver/whole/process.test.ts", "-t", "drains under load"],
     environment: (size) => ({ DRAINS: times(50, size) }),
-  },
-  {
-    name: "lease in real time",
-    minutes: 1,
-    pace: "fixed",
-    files: ["test/receiver/postgres/lease.long.ts"],
-  },
-  {
-    name: "verify over PostgreSQL",
-    minutes: 5,
-    files: ["test/receiver/postgres/verify.long.ts"],
-    environment: (size) => ({ VERIFY_POSTGRES: times(20, size) }),
-  },
-  {
-    name: "race over PostgreSQL",
-    minutes: 10,
-    files: ["test/receiver/postgres/race-and-kill.slow.test.ts"],
-    environment: (size) => ({ RACE_EVENTS: times(20_000, size), RACE_PAUSE_MS: "2000" }),
-  },
-  {
-    name: "storage errors",
-    minutes: 3,
-    files: ["test/receiver/engines/statement-faults.slow.test.ts"],
-    environment: (size) => ({ ERRORS_A_PLACE: times(45, size) }),
   },
   {
     name: "soak",
@@ -100,13 +76,6 @@ const RECEIVER: Run[] = [
     // It starts with a minute of its own, and ends with one.
     arguments: (size) => ["--minutes", String(Math.round(30 * size) - 2)],
   },
-  {
-    name: "errors of PostgreSQL",
-    minutes: 1,
-    files: ["test/receiver/postgres/faults.slow.test.ts"],
-    environment: () => ({ POSTGRES_FAULTS: "4" }),
-  },
-  { name: "killed moves", minutes: 1, files: ["test/receiver/postgres/move-killed.long.ts"] },
   {
     name: "receiver simulated",
     minutes: 10,
@@ -171,11 +140,10 @@ const VERIFY: Run[] = [
   },
 ];
 
-/** What new users do first, on several versions of Node.js, which needs a registry, and how they end it. */
+/** What new users do first, on several versions of Node.js, which needs a registry. */
 const ADOPTION: Run[] = [
   { name: "adoption", minutes: 5, pace: "fixed", script: "test/torture/adoption/trials.ts" },
   { name: "projects made by create", minutes: 2, pace: "fixed", files: ["test/e2e/create.long.ts"] },
-  { name: "Ctrl-C in every command", minutes: 0.7, pace: "alone", files: ["test/e2e/interrupt.long.ts"] },
 ];
 
 /** Every long run. */

@@ -156,10 +156,10 @@ async function start(words: string[], env: NodeJS.ProcessEnv) {
   return { child, said, exited, pid: child.pid ?? 0, inspectorUrl: await inspector };
 }
 
-/** Makes everything two days older, and has the receiver's own command delete what has been kept long enough. */
+/** Makes everything two days older, and has the receiver's own command delete it. Returns how many ids are gone. */
 function prune(): number {
   const db = new Database(file, { timeout: 5_000 });
-  db.prepare("UPDATE events SET received_at_ms = received_at_ms - ? WHERE body IS NOT NULL").run(2 * DAY_MS);
+  db.prepare("UPDATE events SET received_at_ms = received_at_ms - ?").run(2 * DAY_MS);
   db.close();
   const words = ["receiver/main.mjs", "inbox", "prune", "--json"];
   const { stdout, status, stderr } = spawnSync(process.execPath, words, {
@@ -167,22 +167,20 @@ function prune(): number {
     encoding: "utf8",
   });
   assert.equal(status, 0, stderr);
-  return z.looseObject({ bodies: z.number() }).parse(JSON.parse(stdout)).bodies;
+  return z.looseObject({ ids: z.number() }).parse(JSON.parse(stdout)).ids;
 }
 
-/** Waits until every event has ended, and answers how many were handled. */
+/** Waits until every job has ended, and returns how many events are known. */
 async function finished(adminUrl: string): Promise<number> {
   for (let tries = 0; tries < 90; tries += 1) {
     const text = await (await fetch(new URL("/metrics", adminUrl))).text();
-    const value = (name: string): number =>
-      Number(new RegExp(`^${name} (\\d+)`, "m").exec(text)?.[1] ?? Number.NaN);
-    const left =
-      value('receiver_inbox_events\\{state="pending"\\}') +
-      value('receiver_inbox_events\\{state="claimed"\\}');
-    if (left === 0) return value('receiver_inbox_events\\{state="done"\\}');
+    const values = (line: RegExp): number[] => [...text.matchAll(line)].map(([, value]) => Number(value));
+    const left = values(/^receiver_handler_jobs\{.*state="(?:waiting|running)".*\} (\d+)/gm);
+    const [known] = values(/^receiver_inbox_events (\d+)/gm);
+    if (left.length > 0 && known !== undefined && left.every((jobs) => jobs === 0)) return known;
     await sleep(1_000);
   }
-  throw new Error("events are left that nobody has handled");
+  throw new Error("jobs are left that no handler has ended");
 }
 
 async function stopTraffic(url: string): Promise<void> {

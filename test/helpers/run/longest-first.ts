@@ -1,21 +1,17 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** What takes longest, measured on two cores, longest first: begun last, one of these would keep the others waiting. */
-export const LONGEST = [
+const LONGEST = [
   "test/fork/own-tests.slow.test.ts",
   "test/mutants/crash.slow.test.ts",
-  "test/receiver/engines/sqlite.test.ts",
-  "test/receiver/engines/postgres.slow.test.ts",
+  "test/receiver/whole/kill.test.ts",
+  "test/receiver/whole/process.test.ts",
   "test/library/package.slow.test.ts",
   "test/examples/twins.slow.test.ts",
   "test/examples/receivers.slow.test.ts",
   "test/dashboard/accessibility.slow.test.ts",
-  "test/receiver/postgres/servers.slow.test.ts",
   "test/mutants/right.slow.test.ts",
   "test/mutants/mutants.slow.test.ts",
-  "test/receiver/isolation.slow.test.ts",
-  "test/receiver/kill.test.ts",
-  "test/receiver/process.test.ts",
   "test/simulator/sixth-type.slow.test.ts",
   "test/simulator/sender/stages.test.ts",
   "test/verify/explore.slow.test.ts",
@@ -24,8 +20,6 @@ export const LONGEST = [
   "test/dashboard/verdicts.slow.test.ts",
   "test/dashboard/journey.slow.test.ts",
   "test/dashboard/feed.slow.test.ts",
-  "test/receiver/postgres/lines.slow.test.ts",
-  "test/receiver/postgres/move.slow.test.ts",
 ];
 
 /** Runs the longest files first, and all others as they come. */

@@ -1,19 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { envelopeSchema } from "../../shared/events.ts";
-import { blocksOf } from "../docs/pages.ts";
 import { freePort } from "../helpers/free-port.ts";
-import { ALL } from "../helpers/run/sizes.ts";
 import { newBody, signatureFor } from "../receiver/helpers/events.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { until } from "../receiver/helpers/until.ts";
-import { APPS, command, FOLDER } from "./mounted.ts";
+import { APPS, command } from "./mounted.ts";
 
-test.runIf(ALL).each(APPS)(
+test.each(APPS)(
   "an event that came through %s is handled in a process of its own, which ends with the app",
   async (app) => {
     const port = await freePort();
@@ -59,18 +56,3 @@ test.runIf(ALL).each(APPS)(
     expect(await ended).toEqual([0, null]);
   },
 );
-
-test("docs/in-your-own-app.md shows the example, line by line", () => {
-  const [block] = blocksOf("docs/in-your-own-app.md").filter(({ language }) => language === "js");
-  const example = readFileSync(join(FOLDER, "express.mjs"), "utf8");
-  expect(example).toContain(block?.text.trim());
-});
-
-test("README.md shows parts of the examples that run, of Express and of Hono", () => {
-  const shown = blocksOf("README.md").filter(({ language }) => language === "js");
-  const parts = shown.map(({ text }) => text.trim().split("\n\n"));
-  const examples = ["express", "hono"].map((app) => readFileSync(join(FOLDER, `${app}.mjs`), "utf8"));
-  const strange = examples.flatMap((example, at) => parts[at]?.filter((part) => !example.includes(part)));
-  expect(strange).toEqual([]);
-  expect(parts.map(({ length }) => length)).toEqual([3, 1]);
-});
