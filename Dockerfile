@@ -23,10 +23,6 @@ USER node
 VOLUME /data
 
 FROM installed AS receiver
-USER root
-# What PostgreSQL asks for; a receiver on SQLite does without.
-RUN npm install --no-save --save-exact pg@8.23.1 pg-boss@12.30.0
-USER node
 ENV HOST=0.0.0.0 DATABASE_URL=sqlite:/data/receiver.db
 EXPOSE 3000 3001
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["node", "dist/receiver/main.js", "health"]

@@ -163,10 +163,6 @@ const configSchema = z
       .default("/webhooks"),
     SIGNING_SECRET: signingSecrets.default([]),
     DATABASE_URL: databaseUrl,
-    DATABASE_SCHEMA: text(/^[a-z_][a-z0-9_]{0,39}$/, "must be up to 40 of a-z, 0-9 and _.").default(
-      "receiver",
-    ),
-    POSTGRES_BACKEND: choice(["postgres", "cockroachdb", "yugabytedb", "citus"], "postgres"),
     RECEIVER_ROLE: choice(["all", "ingest", "worker"], "all"),
     ADMIN_PORT: integer(3_001, 0, 65_535),
     ADMIN_HOST: host,
@@ -201,8 +197,6 @@ const configSchema = z
     /** Active secrets, the current one first. Empty in the role `worker`. */
     signingSecrets: values.SIGNING_SECRET,
     ...values.DATABASE_URL,
-    databaseSchema: values.DATABASE_SCHEMA,
-    postgresBackend: values.POSTGRES_BACKEND,
     role: values.RECEIVER_ROLE,
     adminPort: values.ADMIN_PORT,
     adminHost: values.ADMIN_HOST,

@@ -15,7 +15,6 @@ const { version } = manifestSchema.parse(JSON.parse(readFileSync(`${kit}package.
 const program = new Command("npm run fork --")
   .description("make a project of your own of the receiver")
   .argument("<folder>", "where it is to stand: empty, or not there yet")
-  .option("--postgres", "with the engine for more than one machine, its tests, and the way to move there")
   .option("--library", "with createReceiver, to mount the receiver in another app")
   .option("--upgrade", "bring the kit's present version into a fork that is there, on its branch kit")
   .showHelpAfterError("(npm run fork -- --help says more)")

@@ -21,7 +21,7 @@ const files = new Map(
     .filter((path) => path !== "" && existsSync(ROOT + path))
     .map((path) => [path, readFileSync(ROOT + path, "utf8")] as const),
 );
-const fork = forkFiles(ROOT, "my-receiver", { postgres: false, library: false });
+const fork = forkFiles(ROOT, "my-receiver", { library: false });
 
 const linesOf = (text: string): number => text.split("\n").length - 1;
 const wordsOf = (text: string): number => text.split(/\s+/).filter(Boolean).length;

@@ -3,9 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Store } from "./port.ts";
 
-export type StoreOptions = Partial<
-  Pick<Config, "databaseFile" | "databaseUrl" | "databaseSchema" | "workerConcurrency">
-> & {
+export type StoreOptions = Partial<Pick<Config, "databaseFile" | "databaseUrl">> & {
   clock: Clock;
   /** Whether this process handles jobs. */
   isWorker: boolean;

@@ -49,7 +49,7 @@ describe("commands", () => {
 
 describe("settings", () => {
   const config = filesOf(/^receiver\/config\.ts$/).get("receiver/config.ts") ?? "";
-  const settings = [...found(/^ {2}([A-Z][A-Z0-9_]+):/gm, config), "SIGNING_SECRET_FILE"];
+  const settings = [...found(/^ {4}([A-Z][A-Z0-9_]+):/gm, config), "SIGNING_SECRET_FILE"];
   const source = [
     ...filesOf(/^(?:receiver|simulator|shared|test|bench|tools)\/.*\.(?:ts|sh)$/).values(),
   ].join("\n");

@@ -34,15 +34,6 @@ describe("the images", () => {
       expect(stages.get(name)).toContain(`CMD ["node", "dist/${name}/main.js", "health"]`);
     }
   });
-
-  test("bring the packages for PostgreSQL in the versions that are tested here", () => {
-    const { peerDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as {
-      peerDependencies: Record<string, string>;
-    };
-    for (const name of ["pg", "pg-boss"]) {
-      expect(stages.get("receiver")).toContain(`${name}@${peerDependencies[name] ?? "missing"}`);
-    }
-  });
 });
 
 describe("the health check", () => {

