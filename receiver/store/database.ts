@@ -208,7 +208,8 @@ function checkpointAll(db: Database.Database): void {
 function createSchema(db: Database.Database, file: string): void {
   const read = (name: string): number => Number(db.pragma(name, { simple: true }));
   db.transaction(() => {
-    const isNew = Number(db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get()) === 0;
+    const tables = Number(db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get());
+    const isNew = tables + read("user_version") + read("application_id") === 0;
     if (isNew) {
       db.exec(SCHEMA);
       db.pragma(`application_id = ${String(APPLICATION_ID)}`);

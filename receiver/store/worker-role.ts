@@ -141,6 +141,8 @@ async function takeLock(path: string, clock: Clock, signal: AbortSignal): Promis
   for (;;) {
     try {
       signal.throwIfAborted();
+      // Nothing is ever written to it, so it needs no journal beside it.
+      lock.pragma("journal_mode = MEMORY");
       lock.exec("BEGIN EXCLUSIVE");
       return lock;
     } catch (error) {

@@ -12,6 +12,7 @@ const LAST_LINES_MS = 500;
 /** At Ctrl-C npm passes on the signal that the terminal has sent already: one that comes so soon is no second press. */
 const ECHO_MS = 100;
 const EXIT_INTERRUPTED = 130;
+const ERRORS = ["uncaughtException", "unhandledRejection"];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
 
 /** Runs the receiver until a signal or a bug ends it. Throws why it cannot start. */
@@ -30,8 +31,9 @@ export async function start(
   const handlers = { environment: process.env, inspectHandlers: inspect, watchHandlers: watch };
   const starting = startReceiver({ config, store, clock, log, ...handlers });
   // Before it has started: whoever reads the line `listening` may stop it at that moment.
-  stopWhenTold(starting, config, log);
+  const leaveSignals = stopWhenTold(starting, config, log);
   await starting.catch((error: unknown) => {
+    leaveSignals();
     const isOfPort = error instanceof Error && ("port" in error || "hostname" in error);
     if (!isOfPort) throw error;
     const fix = "End the program that listens there, or choose another HOST, PORT, ADMIN_HOST or ADMIN_PORT.";
@@ -41,9 +43,9 @@ export async function start(
 
 /**
  * Stops the receiver at the first signal or uncaught error, and ends the process after that, or after
- * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once.
+ * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once. Returns how to leave signals to Node.js again.
  */
-function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): void {
+function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): () => void {
   let firstMs: number | undefined;
   const stop = async (why: { signal: string } | { err: unknown }): Promise<void> => {
     firstMs = clock.monotonicMs();
@@ -62,15 +64,18 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
     await within(LAST_LINES_MS, written, clock);
     process.exit(exitCode ?? EXIT.somethingIsWrong);
   };
-  for (const event of ["uncaughtException", "unhandledRejection"])
-    process.on(event, (err: unknown) => {
-      if (firstMs !== undefined) process.exit(EXIT.somethingIsWrong);
-      void stop({ err });
-    });
-  for (const signal of SIGNALS)
-    process.on(signal, () => {
-      if (firstMs === undefined) void stop({ signal });
-      else if (signal === "SIGINT" && clock.monotonicMs() - firstMs >= ECHO_MS)
-        process.exit(EXIT_INTERRUPTED);
-    });
+  const onError = (err: unknown): void => {
+    if (firstMs !== undefined) process.exit(EXIT.somethingIsWrong);
+    void stop({ err });
+  };
+  const onSignal = (signal: string): void => {
+    if (firstMs === undefined) void stop({ signal });
+    else if (signal === "SIGINT" && clock.monotonicMs() - firstMs >= ECHO_MS) process.exit(EXIT_INTERRUPTED);
+  };
+  for (const event of ERRORS) process.on(event, onError);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return () => {
+    for (const event of ERRORS) process.off(event, onError);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  };
 }

@@ -148,7 +148,8 @@ test("a selection finds the same in lists, counts, resends, the library, the com
       expect(ids(library.list(inCamel))).toEqual(ids(expected));
       const sent = expected.filter((one) => one.endpoint_id !== away && isLast(one, all));
       const dry = await ask("POST", "/deliveries/resend", {
-        until: "0",
+        // A resend of nothing in particular is refused.
+        since: new Date(0).toISOString(),
         ...Object.fromEntries(given),
         dry_run: true,
       });
@@ -157,8 +158,10 @@ test("a selection finds the same in lists, counts, resends, the library, the com
       const options = given.flatMap(([name, value]) => [OPTIONS[name], value]);
       const shell = await run("deliveries", ...options, "--simulator", url, "--json");
       expect(ids(shell.json<{ data: unknown }>().data)).toEqual(ids(expected));
-      const told = await tool!.run({ ...Object.fromEntries(given), limit: 50 });
-      expect(ids((JSON.parse(told.content[0]!.text) as { data: unknown }).data)).toEqual(ids(expected));
+      const told = await tool!.run({ ...Object.fromEntries(given), limit: 5 });
+      expect(ids((JSON.parse(told.content[0]!.text) as { data: unknown }).data)).toEqual(
+        ids(expected).slice(0, 5),
+      );
     }),
     { numRuns: sized("SELECTIONS", { quick: 100, all: 500 }) },
   );

@@ -17,9 +17,12 @@ describe("what a receiver tells about an event", () => {
   test.each([
     ['{"handled":1}', { known: true, count: 1 }],
     ['{"handled":0,"state":"dead","duplicates":2}', { known: true, count: 0, state: "dead", duplicates: 2 }],
-    ['{"handled":3,"state":7,"duplicates":"many"}', { known: true, count: 3 }],
+    [
+      '{"handled":3,"state":7,"duplicates":"many"}',
+      { known: true, count: 3, state: undefined, duplicates: undefined },
+    ],
   ])("%s", async (body, reading) => {
-    expect(await readOf(http("200 OK", body))).toEqual(reading);
+    expect(await readOf(http("200 OK", body))).toMatchObject(reading);
   });
 
   test("404: it was never handled", async () => {
