@@ -18,15 +18,3 @@ export function forgeryAnswer(status: number): ForgeryAnswer {
   if (isSuccess(status)) return "accepted";
   return isRefusal(status) ? "refused" : "failed";
 }
-
-/** What is said of an answer to a forgery: what it is, and which level a check of it has. */
-export const FORGERY_WORDS = {
-  accepted: {
-    level: "must",
-    why: "Anybody who knows the address could send events. Verify X-Service-Signature over the raw body, compare the digest with the secret's, and refuse a `t` more than 300 s away (SPEC §6 Signature).",
-  },
-  failed: {
-    level: "advice",
-    why: "Nothing came of it, but 401 is the answer that says why. A redirect or a 5xx says that it got further than it should, or that something broke on bytes that anybody can send: look into your receiver's log.",
-  },
-} as const;
