@@ -40,7 +40,8 @@ export function causeOf(ending: Ending, meaning: Meaning = "genuine"): CauseName
     return isTaken ? "forgery_accepted" : isRefused ? undefined : "forgery_not_refused";
   if (isTaken) return undefined;
   const named = OF_STATUS[status];
-  if (meaning === "duplicate" && isRefused && status !== 429) return "duplicate_refused";
+  const isOther = named === "signature_refused" || named === "rate_limited";
+  if (meaning === "duplicate" && isRefused && !isOther) return "duplicate_refused";
   if (meaning === "unfamiliar" && isRefused && named === undefined) return "unfamiliar_refused";
   if (named !== undefined) return named;
   if (isRefused) return "refused";

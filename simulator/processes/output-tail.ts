@@ -7,13 +7,19 @@ const MAXIMUM_LINES = 200;
 const MAXIMUM_LINE_LENGTH = 2_000;
 const LAST_WORDS_MS = 2_000;
 
-/** The last lines that processes wrote, at most 200 of at most 2,000 characters, so that a talkative one costs no memory. */
-export function createOutputTail(onLine?: (line: string, stream: "stdout" | "stderr") => void) {
+/**
+ * The last lines that processes wrote, at most 200 of at most 2,000 characters, so that a talkative one costs no memory;
+ * without those that `isNoise` takes for nothing new.
+ */
+export function createOutputTail(
+  onLine?: (line: string, stream: "stdout" | "stderr") => void,
+  isNoise?: (line: string) => boolean,
+) {
   const kept: string[] = [];
 
   function keep(line: string, stream: "stdout" | "stderr"): void {
     const cut = line.length > MAXIMUM_LINE_LENGTH ? `${line.slice(0, MAXIMUM_LINE_LENGTH)}…` : line;
-    kept.push(cut);
+    if (isNoise?.(cut) !== true) kept.push(cut);
     if (kept.length > MAXIMUM_LINES) kept.shift();
     onLine?.(cut, stream);
   }

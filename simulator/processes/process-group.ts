@@ -1,11 +1,13 @@
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Kills the group and waits until it is gone. */
 export async function killGroup(pid: number): Promise<void> {
   signalGroup(pid, "SIGKILL");
   await groupGone(pid, 2_000);
+  groups.get(pid)?.stdin?.end("released\n");
   groups.delete(pid);
 }
 
@@ -54,13 +56,26 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Groups that must not outlive this process. */
-const groups = new Set<number>();
+/** Groups that must not outlive this process, each with the shell that ends it if we cannot. */
+const groups = new Map<number, ChildProcess | undefined>();
 
-/** Has the group killed when this process ends, in whatever way short of SIGKILL. */
+/** Has the group killed when this process ends, in whatever way: except for Windows, also by SIGKILL. */
 export function registerGroup(pid: number): void {
   if (!cleanupInstalled) installCleanup();
-  groups.add(pid);
+  groups.set(pid, process.platform === "win32" ? undefined : guardOf(pid));
+}
+
+/** A shell that waits for a line from us. If its pipe ends without one, we were killed, and it kills the group. */
+function guardOf(pid: number): ChildProcess {
+  const script = 'read -r line || kill -s KILL -- "-$0"';
+  const stdio: ["pipe", "ignore", "ignore"] = ["pipe", "ignore", "ignore"];
+  const guard = spawn("/bin/sh", ["-c", script, String(pid)], { detached: true, stdio });
+  // Without a shell there is no guard, and nothing else to do about it.
+  guard.on("error", () => {});
+  guard.stdin.on("error", () => {});
+  guard.unref();
+  if (guard.stdin instanceof Socket) guard.stdin.unref();
+  return guard;
 }
 
 let cleanupInstalled = false;
@@ -68,7 +83,7 @@ let cleanupInstalled = false;
 function installCleanup(): void {
   cleanupInstalled = true;
   const killAll = (): void => {
-    for (const pid of groups) signalGroup(pid, "SIGKILL");
+    for (const pid of groups.keys()) signalGroup(pid, "SIGKILL");
     groups.clear();
   };
   process.on("exit", killAll);

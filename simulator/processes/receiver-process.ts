@@ -54,6 +54,8 @@ export type StartOptions = {
   readyTimeoutMs?: number;
   /** Ends the wait for it, and the receiver with it, when it says so; has no effect on one that listens already. */
   signal?: AbortSignal | undefined;
+  /** Whether a line is not worth keeping among the last ones. */
+  isNoise?: ((line: string) => boolean) | undefined;
   /** Called with each line that the receiver writes. */
   onLine?: ((line: string, stream: "stdout" | "stderr") => void) | undefined;
 };
@@ -71,7 +73,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
   const address = addressOf(options.url);
   const place = `${address.hostname}:${address.port}`;
   const commandLine = options.command.map((word) => shellWordFor(word, shellOf())).join(" ");
-  const tail = createOutputTail(options.onLine);
+  const tail = createOutputTail(options.onLine, options.isNoise);
   const { signal } = options;
   let child: ChildProcess | undefined;
   let exit: Promise<Exit> | undefined;

@@ -7,7 +7,8 @@ const SHORTEST_SECRET_CHARACTERS = 8;
 const SHORTEST_REST_CHARACTERS = 6;
 
 const REDACTED = "[redacted]";
-const USER_INFO = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>\\]+@/gi;
+/** A scheme is bounded, so that no text takes longer than its length: 30 characters are more than any has. */
+const USER_INFO = /([a-z0-9+.-]{1,30}:\/\/)[^\s/?#"'<>\\]+@/gi;
 
 /**
  * Replaces each of `secrets`, as it stands or as it is usually encoded (in JSON, a URL, Base64, hexadecimal, without its

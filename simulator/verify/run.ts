@@ -8,15 +8,20 @@ import { createRunner, type RunOptions } from "./runner.ts";
 export type { RunOptions };
 
 const MOST_CHECKS_AT_ONCE = 8;
+/** A run whose time is over gets this much to read effects back. */
+const LAST_WORDS_MS = 3_000;
 
 /**
  * Runs `checks` against the receiver at `url` and reports in the order in which they were given. A bug of ours, or an
  * interruption, makes the report incomplete; it never throws.
  */
 export async function runChecks(options: RunOptions): Promise<Report> {
-  const { checks, observe, receiver, signal } = options;
+  const { checks, observe, receiver } = options;
   const startedAt = new Date(options.now());
-  const runner = createRunner(options);
+  // Whatever is under way then, the run has come to its end.
+  const timeUp = new AbortController();
+  const signal = AbortSignal.any([timeUp.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+  const runner = createRunner({ ...options, signal });
   const { results, timing, finish, progress, runAll } = runner;
   let incomplete: string | undefined;
 
@@ -74,8 +79,14 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   const played = play().catch((error: unknown) => {
     incomplete = `verify itself failed, please report it: ${describeBug(error)}`;
   });
-  await (signal === undefined ? played : Promise.race([played, untilAborted(signal)]));
-  incomplete = runner.bug() ?? incomplete ?? (signal?.aborted === true ? "It was interrupted." : undefined);
+  const { runMs } = timing;
+  const timer =
+    runMs < Number.POSITIVE_INFINITY ? setTimeout(() => timeUp.abort(), runMs + LAST_WORDS_MS) : undefined;
+  await Promise.race([played, untilAborted(signal)]);
+  clearTimeout(timer);
+  if (timeUp.signal.aborted) runner.leaveOpen();
+  const isInterrupted = options.signal?.aborted === true;
+  incomplete = runner.bug() ?? incomplete ?? (isInterrupted ? "It was interrupted." : undefined);
 
   const order = [reachableCheck, acceptsCheck, observableCheck, ...checks];
   const ordered = order.flatMap(({ id }) => results.get(id) ?? []);

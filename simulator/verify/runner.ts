@@ -199,6 +199,13 @@ export function createRunner(options: RunOptions) {
     isAboutKills,
     /** Why effects cannot be judged, although they can be asked for. */
     giveUpEffects: (reason: string): void => void (effectsUnreadable = reason),
+    /** Says of all that has no result that there was no time for it. */
+    leaveOpen(): void {
+      const reason =
+        "The time of the run was over before this came to its end: run it by --only, or all with --thorough.";
+      for (const check of checks)
+        if (!results.has(check.id)) finish(check, { outcome: "unverified", reason });
+    },
     isOutOfTime: (): boolean => patience.outOfTime() !== undefined,
     /** A bug of ours that was met. */
     bug: (): string | undefined => bug,

@@ -9,6 +9,8 @@ type Settling = Pick<LedgerEntry, "eventId" | "acknowledged" | "documented"> & {
 const READERS = 8;
 const FIRST_POLL_MS = 50;
 const LONGEST_POLL_MS = 500;
+/** The last reading gets this much, also when the time of the run is over. */
+const LAST_READ_MS = 2_000;
 
 /**
  * Waits until every acknowledged event of `entries` was handled, put off or ignored, until `withinMs` have passed without
@@ -29,7 +31,7 @@ export async function settle(options: {
   );
   let dueAt = performance.now() + options.withinMs;
   for (let pollMs = FIRST_POLL_MS; waiting.length > 0; pollMs = Math.min(LONGEST_POLL_MS, pollMs * 1.5)) {
-    const readings = await readAll(waiting, observe);
+    const readings = await readAll(waiting, observe, dueAt);
     const left = waiting.filter(({ eventId }) => isOpen(readings.get(eventId)));
     // A slow receiver gets its time as long as it moves.
     if (left.length < waiting.length) dueAt = performance.now() + options.withinMs;
@@ -41,7 +43,7 @@ export async function settle(options: {
   }
   const isOver = waiting.length > 0 && performance.now() < dueAt;
   await sleep(quietMs);
-  const counts = await readAll(entries, observe);
+  const counts = await readAll(entries, observe, performance.now() + Math.max(LAST_READ_MS, leftMs()));
   return {
     isOver,
     of: (eventId) => counts.get(eventId) ?? { known: false, reason: `Event ${eventId} was not read back.` },
@@ -53,12 +55,17 @@ function isOpen(reading: Reading | undefined): boolean {
   return reading.count === 0 && reading.deferredUntil === undefined && reading.isIgnored !== true;
 }
 
-async function readAll(entries: Settling[], observe: Observer): Promise<Map<string, Reading>> {
+/** Reads all of `entries`, or as many as there is time for until `dueAt`. */
+async function readAll(entries: Settling[], observe: Observer, dueAt: number): Promise<Map<string, Reading>> {
   const readings = new Map<string, Reading>();
   const queue = entries.map(({ eventId }) => eventId);
   await Promise.all(
     Array.from({ length: READERS }, async () => {
       for (let eventId = queue.pop(); eventId !== undefined; eventId = queue.pop()) {
+        if (performance.now() > dueAt) {
+          readings.set(eventId, { known: false, reason: "There was no time left to read effects back." });
+          continue;
+        }
         const reading = await observe(eventId);
         // A machine may stall for a moment: one reading that failed says nothing about the receiver.
         readings.set(eventId, reading.known ? reading : await observe(eventId));

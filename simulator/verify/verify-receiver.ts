@@ -48,6 +48,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
           command,
           url,
           readyTimeoutMs: options.readyTimeoutMs,
+          isNoise: (line) => isRequestOfOurs(line, options),
           env: {
             PORT: port === "" ? (protocol === "https:" ? "443" : "80") : port,
             SIGNING_SECRET: secret,
@@ -91,6 +92,17 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
     // After Ctrl-C the user does not want to wait for an orderly end.
     await receiver?.stop(signal?.aborted === true ? { graceMs: INTERRUPTED_GRACE_MS } : {});
   }
+}
+
+/** Whether a line of the receiver only logs a request that we made: hundreds of them would push its errors out. */
+function isRequestOfOurs(
+  line: string,
+  { url, observeUrl }: Pick<VerifyOptions, "url" | "observeUrl">,
+): boolean {
+  if (!/\b(?:GET|POST|PUT|HEAD|OPTIONS|DELETE)\b/.test(line) || /error|exception|panic|fatal/i.test(line))
+    return false;
+  const observed = observeUrl === undefined ? "" : new URL(observeUrl.split("{id}")[0] ?? "").pathname;
+  return line.includes(new URL(url).pathname) || (observed.length > 1 && line.includes(observed));
 }
 
 /** The words that start the same run again, for the user's shell; the secret and user info stay out of them. */

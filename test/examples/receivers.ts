@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
 
@@ -42,6 +43,39 @@ export const EXAMPLES: Example[] = [
     file: "flask_app.py",
     command: (path) => [pythonWithFlask ?? "python3", path],
     ...(pythonWithFlask === undefined && { absent: "no python3 here has flask (Debian: python3-flask)" }),
+  },
+  {
+    file: "fastapi_app.py",
+    command: (path) => [
+      "sh",
+      "-c",
+      'exec python3 -m uvicorn --app-dir "$0" fastapi_app:app --port "$PORT"',
+      dirname(path),
+    ],
+    ...(!runs("python3", ["-c", "import fastapi, uvicorn"]) && {
+      absent: "no python3 here has fastapi and uvicorn",
+    }),
+  },
+  {
+    file: "django_app.py",
+    command: (path) => [
+      "sh",
+      "-c",
+      'exec gunicorn --chdir "$0" --threads 16 -b "127.0.0.1:$PORT" django_app:application',
+      dirname(path),
+    ],
+    ...(!runs("python3", ["-c", "import django, gunicorn"]) && {
+      absent: "no python3 here has django and gunicorn",
+    }),
+  },
+  {
+    file: "Receiver.java",
+    command: (path) => ["java", "-cp", path, "Receiver"],
+    build: (path, folder) => {
+      execFileSync("javac", ["-d", folder, path]);
+      return folder;
+    },
+    ...(!runs("javac", ["--version"]) && { absent: "there is no javac here (Debian: default-jdk-headless)" }),
   },
   {
     file: "receiver.php",

@@ -169,7 +169,7 @@ describe("startReceiver", () => {
     expect(await receiver?.exited()).toEqual({ code: null, signal: "SIGKILL" });
   });
 
-  test.each(["SIGINT", "SIGTERM", "exit", "throw"])(
+  test.each(["SIGINT", "SIGTERM", "SIGKILL", "exit", "throw"])(
     "takes the receiver along when we end by %s",
     async (end) => {
       const port = await freePort();
@@ -193,7 +193,7 @@ describe("startReceiver", () => {
       if (end.startsWith("SIG")) parent.kill(end as NodeJS.Signals);
       await once(parent, "exit");
 
-      await expect.poll(() => isAlive(pid)).toBe(false);
+      await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
       await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow("fetch failed");
     },
   );
