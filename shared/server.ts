@@ -61,7 +61,7 @@ export async function serve(
   });
   server.on("connection", (socket) => {
     socket.once("close", () => connections.delete(socket));
-    socket.destroySoon = () => void socket.end(() => setTimeout(() => socket.destroy(), LINGER_MS).unref());
+    socket.destroySoon = () => linger(socket);
     connections.set(socket, { waiting: new Set(), requests: 0 });
     if (connections.size <= maximumConnections) return;
     const replaced = leastActive(connections, socket);
@@ -72,14 +72,13 @@ export async function serve(
     const { socket } = request;
     const connection = connections.get(socket);
     // Its client sends again what comes after the last answer (RFC 9112 §9.6).
-    if (!connection || connection.requests === MAXIMUM_REQUESTS) {
-      socket.pause();
-      return;
-    }
+    if (!connection || connection.requests === MAXIMUM_REQUESTS) return discard(socket);
     connection.requests += 1;
     connection.waiting.add(response);
     response.once("close", () => {
       connection.waiting.delete(response);
+      // The rest of a body that nobody wants is not parsed either.
+      if (!request.complete) linger(socket);
       if (connections.delete(socket)) connections.set(socket, connection);
     });
     if (shut || connection.requests === MAXIMUM_REQUESTS) response.shouldKeepAlive = false;
@@ -99,12 +98,12 @@ export async function serve(
   /** If earlier requests wait, the connection is closed after their answers, without another one. */
   function refuse(socket: Socket, [status, error] = ["400 Bad Request", "bad_request"]): void {
     const owed = [...(connections.get(socket)?.waiting ?? [])].findLast(({ req }) => req.complete);
-    if (owed) owed.once("close", () => socket.pause().destroySoon());
+    if (owed) owed.once("close", () => linger(socket));
     if (owed || !socket.writable) return;
     const json = JSON.stringify({ error, message: "The request could not be read." });
     const headers = `Connection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${json.length}`;
     socket.write(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${json}`);
-    socket.destroySoon();
+    linger(socket);
   }
 
   async function drain(graceMs: number): Promise<void> {
@@ -123,6 +122,20 @@ export async function serve(
     server.closeAllConnections();
     server.close();
   }
+}
+
+/** Closes our side, and destroys the connection soon after, whatever the client does. */
+function linger(socket: Socket): void {
+  if (!socket.writable) return;
+  discard(socket);
+  socket.end(() => setTimeout(() => socket.destroy(), LINGER_MS).unref());
+}
+
+/** Throws away unparsed what still comes: a parser takes a microsecond for each chunk of a byte, or each short request. */
+function discard(socket: Socket): void {
+  // node:http takes its parser off the handle when someone else listens.
+  socket.on("data", () => undefined).removeAllListeners("data");
+  socket.resume();
 }
 
 /** The one that has been idle for the longest, or else one that is still sending its request, or else `newest`. */

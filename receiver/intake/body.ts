@@ -1,4 +1,3 @@
-import { Socket } from "node:net";
 import { isAnyArrayBuffer } from "node:util/types";
 import type { Clock } from "../clock.ts";
 import type { NodeRequest } from "./adapters.ts";
@@ -49,11 +48,8 @@ export function createBodyReader(options: {
       if (bytes) return bytes.byteLength > maxBodyBytes ? refused("too_large") : { ok: true, bytes };
       if (wasRead(request)) return refused("no_bytes");
       return new Promise((resolve) => {
-        const { take, end } = collect((body) => {
-          // What is left of another body that failed is read and forgotten, so that the answer gets through.
-          if (!body.ok && body.problem === "in_pieces") stopReading(request);
-          resolve(body);
-        });
+        const { take, end } = collect(resolve);
+        // What is left of a body that failed is forgotten, so that the answer gets through.
         request.on("data", take);
         const over = (): void => end(request.readableEnded);
         request.once("end", () => end(true)).once("close", over);
@@ -119,13 +115,6 @@ export function bytesOf(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return isAnyArrayBuffer(value) ? new Uint8Array(value) : undefined;
-}
-
-/** Stops at once. A paused request would read on until it holds 64 KB, which are as many objects in pieces of a byte. */
-function stopReading(request: NodeRequest): void {
-  if (!(request.socket instanceof Socket) || request.httpVersionMajor !== 1) return void request.pause();
-  request._read = () => undefined;
-  request.socket.pause();
 }
 
 /** The bytes that a text was made of, if that is certain: what was not UTF-8 has become this character. */
