@@ -255,5 +255,5 @@ test("a resend of deliveries by their ids counts and sends just those", async ()
   await receiver.until(5);
   await simulator.jobs.ended();
   const again = simulator.deliveries.page({ limit: 5 }).deliveries.map(({ resendOf }) => resendOf);
-  expect(again.filter(Boolean).toSorted()).toEqual([first, third].toSorted());
+  expect(new Set(again.filter(Boolean))).toEqual(new Set([first, third]));
 });

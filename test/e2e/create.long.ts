@@ -95,7 +95,7 @@ describe("a project that create makes is installed, developed, verified and star
     developing.signalled("SIGINT");
     await developing.exited;
 
-    if (isNode) expect(await does("npm test", folder)).toMatchObject({ code: 0 });
+    expect(isNode ? await does("npm test", folder) : { code: 0 }).toMatchObject({ code: 0 });
     expect(await does(verify, folder)).toMatchObject({ code: 0 });
 
     const standing = start(alone, folder);

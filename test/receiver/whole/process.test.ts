@@ -138,7 +138,7 @@ describe("the process", () => {
       const again = await startProcess({ environment: { ...environment, RECEIVER_ROLE: "ingest" } });
       for (const id of acknowledged) {
         const event = (await (await get(`${again.adminUrl}/inbox/${id}`)).json()) as { state: string };
-        expect(["pending", "claimed", "done"]).toContain(event.state);
+        expect(["waiting", "running", "done"]).toContain(event.state);
       }
     },
   );
