@@ -102,7 +102,7 @@ describe("the file of the inbox", () => {
     const file = join(temporaryDirectory(), "receiver.db");
     const store = await openFile(file);
     const probe = await open(`${file}-probe`, "w");
-    const prototype = Object.getPrototypeOf(probe) as { datasync: () => Promise<void> };
+    const prototype: { datasync: () => Promise<void> } = Object.getPrototypeOf(probe);
     const real = Reflect.get(prototype, "datasync") as () => Promise<void>;
     await probe.close();
     const gate = Promise.withResolvers<void>();
