@@ -15,7 +15,7 @@ import { shellCommands, type ShellCommand } from "./shell.ts";
 
 /** Programs of others that the documentation calls; a name that is not here is likely a slip. */
 const OTHERS = new Set(
-  "cat cd cp cut curl date docker env exec gh git install mkdir node npm npx openssl printf python3 ruby sh sudo systemctl go useradd".split(
+  "cat cd cp cut curl date docker env exec gh git gunicorn install java mkdir node npm npx openssl printf python3 ruby sh sudo systemctl go useradd uvicorn".split(
     " ",
   ),
 );

@@ -103,7 +103,7 @@ describe("the file of the inbox", () => {
     const store = await openFile(file);
     const probe = await open(`${file}-probe`, "w");
     const prototype: { datasync: () => Promise<void> } = Object.getPrototypeOf(probe);
-    const real = Reflect.get(prototype, "datasync") as () => Promise<void>;
+    const real: () => Promise<void> = Reflect.get(prototype, "datasync");
     await probe.close();
     const gate = Promise.withResolvers<void>();
     const seen: number[] = [];
