@@ -78,7 +78,7 @@ export async function serve(
     response.once("close", () => {
       connection.waiting.delete(response);
       // The rest of a body that nobody wants is not parsed either.
-      if (!request.complete) linger(socket);
+      if (!request.complete && !response.shouldKeepAlive) linger(socket);
       if (connections.delete(socket)) connections.set(socket, connection);
     });
     if (shut || connection.requests === MAXIMUM_REQUESTS) response.shouldKeepAlive = false;
