@@ -80,7 +80,7 @@ export function createBodyReader(options: {
         if (pieces > MAXIMUM_PIECES && bytes < pieces * SMALLEST_PIECE_BYTES)
           return finish(refused("in_pieces"));
         if (bytes > gathered.byteLength && before > 0)
-          gathered = enlarged(gathered, Math.max(bytes, 2 * before));
+          gathered = enlarged(gathered, Math.min(maxBodyBytes, Math.max(bytes, 2 * before)));
         if (before === 0) gathered = piece;
         else gathered.set(piece, before);
         arriving.set(giveUp, bytes);
