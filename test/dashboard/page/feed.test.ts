@@ -143,9 +143,17 @@ test("what passes no more leaves the list, and what one cannot tell by itself is
     feed.put(deliveryAt(3, "again", { resend_of: "b", state: "attempting" }));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(asked.map(({ path }) => path)).toEqual([expect.stringContaining("state=lost")]);
-    asked[0]?.answer(page(lost.slice(1)));
-    await vi.advanceTimersByTimeAsync(0);
+    // What is told while the question is on its way is asked about by another, after it.
+    feed.put(deliveryAt(4, "more", { resend_of: "a", state: "attempting" }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(asked).toHaveLength(1);
+    asked.shift()?.answer(page(lost.slice(1)));
+    await vi.advanceTimersByTimeAsync(1_000);
     expect(keys()).toEqual(["a"]);
+    asked.shift()?.answer(page([]));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(keys()).toEqual([]);
+    expect(asked).toEqual([]);
   } finally {
     vi.useRealTimers();
   }

@@ -10,7 +10,8 @@ import { roam } from "./button.tsx";
 import { CAUSES } from "../../../../shared/causes.ts";
 import type { FilterProps } from "./feed-filters.tsx";
 
-const AGAIN_AFTER_MS = 500;
+/** Counting what only a look at each delivery can tell takes the simulator some time. */
+const AGAIN_AFTER_MS = 1_500;
 
 /** How many deliveries pass the filters, counted anew as deliveries change; undefined until it is known. */
 export function useSums(filters: Filters): Sums | undefined {

@@ -26,6 +26,8 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   let latest: Delivery | undefined;
   const latestOf = new Map<string, Delivery>();
   let askTimer: ReturnType<typeof setTimeout> | undefined;
+  /** How often something was told of which the simulator has to say whether it passes. */
+  let doubts = 0;
   let rows: Row[] | undefined;
   const meanwhile = createMeanwhile();
 
@@ -143,10 +145,14 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
 
   /** Only the simulator knows what has the words that are searched for, or was sent again since. */
   function askAgainSoon(): void {
+    doubts += 1;
     askTimer ??= setTimeout(async () => {
-      askTimer = undefined;
       const own = list;
+      const before = doubts;
       const page = await read(own.filters).catch(() => undefined);
+      askTimer = undefined;
+      // One question at a time: what came meanwhile is asked about by the next.
+      if (doubts > before) askAgainSoon();
       if (page === undefined || own !== list || own.next !== undefined) return;
       const found = new Set(page.data.map(({ id }) => id));
       const oldestAt = page.has_more ? (page.data.at(-1)?.created_at ?? "9") : "";
