@@ -1,5 +1,6 @@
 import { CLOCK_MODES } from "../domain/clock.ts";
 import { parseEventType } from "../domain/event-type.ts";
+import { systemTime } from "../domain/wall-time.ts";
 import { parseScenario } from "../domain/world/scenario.ts";
 import { listen } from "../server.ts";
 import type { Simulator } from "../verbs/simulator.ts";
@@ -26,7 +27,7 @@ const EMIT_OPTIONS: (keyof EmitOptions)[] = ["object", "orgId", "count", "faults
  */
 export async function start(
   options: StartOptions = {},
-  dateMs: () => number = () => Date.now(),
+  dateMs: () => number = systemTime.nowMs,
 ): Promise<RunningSimulator> {
   const simulator = simulatorFrom(options, dateMs);
   const listening = await listen(simulator, {
