@@ -72,7 +72,6 @@ async function soak(): Promise<void> {
     process.env,
   );
   const service = z.object({ url: z.string() }).parse(simulator.said);
-  let prunedEvents = 0;
   const samples: { receiver: Footprint; simulator: Footprint }[] = [];
 
   for (let minute = 1; minute <= minutes; minute += 1) {
@@ -84,7 +83,6 @@ async function soak(): Promise<void> {
     };
     samples.push(sample);
     const pruned = prune();
-    prunedEvents += pruned;
     const said = [
       `receiver ${describe(sample.receiver)}`,
       `handlers ${worker === undefined ? "restarting" : describe(look(worker))}`,
@@ -97,7 +95,7 @@ async function soak(): Promise<void> {
   }
 
   await stopTraffic(service.url);
-  const events = prunedEvents + (await finished(adminUrl));
+  const events = await finished(adminUrl);
   receiver.child.kill("SIGTERM");
   assert.equal(await receiver.exited, 0, "the receiver ends in order");
   const growth = { receiver: growthOf("receiver"), simulator: growthOf("simulator") };
@@ -170,14 +168,15 @@ function prune(): number {
   return z.looseObject({ ids: z.number() }).parse(JSON.parse(stdout)).ids;
 }
 
-/** Waits until every job has ended, and returns how many events are known. */
+/** Waits until every job has ended, and returns how many events were stored. */
 async function finished(adminUrl: string): Promise<number> {
   for (let tries = 0; tries < 90; tries += 1) {
     const text = await (await fetch(new URL("/metrics", adminUrl))).text();
     const values = (line: RegExp): number[] => [...text.matchAll(line)].map(([, value]) => Number(value));
     const left = values(/^receiver_handler_jobs\{.*state="(?:waiting|running)".*\} (\d+)/gm);
-    const [known] = values(/^receiver_inbox_events (\d+)/gm);
-    if (left.length > 0 && known !== undefined && left.every((jobs) => jobs === 0)) return known;
+    const stored = values(/^receiver_events_total\{.*result="stored".*\} (\d+)/gm);
+    if (left.length > 0 && left.every((jobs) => jobs === 0))
+      return stored.reduce((sum, events) => sum + events, 0);
     await sleep(1_000);
   }
   throw new Error("jobs are left that no handler has ended");
