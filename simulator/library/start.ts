@@ -27,7 +27,7 @@ const EMIT_OPTIONS: (keyof EmitOptions)[] = ["object", "orgId", "count", "faults
  */
 export async function start(
   options: StartOptions = {},
-  dateMs: () => number = systemTime.nowMs,
+  dateMs: () => number = () => systemTime.nowMs(),
 ): Promise<RunningSimulator> {
   const simulator = simulatorFrom(options, dateMs);
   const listening = await listen(simulator, {
