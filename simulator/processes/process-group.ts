@@ -7,8 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export async function killGroup(pid: number): Promise<void> {
   signalGroup(pid, "SIGKILL");
   await groupGone(pid, 2_000);
-  groups.get(pid)?.stdin?.end("released\n");
-  groups.delete(pid);
+  releaseGroup(pid);
 }
 
 /** Waits until no process of the group runs any more, or `withinMs` have passed; whether none does. */
@@ -63,6 +62,12 @@ const groups = new Map<number, ChildProcess | undefined>();
 export function registerGroup(pid: number): void {
   if (!cleanupInstalled) installCleanup();
   groups.set(pid, process.platform === "win32" ? undefined : guardOf(pid));
+}
+
+/** Ends the guard of a group that is gone: its id may soon be that of another. */
+export function releaseGroup(pid: number): void {
+  groups.get(pid)?.stdin?.end("released\n");
+  groups.delete(pid);
 }
 
 /** A shell that waits for a line from us. If its pipe ends without one, we were killed, and it kills the group. */

@@ -4,7 +4,7 @@ import { shellOf } from "../text/invocation.ts";
 import { shellWordFor } from "../text/shell-words.ts";
 import { addressOf, isListening } from "./listening.ts";
 import { createOutputTail } from "./output-tail.ts";
-import { groupGone, killGroup, registerGroup, signalGroup } from "./process-group.ts";
+import { groupGone, killGroup, registerGroup, releaseGroup, signalGroup } from "./process-group.ts";
 import { findProgram, thisMachine } from "./program.ts";
 import { userEnvironment } from "./user-environment.ts";
 
@@ -116,6 +116,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     exit = new Promise<Exit>((resolve) => {
       started.once("exit", (code, signal) => {
         ended = { code, signal };
+        if (started.pid !== undefined && !signalGroup(started.pid, 0)) releaseGroup(started.pid);
         resolve(ended);
       });
     });
