@@ -41,5 +41,5 @@ test("a fork whose handlers are all its owner's passes its own tests, and its ty
     failures: "",
   });
   const [, passed = "0"] = /Tests +(\d+) passed/.exec(tested.stdout) ?? [];
-  expect(Number(passed)).toBeGreaterThan(900);
+  expect(Number(passed)).toBeGreaterThan(500);
 }, 600_000);

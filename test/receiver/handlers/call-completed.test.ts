@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { callCompleted } from "../../../receiver/handlers/call-completed.ts";
 import { sampleCall, sampleEnvelope } from "../../../shared/samples.ts";
-import { bench } from "./bench.ts";
+import { bench } from "../helpers/bench.ts";
 
 test("a completed call is logged once, however often its event comes", async () => {
   const { run, rows } = await bench(callCompleted);

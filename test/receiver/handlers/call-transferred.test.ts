@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { callTransferred } from "../../../receiver/handlers/call-transferred.ts";
 import { sampleEnvelope, sampleTransferredCall } from "../../../shared/samples.ts";
-import { bench } from "./bench.ts";
+import { bench } from "../helpers/bench.ts";
 
 test.for([
   ["+12125550101", true, '"+12125550101"', "true"],

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bookingCreated } from "../../../receiver/handlers/booking-created.ts";
 import { orderCreated } from "../../../receiver/handlers/order-created.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
-import { bench } from "./bench.ts";
+import { bench } from "../helpers/bench.ts";
 
 test.for([
   ["order", orderCreated],

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { voicemailCreated } from "../../../receiver/handlers/voicemail-created.ts";
 import { sampleEnvelope, sampleVoicemail } from "../../../shared/samples.ts";
-import { bench } from "./bench.ts";
+import { bench } from "../helpers/bench.ts";
 
 const again = sampleEnvelope("voicemail.created", { id: `evt_${"f".repeat(32)}` });
 

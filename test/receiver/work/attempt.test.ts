@@ -7,7 +7,7 @@ import {
   type HandlerContext,
 } from "../../../receiver/work/handler.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
-import { bench as openBench } from "../handlers/bench.ts";
+import { bench as openBench } from "../helpers/bench.ts";
 import { newEventId } from "../helpers/events.ts";
 import { signalled } from "../helpers/until.ts";
 

@@ -6,7 +6,7 @@ import {
   type CreateServices,
 } from "../../../receiver/work/handler.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
-import { bench } from "../handlers/bench.ts";
+import { bench } from "../helpers/bench.ts";
 import { newEventId } from "../helpers/events.ts";
 import { signalled } from "../helpers/until.ts";
 
