@@ -9,6 +9,11 @@ import { forkFiles } from "./fork/files.ts";
  * its goal.
  */
 
+if (process.argv.includes("--help")) {
+  process.stdout.write("Usage: npm run check:sizes\n\nPrints how large each part is, beside its goal.\n");
+  process.exit();
+}
+
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const CODE = /\.(?:[cm]?[jt]sx?|css|html)$/;
 

@@ -10,7 +10,7 @@ import { observeAddress } from "./start/observe-address.ts";
 Object.assign(process.env, readEnvironment(process.env));
 const observe = observeAddress(process.env);
 
-if (observe !== undefined)
+if (observe !== undefined && !process.argv.includes("--help"))
   process.stdout.write(`The operator's page: http://localhost:${new URL(observe).port}/\n`);
 const watches = process.argv[2] === "--watch";
 const observed = observe === undefined ? [] : ["--observe", observe];

@@ -39,6 +39,11 @@ const ENTRIES: { file: string; before: string; entry: string }[] = [
   },
 `,
   },
+  {
+    file: "simulator/verify/table.ts",
+    before: "acknowledgement.prompt ",
+    entry: "acknowledgement.call-missed must together types acknowledges call.missed\n",
+  },
 ];
 
 /** A copy of the sources, with an event type more in the first `entries`. */
@@ -59,9 +64,11 @@ function copyWith(entries: typeof ENTRIES): string {
 test("a sixth event type: the compiler names the files that need an entry for it, which are few", async () => {
   const folder = copyWith(ENTRIES.slice(0, 1));
   const missing = await typeErrors(folder, "TS2741");
-  expect(missing.filter((file) => !file.startsWith("simulator/dashboard/"))).toEqual([
-    ...new Set(ENTRIES.map(({ file }) => file)),
-  ]);
+  // The table of verify is text: it has a check for a type when someone writes one.
+  const needed = new Set(
+    ENTRIES.map(({ file }) => file).filter((file) => file !== "simulator/verify/table.ts"),
+  );
+  expect(missing.filter((file) => !file.startsWith("simulator/dashboard/"))).toEqual([...needed]);
 });
 
 /** The files in which the compiler finds such errors. */
