@@ -64,7 +64,9 @@ export function environmentOf(settings: Settings, environment: NodeJS.ProcessEnv
 }
 
 function rule(name: string): string {
-  return name === "signingSecrets" ? 'a list of secrets, such as ["whsec_…"]' : "a string or a number";
+  return name === "signingSecrets"
+    ? 'a list of secrets without commas, such as ["whsec_…"]'
+    : "a string or a number";
 }
 
 /** `maxAgeHours` is MAX_AGE_HOURS. */

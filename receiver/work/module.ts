@@ -1,4 +1,4 @@
-import { registerHooks } from "node:module";
+import module from "node:module";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { siblingFile } from "../sibling-file.ts";
@@ -10,22 +10,22 @@ import type { CreateServices, Handler } from "./handler.ts";
  * that is loaded, also before an error. Throws why they cannot be used.
  */
 export async function loadHandlers(named: string | undefined, onFile?: (path: string) => void) {
-  const module = new URL(named ?? siblingFile(import.meta.url, "../handlers/index"));
+  const file = new URL(named ?? siblingFile(import.meta.url, "../handlers/index"));
   // Registered only now: the receiver's own modules are loaded and cost nothing.
-  if (/\.[cm]?tsx?$/.test(module.pathname)) {
+  if (/\.[cm]?tsx?$/.test(file.pathname)) {
     const [esm, cjs] = await Promise.all([import("tsx/esm/api"), import("tsx/cjs/api")]);
     esm.register();
     cjs.register();
   }
-  const hooks = registerHooks({
+  const hooks = module.registerHooks({
     load: (url, context, next) => {
       if (url.startsWith("file:") && !url.includes("/node_modules/"))
         onFile?.(fileURLToPath(url.replace(/[?#].*$/, "")));
       return next(url, context);
     },
   });
-  const exported = moduleSchema.safeParse(await import(module.href).finally(() => hooks.deregister()));
-  if (!exported.success) throw new TypeError(`${fileURLToPath(module)}: ${z.prettifyError(exported.error)}`);
+  const exported = moduleSchema.safeParse(await import(file.href).finally(() => hooks.deregister()));
+  if (!exported.success) throw new TypeError(`${fileURLToPath(file)}: ${z.prettifyError(exported.error)}`);
   const { handlers, createServices, onDead } = exported.data;
   refuseEqualNames(handlers);
   const created = await createServices?.();

@@ -86,12 +86,6 @@ export const TWINS: Twin[] = [
     caughtBy: "raw-bytes.replacement-character",
   },
   {
-    of: "http_server.py",
-    mistake: "knows no body but one with a Content-Length",
-    changes: [{ find: 'if "chunked" not in', replace: 'if "" in' }],
-    caughtBy: "wire.chunked",
-  },
-  {
     of: "flask_app.py",
     mistake: "verifies what is declared as JSON",
     changes: [{ find: "if not is_signed(", replace: "if request.is_json and not is_signed(" }],

@@ -54,7 +54,7 @@ test("what a worker has logged is whole and in order when it ends", async () => 
     for (const body of left) expect((await post(receiver.url, body)).status).toBe(200);
   });
   await Promise.all(clients);
-  for (const state of ["pending", "claimed"]) {
+  for (const state of ["waiting", "running"]) {
     await until(
       async () => (await get(`${receiver.adminUrl}/inbox?state=${state}`)).json(),
       (page) => pageSchema.parse(page).data.length === 0,
