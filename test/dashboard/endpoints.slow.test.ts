@@ -47,7 +47,7 @@ test("a card shows how its endpoint has answered lately, and what we made fail s
   expect(await answers.locator("rect.purpose").count()).toBe(1);
   await page.getByRole("img", { name: "The last 6 attempts: 60 % acknowledged, p95 3.0 s" }).waitFor();
   await answers.getByRole("link", { name: "refused" }).click();
-  await page.getByText("Nothing listened at the address").waitFor();
+  await page.getByText("Nothing listened at the address. Start the receiver").waitFor();
 });
 
 test("a card keeps up while attempts come without a break", async () => {

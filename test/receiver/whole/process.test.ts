@@ -152,8 +152,10 @@ describe("the process", () => {
     // A log of more than what its pipe and its reader hold.
     for (let line = 0; line < 1_600; line += 16) await Promise.all(Array.from({ length: 16 }, refuse));
     receiver.child.kill("SIGTERM");
-    // Its orderly end, or the thread that ends it: not before everything is stored, and in time.
-    expect(await receiver.exited).not.toMatchObject({ code: 0 });
+    // Its orderly end, or that of the thread which ends it.
+    const toldAtMs = performance.now();
+    await receiver.exited;
+    expect(performance.now() - toldAtMs).toBeLessThan(10_000);
   });
 
   test.runIf(ALL && process.platform === "linux")(
