@@ -1,10 +1,9 @@
-import { chmodSync, constants, existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
-import { open, stat, type FileHandle } from "node:fs/promises";
+import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setImmediate } from "node:timers";
 import Database from "better-sqlite3";
-import { z } from "zod";
 import type { Clock } from "../clock.ts";
+import { LONGEST_LOG_BYTES, openLog, type Log } from "./log.ts";
 import type { Refusal, Unavailable } from "./port.ts";
 import { SCHEMA } from "./schema.ts";
 
@@ -13,9 +12,6 @@ const SCHEMA_VERSION = 1;
 
 /** How long a write waits for other processes. The service waits 10 s for its answer. */
 const BUSY_LIMIT_MS = 8_000;
-
-/** A log beyond this is copied into the file by the intake itself, which takes some 12 ms. */
-const LONGEST_LOG_BYTES = 256 * 1_048_576;
 
 /** Turns of the microtask queue that a transaction of a handler may take. One that waits for more has left the turn. */
 const MOST_MICROTASKS = 10_000;
@@ -31,8 +27,8 @@ export type DatabaseFile = {
    * without blocking.
    */
   write: <Result>(work: (turn: Turn) => Result | Promise<Result>) => Promise<Result>;
-  /** Resolves when everything that is committed is on disk. Ends the process if that cannot be known. */
-  sync: () => Promise<void>;
+  /** The log, for who takes events. Rejects as busy if it is not free for 8 s; the next call tries again. */
+  log: () => Promise<Log>;
   close: () => Promise<void>;
 };
 
@@ -56,7 +52,7 @@ type Queued = {
 
 /**
  * Opens the database file in WAL mode, and creates it, readable by its owner alone, if it is not there. Commits are not
- * synced by SQLite (`synchronous = NORMAL`) but by `sync`, one for everything that was committed before it.
+ * synced by SQLite (`synchronous = NORMAL`): who takes events syncs the log.
  */
 export async function openDatabase({
   file,
@@ -69,7 +65,7 @@ export async function openDatabase({
   const begin = db.prepare("BEGIN IMMEDIATE");
   let queue: Queued[] = [];
   let flushing: Promise<void> | undefined;
-  let log: FileHandle | undefined;
+  let log: Promise<Log> | undefined;
 
   try {
     await retry(() => db.pragma("journal_mode = WAL"), clock);
@@ -78,18 +74,10 @@ export async function openDatabase({
     db.pragma(`journal_size_limit = ${String(LONGEST_LOG_BYTES / 4)}`);
     db.pragma(`wal_autocheckpoint = ${checkpoints ? "1000" : "0"}`);
     await retry(() => createSchema(db, file), clock);
-    // What an earlier process could not sync is copied into the file and synced there before the first answer.
-    await retry(() => checkpointAll(db), clock);
-    log = await open(`${file}-wal`, constants.O_RDWR);
-    await log.sync();
-    await syncFolder(dirname(resolve(file)));
   } catch (error) {
-    await log?.close();
     db.close();
     throw error;
   }
-  const wal = log;
-  const { ino } = await wal.stat();
 
   return {
     db,
@@ -103,25 +91,18 @@ export async function openDatabase({
         });
         flushing ??= flush();
       }),
-    sync: async () => {
-      // The system may have dropped what it could not write: a second sync would succeed and mean nothing.
-      await wal.datasync().catch(async (error: unknown) => fail(`could not be synced: ${String(error)}`));
-      const named = await stat(`${file}-wal`).catch(() => undefined);
-      if (named?.ino !== ino) await fail("was moved, deleted or replaced while it was in use");
-      else if (named.size > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
+    log: async () => {
+      log ??= retry(async () => openLog(db, onFatal), clock);
+      log.catch(() => (log = undefined));
+      return log;
     },
     close: async () => {
       await flushing;
-      // The descriptor lives as long as the connection.
+      const opened = await log?.catch(() => undefined);
       db.close();
-      await wal.close();
+      await opened?.close();
     },
   };
-
-  async function fail(problem: string): Promise<never> {
-    onFatal(`${file}-wal ${problem}`);
-    return new Promise(() => undefined);
-  }
 
   async function flush(): Promise<void> {
     while (queue.length > 0) {
@@ -181,28 +162,16 @@ async function errorWithinTurn(work: Promise<void>): Promise<{ thrown: unknown }
 }
 
 /** Tries again while another process has the lock, up to 8 s; waits between two tries without blocking. */
-async function retry(attempt: () => unknown, clock: Clock): Promise<void> {
+async function retry<Result>(attempt: () => Result, clock: Clock): Promise<Awaited<Result>> {
   const untilMs = clock.monotonicMs() + BUSY_LIMIT_MS;
   for (;;) {
     try {
-      attempt();
-      return;
+      return await attempt();
     } catch (error) {
       if (unavailability(error) !== "busy" || clock.monotonicMs() >= untilMs) throw error;
       await clock.sleep(1);
     }
   }
-}
-
-const checkpointSchema = z.array(z.object({ busy: z.number() }));
-
-function checkpointAll(db: Database.Database): void {
-  // The log exists after the first write only.
-  db.exec(
-    "INSERT INTO bookmarks VALUES ('opened', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-  );
-  const [result] = checkpointSchema.parse(db.pragma("wal_checkpoint(TRUNCATE)"));
-  if (result?.busy !== 0) throw new Database.SqliteError("the log is in use", "SQLITE_BUSY");
 }
 
 function createSchema(db: Database.Database, file: string): void {
@@ -238,14 +207,6 @@ export function prepareFile(file: string): void {
   if (!found.isFile()) throw new Error(`${file} is not a regular file. Name one in DATABASE_URL.`);
   for (const path of [file, `${file}-wal`, `${file}-shm`])
     if (((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0) chmodSync(path, 0o600);
-}
-
-/** Keeps the names of new files over a power cut. Windows cannot sync a folder, and need not. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const handle = await open(folder, "r");
-  await handle.sync();
-  await handle.close();
 }
 
 /** Which kind of trouble an error of SQLite is; undefined if it is a bug. */

@@ -20,7 +20,7 @@ const PROBE = `INSERT INTO bookmarks VALUES ('probe', '') ON CONFLICT (name) DO 
  * Takes events: one transaction for all that arrived together, then one sync of the log, then the answer. A sync that began
  * before a commit does not count for it, so each batch waits for a sync of its own, also one of duplicates alone.
  */
-export function createIntake({ db, write, sync }: DatabaseFile, clock: Clock): Intake {
+export function createIntake({ db, write, log }: DatabaseFile, clock: Clock): Intake {
   const insert = db.prepare<[Record<string, unknown>]>(INSERT);
   const findTwin = db.prepare<[Record<string, unknown>], number>(FIND_TWIN).pluck();
   const countDuplicate = db.prepare<[Buffer], Buffer | null>(COUNT_DUPLICATE).pluck();
@@ -31,6 +31,7 @@ export function createIntake({ db, write, sync }: DatabaseFile, clock: Clock): I
   return {
     accept: async (batch) => {
       try {
+        const { sync } = await log();
         const acceptances = await write(() => batch.map(store));
         await sync();
         return { ok: true, acceptances };
@@ -40,6 +41,7 @@ export function createIntake({ db, write, sync }: DatabaseFile, clock: Clock): I
     },
     probe: async () => {
       try {
+        await log();
         await write(() => probe.run());
         return { ok: true };
       } catch (error) {

@@ -11,7 +11,7 @@ import { idOfBytes, jobErrorsSchema } from "./schema.ts";
 import { createWorkerRole } from "./worker-role.ts";
 
 const FIND_DUE = `
-  SELECT event, attempts FROM jobs INDEXED BY jobs_unfinished
+  SELECT event FROM jobs INDEXED BY jobs_unfinished
   WHERE handler = $handler AND state IN ('waiting', 'running') AND state = 'waiting' AND due_at_ms <= $nowMs
   ORDER BY due_at_ms, event LIMIT $limit`;
 const CLAIM = `

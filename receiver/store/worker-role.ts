@@ -93,7 +93,7 @@ export function createWorkerRole(options: {
 
   function announce(handlers: readonly JobHandler[], isFirst: boolean): void {
     const nowMs = clock.nowMs();
-    if (isFirst) catchUp(handlers);
+    if (isFirst) while (catchUp(handlers) === BATCH);
     const announced = jobs.latest() + 1;
     // Counted on the row of nobody too, so that a worker without handlers has announced that.
     setAnnounced.run({ name: "", types: "[]", key: "[]", announced });

@@ -7,7 +7,16 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import { openSqliteStore } from "../../../receiver/store/sqlite.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
-import { accept, claimOne, event, handler, jobOf, openStore, openWorker } from "../store-suite/harness.ts";
+import {
+  accept,
+  claim,
+  claimOne,
+  event,
+  handler,
+  jobOf,
+  openStore,
+  openWorker,
+} from "../store-suite/harness.ts";
 import { failLoudly, sqliteBackend } from "./sqlite.ts";
 
 async function openFile(file: string, onFatal: (problem: string) => void = failLoudly) {
@@ -163,6 +172,39 @@ describe("several processes on one file", () => {
     expect(await impatient.intake.accept([event()])).toMatchObject({ ok: false, reason: "busy" });
     other.exec("ROLLBACK");
     expect(await impatient.intake.accept([event()])).toMatchObject({ ok: true });
+  });
+
+  test("beside a long reader of the log the inbox opens and is read, and events are refused as busy until it ends", async () => {
+    const backend = await sqliteBackend();
+    await accept(await openStore(backend), event());
+    const reader = new Database(backend.file, { readonly: true });
+    onTestFinished(() => void reader.close());
+    reader.exec("BEGIN; SELECT * FROM events");
+
+    let nowMs = 0;
+    const hurried = { ...systemClock, monotonicMs: () => (nowMs += 500) };
+    const { file } = backend;
+    const store = await openSqliteStore({ file, clock: hurried, isWorker: false, onFatal: failLoudly });
+    onTestFinished(async () => store.close());
+    expect(await store.ledger.list({}, { limit: 10 })).toHaveLength(1);
+    expect(await store.intake.probe()).toMatchObject({ ok: false, reason: "busy" });
+    expect(await store.intake.accept([event()])).toMatchObject({ ok: false, reason: "busy" });
+    expect(await store.ledger.list({}, { limit: 10 })).toHaveLength(1);
+    reader.exec("COMMIT");
+    await accept(store, event());
+  });
+
+  test("events that come between the steps of the first announcement get their jobs, however many they are", async () => {
+    for (let turns = 0; turns < 12; turns += 1) {
+      const backend = await sqliteBackend();
+      const [intake, worker] = [await openStore(backend), await openStore(backend)];
+      await intake.intake.probe();
+      const begun = worker.jobs.begin([handler()], AbortSignal.timeout(60_000));
+      for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      const sent = await accept(intake, ...Array.from({ length: 450 }, () => event()));
+      await begun;
+      expect((await claim(worker, "everything", 1_000)).map(({ id }) => id)).toEqual(sent);
+    }
   });
 
   test("a second worker waits until the first has ended, and gives up when it is told to", async () => {

@@ -1,0 +1,60 @@
+import { constants } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import Database from "better-sqlite3";
+import { z } from "zod";
+
+/** A log beyond this is copied into the file by the intake itself, which takes some 12 ms. */
+export const LONGEST_LOG_BYTES = 256 * 1_048_576;
+
+/** The write-ahead log of a database, `-wal`, which its intake syncs itself. */
+export type Log = {
+  /** Resolves when everything that is committed is on disk. Ends the process if that cannot be known. */
+  sync: () => Promise<void>;
+  /** To be called after the connection was closed: closing the descriptor takes the locks of SQLite away. */
+  close: () => Promise<void>;
+};
+
+/**
+ * Opens the log for syncs. What an earlier process could not sync is copied into the file and synced there first; throws
+ * SQLITE_BUSY while another process reads the log. `onFatal` ends the process.
+ */
+export async function openLog(db: Database.Database, onFatal: (problem: string) => void): Promise<Log> {
+  const path = `${db.name}-wal`;
+  // The log exists after the first write only.
+  db.exec(
+    "INSERT INTO bookmarks VALUES ('opened', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  );
+  const [result] = checkpointSchema.parse(db.pragma("wal_checkpoint(TRUNCATE)"));
+  if (result?.busy !== 0) throw new Database.SqliteError("the log is in use", "SQLITE_BUSY");
+  const log = await open(path, constants.O_RDWR);
+  await log.sync();
+  await syncFolder(dirname(resolve(db.name)));
+  const { ino } = await log.stat();
+
+  return {
+    sync: async () => {
+      // The system may have dropped what it could not write: a second sync would succeed and mean nothing.
+      await log.datasync().catch(async (error: unknown) => fail(`could not be synced: ${String(error)}`));
+      const named = await stat(path).catch(() => undefined);
+      if (named?.ino !== ino) await fail("was moved, deleted or replaced while it was in use");
+      else if (named.size > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
+    },
+    close: async () => log.close(),
+  };
+
+  async function fail(problem: string): Promise<never> {
+    onFatal(`${path} ${problem}`);
+    return new Promise(() => undefined);
+  }
+}
+
+const checkpointSchema = z.array(z.object({ busy: z.number() }));
+
+/** Keeps the names of new files over a power cut. Windows cannot sync a folder, and need not. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  await handle.sync();
+  await handle.close();
+}
