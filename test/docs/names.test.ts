@@ -72,7 +72,7 @@ describe("settings", () => {
 
 describe("the page on security", () => {
   test("names tests that are there", () => {
-    const named = found(/`(test\/[^`]+\.test\.ts)`/g, PAGES.get("docs/security.md") ?? "");
+    const named = found(/`(test\/[^`]+\.ts)`/g, PAGES.get("docs/security.md") ?? "");
     expect(named.filter((file) => !existsSync(ROOT + file))).toEqual([]);
   });
 });
