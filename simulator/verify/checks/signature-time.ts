@@ -44,26 +44,29 @@ type Expected = "accepted" | "refused";
 
 /**
  * A delivery at an exact limit of the window, by the receiver's own clock. A failure counts only where no second has ticked
- * over meanwhile, and is tried again first. Where the receiver's clock leaves a doubt, what fails at the limit passes if it
- * is right farther out.
+ * over meanwhile, and is tried again first. Where the receiver's clock leaves a doubt, also one that came up with an answer
+ * to a try, what fails at the limit passes if it is right farther out.
  */
 function atLimit(ageSeconds: number, expected: Expected): Pick<Check, "phase" | "run"> {
   return {
     phase: "stalled",
     run: async (context) => {
-      const clock = await context.measureClock();
+      let clock = await context.measureClock();
       if (clock === undefined)
         return {
           outcome: "unverified",
           reason: "The receiver sends no Date header, so its clock is not known.",
         };
       let verdict: Verdict | undefined;
-      for (let tries = 0; tries < TRIES && verdict?.outcome !== "passed"; tries += 1) {
+      for (let tries = 0; tries < TRIES; tries += 1) {
         if (tries > 0) await earlyInSecond(context, clock.at);
         verdict = (await tryAge(context, ageSeconds, clock.at, expected)) ?? verdict;
+        if (verdict?.outcome === "passed") return verdict;
+        clock = context.clock.known() ?? clock;
       }
-      if (verdict?.outcome === "passed" || (verdict !== undefined && clock.exact)) return verdict;
-      return fartherOut(context, ageSeconds, clock, expected, verdict);
+      return verdict !== undefined && clock.exact
+        ? verdict
+        : fartherOut(context, ageSeconds, clock, expected);
     },
   };
 }
@@ -89,7 +92,6 @@ async function fartherOut(
   ageSeconds: number,
   { least, most }: { least: number; most: number },
   expected: Expected,
-  atTheLimit: Verdict | undefined,
 ): Promise<Verdict> {
   const outwards = Math.sign(ageSeconds) * (expected === "refused" ? 1 : -1);
   // By the clock that makes the age at least as large, or as small, as it is meant to be.
@@ -100,7 +102,7 @@ async function fartherOut(
     return { ...verdict, note };
   }
   const reason = "No answer came early enough within a second of the receiver's clock.";
-  return atTheLimit ?? verdict ?? { outcome: "unverified", reason, isLate: true };
+  return verdict ?? { outcome: "unverified", reason, isLate: true };
 }
 
 async function earlyInSecond({ now }: CheckContext, aheadSeconds: number): Promise<void> {
