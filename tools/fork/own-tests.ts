@@ -4,16 +4,9 @@ import { needsOf } from "./imports.ts";
 /** What tests may import beside the fork's own dependencies. */
 const TESTED_WITH = ["vitest", "fast-check"];
 
-/** Tests that a fork does not get: they test our pages, name handlers that a fork replaces, or take minutes. */
-const STAYS = [
-  "test/receiver/whole/unread-log.slow.test.ts",
-  "test/receiver/whole/compile-cache.slow.test.ts",
-];
-
 /**
  * The files of the tests that a fork takes along: each test of the receiver that needs nothing else than what is there,
- * with its helpers, also those that are slow beside all else that the kit tests. A test that needs a browser, another
- * framework or the simulator stays behind.
+ * with its helpers. A slow test, or one that needs a browser, another framework or the simulator, stays behind.
  */
 export function ownTests(
   kit: string,
@@ -21,7 +14,7 @@ export function ownTests(
   { has, dependencies }: { has: (path: string) => boolean; dependencies: readonly string[] },
 ): Map<string, string> {
   const taken = new Map<string, string>();
-  const tests = paths.filter((path) => path.endsWith(".test.ts") && !STAYS.includes(path));
+  const tests = paths.filter((path) => path.endsWith(".test.ts") && !path.endsWith(".slow.test.ts"));
   for (const path of tests) {
     const files = reached(kit, path, { has, packages: [...TESTED_WITH, ...dependencies] });
     for (const [file, text] of files ?? []) taken.set(file, text);

@@ -17,7 +17,7 @@ import { documented } from "./test-worker.ts";
 
 /** The handlers' process: whatever a handler does, only this process ends, and another handles what is left. */
 
-const HOSTILE = new URL("hostile-handlers.ts", import.meta.url);
+const HOSTILE = new URL("./hostile-handlers.ts", import.meta.url);
 const DIED = "the handlers' process died; events are stored, and it starts again";
 
 test("handlers run with their services, which are closed on a drain, and a terminal's signals do not end them", async () => {
@@ -124,7 +124,7 @@ test.for(["waits", "blocks"])(
   async (type) => {
     const { file, send, state, supervisor } = await start();
     await supervisor.stop(0);
-    const parent = fork(new URL("supervising.ts", import.meta.url), [HOSTILE.href], {
+    const parent = fork(new URL("./supervising.ts", import.meta.url), [HOSTILE.href], {
       env: { ...process.env, DATABASE_URL: `sqlite:${file}` },
       execArgv: [],
     });

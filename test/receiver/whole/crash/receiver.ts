@@ -39,5 +39,5 @@ await startReceiver({
   clock,
   environment: process.env,
   log: createLog({ level: config.logLevel }),
-  handlersModule: new URL("deadly-handlers.mjs", import.meta.url),
+  handlersModule: new URL("./deadly-handlers.mjs", import.meta.url),
 });
