@@ -37,16 +37,6 @@ describe("the whole, running", () => {
     expect(ids.at(-1)).toBe(ids[0]);
   });
 
-  test.runIf(ALL)("verify says of an example what the README shows, word for word", async () => {
-    const { url, env } = await receiverSettings();
-    const heading = "Test your own receiver, in any language";
-    const line = blockUnder("README.md", heading, "sh", 1).replace(/http:\S+/, url);
-    expect(line).toContain(" verify ");
-    const database = { DATABASE: join(temporaryDirectory(), "events.db") };
-    const said = shell(line, { ...env, ...database });
-    expect(comparable(said)).toBe(comparable(blockUnder("README.md", heading, "text")));
-  });
-
   test.runIf(ALL)("dev says so, and ends with 3, when the receiver dies at its start", async () => {
     const { url } = await receiverSettings();
     const command = ["--", process.execPath, "-e", "console.error('no such luck'); process.exit(7)"];
