@@ -50,18 +50,26 @@ async function run(
   const startedAtMs = performance.now();
   await Promise.all(sockets.map(async (socket) => converse(socket)));
   const tookMs = performance.now() - startedAtMs;
-  for (const socket of sockets) socket.destroy();
   const measured = latenciesMs.subarray(0, answered).toSorted();
   const at = (part: number): number => measured[Math.floor(measured.length * part)] ?? 0;
   return { tookMs, answered, statuses, p50Ms: at(0.5), p99Ms: at(0.99), p999Ms: at(0.999) };
 
-  async function converse(socket: Socket): Promise<void> {
+  /** Sends on this connection until the receiver says that it closes it, and then on a new one. */
+  async function converse(first: Socket): Promise<void> {
+    await talk(first);
+    while (next < requests.length) await talk(await opened(to));
+  }
+
+  async function talk(socket: Socket): Promise<void> {
     return new Promise((resolve) => {
       let sentAtMs = 0;
       let received = "";
       const send = (): void => {
         const bytes = requests[next];
-        if (!bytes) return resolve();
+        if (!bytes) {
+          socket.destroy();
+          return resolve();
+        }
         next += 1;
         sentAtMs = performance.now();
         socket.write(bytes);
@@ -73,8 +81,11 @@ async function run(
         answered += 1;
         const status = received.slice(9, 12);
         statuses[status] = (statuses[status] ?? 0) + 1;
+        const isLast = /\r\nconnection: *close/i.test(received);
         received = "";
-        send();
+        if (!isLast) return send();
+        socket.destroy();
+        resolve();
       });
       socket.on("close", () => resolve());
       send();
