@@ -11,6 +11,9 @@ export type Announced = {
   key: readonly string[];
 };
 
+/** The handlers that are in use, with the number of their announcement; 0 before the first. */
+export type Announcement = { announced: number; handlers: readonly Announced[] };
+
 const LATEST = `SELECT max(announced) FROM handlers`;
 const LIST = `SELECT number, name, types, key FROM handlers WHERE announced = ? AND number <> ${String(NOBODY)} ORDER BY name`;
 const FIND_NUMBER = `SELECT number FROM handlers WHERE name = ?`;
@@ -35,7 +38,7 @@ export function createJobMaker(db: Database.Database) {
   const findNumber = db.prepare<[string], number>(FIND_NUMBER).pluck();
   const addJob = db.prepare<[Record<string, number | string | null>]>(ADD_JOB);
   const addUnwanted = db.prepare<[{ event: number; nowMs: number }]>(ADD_UNWANTED);
-  let known: { announced: number; handlers: Announced[] } = { announced: 0, handlers: [] };
+  let known: Announcement = { announced: 0, handlers: [] };
 
   return {
     latest,
@@ -54,8 +57,8 @@ export function createJobMaker(db: Database.Database) {
     return findNumber.get(name);
   }
 
-  /** The handlers that are in use; read again only after another announcement. */
-  function announced(): Announced[] {
+  /** The latest announcement; its handlers are read again only after another one. */
+  function announced(): Announcement {
     const number = latest();
     if (number !== known.announced)
       known = {
@@ -66,7 +69,7 @@ export function createJobMaker(db: Database.Database) {
           key: keySchema.parse(JSON.parse(row.key)),
         })),
       };
-    return known.handlers;
+    return known;
   }
 
   /** Makes a job for each of these handlers that wants the event, unless it has one. Returns how many want it. */

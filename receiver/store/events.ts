@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import { createJobMaker } from "./announced.ts";
+import { createJobMaker, type Announcement } from "./announced.ts";
 import { refusalOf, type DatabaseFile } from "./database.ts";
 import type { Acceptance, Intake, NewEvent } from "./port.ts";
 import { bytesOfId } from "./schema.ts";
@@ -32,7 +32,10 @@ export function createIntake({ db, write, log }: DatabaseFile, clock: Clock): In
     accept: async (batch) => {
       try {
         const { sync } = await log();
-        const acceptances = await write(() => batch.map(store));
+        const acceptances = await write(() => {
+          const latest = jobs.announced();
+          return batch.map((event) => store(event, latest));
+        });
         await sync();
         return { ok: true, acceptances };
       } catch (error) {
@@ -50,7 +53,8 @@ export function createIntake({ db, write, log }: DatabaseFile, clock: Clock): In
     },
   };
 
-  function store({ id, type, objectId, source, body, envelope, trace }: NewEvent): Acceptance {
+  function store(event: NewEvent, { announced, handlers }: Announcement): Acceptance {
+    const { id, type, objectId, source, body, envelope, trace } = event;
     const bytes = bytesOfId(id);
     const nowMs = clock.nowMs();
     const twin = objectId === null ? undefined : findTwin.get({ objectId, type, source });
@@ -63,9 +67,9 @@ export function createIntake({ db, write, log }: DatabaseFile, clock: Clock): In
     const { changes, lastInsertRowid } = insert.run(values);
     if (changes === 0) return { duplicate: true, ...differenceOf(countDuplicate.get(bytes), body) };
     const seq = Number(lastInsertRowid);
-    const wanted = jobs.addJobs({ seq, type, envelope }, jobs.announced(), nowMs);
+    const wanted = jobs.addJobs({ seq, type, envelope }, handlers, nowMs);
     // Before the first announcement nobody knows whether it is wanted.
-    if (wanted === 0 && jobs.latest() > 0) jobs.addUnwanted(seq, nowMs);
+    if (wanted === 0 && announced > 0) jobs.addUnwanted(seq, nowMs);
     return { duplicate: false };
   }
 }

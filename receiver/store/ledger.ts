@@ -56,7 +56,7 @@ export function createLedger({ db, write }: DatabaseFile, clock: Clock): Ledger 
     ...views,
     ...retention,
     counts: createLedgerCounts(db),
-    handlers: async () => jobs.announced().map(({ name, types }) => ({ name, types })),
+    handlers: async () => jobs.announced().handlers.map(({ name, types }) => ({ name, types })),
     requeue: async (ids, handler) => changeEach(ids, (id) => requeue(id, handler)),
     discard: async (ids, { handler, reason }) => changeEach(ids, (id) => discard(id, handler, reason)),
     known: async (type, objectIds) =>
@@ -96,7 +96,7 @@ export function createLedger({ db, write }: DatabaseFile, clock: Clock): Ledger 
     const before = countJobs.get(seq) ?? 0;
     const offered = jobs
       .announced()
-      .filter((one) => one.number === number || (number === null && wasUnwanted));
+      .handlers.filter((one) => one.number === number || (number === null && wasUnwanted));
     jobs.addJobs({ seq, type, envelope: JSON.parse(body.toString("utf8")) as unknown }, offered, nowMs);
     const isChanged = (countJobs.get(seq) ?? 0) > before;
     if (wasUnwanted && !isChanged) jobs.addUnwanted(seq, nowMs);
