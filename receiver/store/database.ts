@@ -62,7 +62,7 @@ export async function openDatabase({
   onFatal,
 }: OpenOptions): Promise<DatabaseFile> {
   prepareFile(file);
-  const db = new Database(file, { timeout: 0 });
+  const db = new Database(resolve(file), { timeout: 0 });
   const begin = db.prepare("BEGIN IMMEDIATE");
   let queue: Queued[] = [];
   let flushing: Promise<void> | undefined;

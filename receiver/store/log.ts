@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { z } from "zod";
 
@@ -29,7 +29,7 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
   if (result?.busy !== 0) throw new Database.SqliteError("the log is in use", "SQLITE_BUSY");
   const log = await open(path, constants.O_RDWR);
   await log.sync();
-  await syncFolder(dirname(resolve(db.name)));
+  await syncFolder(dirname(db.name));
   const { ino } = await log.stat();
 
   return {
