@@ -17,7 +17,7 @@ import { documented } from "./test-worker.ts";
 
 /** The handlers' process: whatever a handler does, only this process ends, and another handles what is left. */
 
-const HOSTILE = new URL("./hostile-handlers.ts", import.meta.url);
+const HOSTILE = new URL("./hostile-handlers.mjs", import.meta.url);
 const DIED = "the handlers' process died; events are stored, and it starts again";
 
 test("handlers run with their services, which are closed on a drain, and a terminal's signals do not end them", async () => {
@@ -96,7 +96,7 @@ test("a change of a file starts another process; while a file is broken, events 
   const folder = temporaryDirectory();
   symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
   const file = join(folder, "handlers.ts");
-  const text = readFileSync(HOSTILE, "utf8").replaceAll("../../../", `${process.cwd()}/`);
+  const text = readFileSync(new URL("./hostile-handlers.ts", import.meta.url), "utf8").replaceAll("../../../", `${process.cwd()}/`);
   // What Node.js alone does not run.
   const write = (note: string) =>
     writeFileSync(
