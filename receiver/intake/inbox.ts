@@ -1,6 +1,6 @@
 import { signingKey, verify, type SignatureProblem } from "../../shared/signature.ts";
 import type { Clock } from "../clock.ts";
-import type { Acceptance, Trace, Unavailable } from "../store/port.ts";
+import type { Acceptance, Unavailable } from "../store/port.ts";
 import { parseEnvelope } from "./envelope.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
@@ -9,7 +9,6 @@ export type Delivery = {
   /** Every value of the signature header by itself, not joined. */
   signatures: readonly string[];
   body: Uint8Array;
-  trace: Trace | null;
 };
 
 /** The result of a delivery. `stored` and `duplicate` mean that the event is on disk, synced. */
@@ -35,7 +34,7 @@ export function createInbox(options: {
 }): Inbox {
   const secrets = options.secrets.map(signingKey);
 
-  return async ({ signatures, body, trace }) => {
+  return async ({ signatures, body }) => {
     const nowSeconds = Math.floor(options.clock.nowMs() / 1_000);
     const signature = verify({ headers: signatures, body, secrets, nowSeconds });
     if (!signature.ok) return { kind: "invalid_signature", reason: signature.reason };
@@ -44,7 +43,7 @@ export function createInbox(options: {
     if (!parsed.ok) return { kind: parsed.error, message: parsed.message };
 
     const { id, type, objectId, envelope } = parsed;
-    const stored = await options.store({ id, type, objectId, source: "webhook", body, envelope, trace });
+    const stored = await options.store({ id, type, objectId, source: "webhook", body, envelope });
     if (!stored.ok) return { kind: "unavailable", reason: stored.reason, detail: stored.detail };
 
     const { duplicate, ...differs } = stored.acceptance;

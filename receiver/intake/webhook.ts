@@ -4,7 +4,6 @@ import type { Health } from "../operations/health.ts";
 import type { Log } from "../operations/log.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import type { RequestLog } from "../operations/request-log.ts";
-import type { Trace } from "../store/port.ts";
 import { ANSWERS, type Answer } from "./answers.ts";
 import type { Body } from "./body.ts";
 import type { Inbox, Receipt } from "./inbox.ts";
@@ -69,7 +68,7 @@ export function createWebhook(options: {
     }
     const arrivedAtMs = clock.monotonicMs();
     const { signatures } = request;
-    const receipt = await inbox({ signatures, body: body.bytes, trace: traceOf(request) });
+    const receipt = await inbox({ signatures, body: body.bytes });
     metrics.received(receipt, (clock.monotonicMs() - arrivedAtMs) / 1_000);
     return { answer: ANSWERS[receipt.kind], receipt };
   }
@@ -103,13 +102,3 @@ const RAW_BODY = {
     "Call receiver.fetch(request) before request.json(), request.text() or a validator, or with a request.clone() that was made before",
   node: "In Fastify, call receiver.middleware(request.raw, reply.raw) in an onRequest hook, after reply.hijack(); in Koa, mount it in front of the body parser; elsewhere, remove request.setEncoding() and what reads the body in front of it",
 };
-
-/** Version, trace id, parent id and flags; other forms are ignored. */
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
-
-function traceOf({ header, id }: WebhookRequest): Trace | null {
-  const traceparent = header("traceparent");
-  const isTrace = typeof traceparent === "string" && TRACEPARENT.test(traceparent);
-  if (!isTrace && id === undefined) return null;
-  return { ...(isTrace ? { traceparent } : {}), ...(id === undefined ? {} : { requestId: id }) };
-}

@@ -173,9 +173,7 @@ export async function reconcile(options: {
       return [];
     }
     const healed = { id, type, objectId: object.id, createdAt: object.created_at };
-    return [
-      { event: { id, type, objectId: object.id, source: "reconcile", body, envelope, trace: null }, healed },
-    ];
+    return [{ event: { id, type, objectId: object.id, source: "reconcile", body, envelope }, healed }];
   }
 }
 

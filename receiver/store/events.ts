@@ -6,8 +6,8 @@ import type { Acceptance, Intake, NewEvent } from "./port.ts";
 import { bytesOfId } from "./schema.ts";
 
 const INSERT = `
-  INSERT INTO events (id, type, object_id, source, received_at_ms, body, trace)
-  VALUES ($id, $type, $objectId, $source, $nowMs, $body, $trace) ON CONFLICT (id) DO NOTHING`;
+  INSERT INTO events (id, type, object_id, source, received_at_ms, body)
+  VALUES ($id, $type, $objectId, $source, $nowMs, $body) ON CONFLICT (id) DO NOTHING`;
 // An event that reconcile enqueued has an id of its own: it is recognized by its object.
 const FIND_TWIN = `
   SELECT seq FROM events WHERE object_id = $objectId AND type = $type AND object_id IS NOT NULL
@@ -54,7 +54,7 @@ export function createIntake({ db, write, log }: DatabaseFile, clock: Clock): In
   };
 
   function store(event: NewEvent, { announced, handlers }: Announcement): Acceptance {
-    const { id, type, objectId, source, body, envelope, trace } = event;
+    const { id, type, objectId, source, body, envelope } = event;
     const bytes = bytesOfId(id);
     const nowMs = clock.nowMs();
     const twin = objectId === null ? undefined : findTwin.get({ objectId, type, source });
@@ -63,7 +63,7 @@ export function createIntake({ db, write, log }: DatabaseFile, clock: Clock): In
       if (duplicate === undefined) countTwin.run(source === "webhook" ? bytes : null, twin);
       return { duplicate: true };
     }
-    const values = { id: bytes, type, objectId, source, nowMs, body, trace: trace && JSON.stringify(trace) };
+    const values = { id: bytes, type, objectId, source, nowMs, body };
     const { changes, lastInsertRowid } = insert.run(values);
     if (changes === 0) return { duplicate: true, ...differenceOf(countDuplicate.get(bytes), body) };
     const seq = Number(lastInsertRowid);

@@ -1,5 +1,4 @@
 import type Database from "better-sqlite3";
-import { z } from "zod";
 import { causeOfError } from "../../shared/causes.ts";
 import type { Clock } from "../clock.ts";
 import { createJobMaker } from "./announced.ts";
@@ -17,7 +16,7 @@ const FIND_DUE = `
 const CLAIM = `
   UPDATE jobs SET state = 'running', attempts = attempts + 1, deferred = 0 WHERE event = ? AND handler = ?
   RETURNING attempts AS attempt, key, waiting_since_ms AS waitingSinceMs, errors`;
-const FIND_EVENT = `SELECT id, type, body, trace, received_at_ms AS receivedAtMs FROM events WHERE seq = ?`;
+const FIND_EVENT = `SELECT id, type, body, received_at_ms AS receivedAtMs FROM events WHERE seq = ?`;
 const FINISH = `
   UPDATE jobs SET state = 'done', handled = handled + 1, finished_at_ms = $nowMs
   WHERE event = $event AND handler = $handler AND state = 'running' AND attempts = $attempt`;
@@ -32,8 +31,6 @@ const RECORD_STEP = `
   WHERE event = $event AND handler = $handler AND state = 'running' AND attempts = $attempt
   ON CONFLICT (event, handler, name) DO UPDATE SET result = excluded.result`;
 
-const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.string().optional() });
-
 /** How many of a job's errors are kept. */
 const ERRORS_KEPT = 5;
 
@@ -46,7 +43,7 @@ export type Running = {
   errors: string | null;
 };
 
-type EventRow = { id: Buffer; type: string; body: Buffer; trace: string | null; receivedAtMs: number };
+type EventRow = { id: Buffer; type: string; body: Buffer; receivedAtMs: number };
 
 /** Hands out jobs to this process, if it is the worker, and writes down how they end. */
 export function createJobs(file: DatabaseFile, clock: Clock): Jobs & { resign: () => void } {
@@ -118,7 +115,6 @@ export function createJobs(file: DatabaseFile, clock: Clock): Jobs & { resign: (
       id: idOfBytes(found.id),
       type: found.type,
       body: found.body.toString("utf8"),
-      trace: found.trace === null ? null : traceSchema.parse(JSON.parse(found.trace)),
       attempt: row.attempt,
       receivedAtMs: found.receivedAtMs,
       waitingSinceMs,

@@ -40,11 +40,7 @@ export type NewEvent = {
   body: Uint8Array;
   /** The envelope parsed: keys of jobs are read from it. */
   envelope: unknown;
-  trace: Trace | null;
 };
-
-/** The W3C `traceparent` header of the request that brought an event, and the id that the app gave that request. */
-export type Trace = { traceparent?: string | undefined; requestId?: string | undefined };
 
 /** Whether an event was new. If a duplicate has another body than the first, both hashes are given. */
 export type Acceptance = { duplicate: boolean; differs?: { storedSha256: string; receivedSha256: string } };
@@ -105,7 +101,6 @@ export type Job = {
   type: string;
   /** The envelope as text. */
   body: string;
-  trace: Trace | null;
   /** From 1; counted when the job was claimed. */
   attempt: number;
   receivedAtMs: number;

@@ -15,7 +15,7 @@ const IS_FINISHED = `
   NOT EXISTS (SELECT 1 FROM jobs WHERE event = $seq AND state IN ('waiting', 'running', 'dead'))
   AND EXISTS (SELECT 1 FROM jobs WHERE event = $seq)`;
 const FORGET = `
-  UPDATE events SET body = NULL, trace = NULL, duplicates = 0,
+  UPDATE events SET body = NULL, duplicates = 0,
     handled = (SELECT max(handled) FROM jobs WHERE event = $seq),
     type = iif(source = 'reconcile', type, NULL), object_id = iif(source = 'reconcile', object_id, NULL),
     source = iif(source = 'reconcile', source, NULL)

@@ -15,8 +15,7 @@ export const SCHEMA = `
     received_at_ms INTEGER NOT NULL,
     duplicates INTEGER NOT NULL DEFAULT 0,
     handled INTEGER,                   -- set when the event is pruned
-    body BLOB,                         -- null once the event is pruned
-    trace TEXT                         -- JSON
+    body BLOB                          -- null once the event is pruned
   ) STRICT;
   CREATE UNIQUE INDEX events_alias ON events (alias) WHERE alias IS NOT NULL;
   CREATE INDEX events_object ON events (object_id, type) WHERE object_id IS NOT NULL;

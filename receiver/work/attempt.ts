@@ -110,7 +110,6 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
       idempotencyKeyFor: (name) => `${id}:${handler}:${name}`,
       step: (name, run) => track(step(name, run)),
       services,
-      trace: job.trace,
       atomically: (work) => {
         if (transaction !== "none") throw new Error("atomically() makes the job done: call it once, last.");
         transaction = "open";

@@ -152,7 +152,7 @@ function newEvent(event: object): NewEvent {
   const parsed = parseEnvelope(body);
   if (!parsed.ok) throw new Error(`This is no event: ${parsed.message}`);
   const { id, type, objectId } = parsed;
-  return { id: id.toLowerCase(), type, objectId, source: "webhook", body, envelope: event, trace: null };
+  return { id: id.toLowerCase(), type, objectId, source: "webhook", body, envelope: event };
 }
 
 /** Its date stands still until it is moved; its timers ring when it is moved past them. */

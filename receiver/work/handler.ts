@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Log } from "../operations/log.ts";
 import type { RestClient } from "../operations/rest-client.ts";
-import type { HandlerDatabase, Migration, Trace } from "../store/port.ts";
+import type { HandlerDatabase, Migration } from "../store/port.ts";
 import { lenientSchemaFor, schemaWith, type HandledEvent, type KeyPath, type Lenient } from "./event.ts";
 
 export type HandlerContext<Services = unknown> = {
@@ -22,8 +22,6 @@ export type HandlerContext<Services = unknown> = {
   step: <Result>(name: string, run: () => Promise<Result> | Result) => Promise<Json<Result>>;
   /** What `createServices()` returned. */
   services: Services;
-  /** Continues the trace of the request that brought the event; null if there is none. */
-  trace: Trace | null;
   /**
    * Writes to the receiver's database in one transaction that also makes the job done: exactly once. Call it last, at most
    * once, and call other services before it. On SQLite it may wait for nothing but its queries.

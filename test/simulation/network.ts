@@ -39,7 +39,7 @@ export function createNetwork(options: {
   ): Promise<SendResult["outcome"]> {
     const listening = options.inbox(random);
     if (!listening) return { error: "refused" };
-    const receipt = await listening.inbox({ signatures: [signature], body, trace: null });
+    const receipt = await listening.inbox({ signatures: [signature], body });
     const t = Number(/^t=(\d+)/.exec(signature)?.[1]);
     const ageSeconds = Math.abs(Math.floor(listening.nowMs / 1_000) - t);
     assert.equal(

@@ -13,7 +13,7 @@ const settled = async (): Promise<void> => new Promise((resolve) => setImmediate
 
 function newEvent(bytes = 10): NewEvent {
   const body = Buffer.alloc(bytes);
-  return { id: newEventId(), type: "t", objectId: null, source: "webhook", body, envelope: {}, trace: null };
+  return { id: newEventId(), type: "t", objectId: null, source: "webhook", body, envelope: {} };
 }
 
 /** A store whose commits are finished by hand. */

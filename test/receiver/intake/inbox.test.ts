@@ -28,7 +28,6 @@ test.each([
   const receipt = await inbox({
     signatures: [signatureFor(body, { timestampSeconds: T })],
     body,
-    trace: null,
   });
   expect(receipt.kind).toBe(kind);
 });
@@ -49,7 +48,7 @@ async function bring(
       return stored;
     },
   });
-  const receipt = await inbox({ signatures: [signatureFor(body)], body, trace: null, ...changes });
+  const receipt = await inbox({ signatures: [signatureFor(body)], body, ...changes });
   return { receipt, events };
 }
 
@@ -65,11 +64,10 @@ test.each<[unknown, string | null]>([
   ["call_1", null],
   [undefined, null],
 ])("of the data %j the object is known as %o, and the rest is stored as it came", async (data, objectId) => {
-  const trace = { requestId: "request 1" };
   const body = newBody("call.completed", { data, type: "made.up" });
-  const { receipt, events } = await bring(body, { trace });
+  const { receipt, events } = await bring(body);
   const envelope: unknown = JSON.parse(body.toString());
-  const stored = { id: idOf(body), type: "made.up", objectId, source: "webhook", body, envelope, trace };
+  const stored = { id: idOf(body), type: "made.up", objectId, source: "webhook", body, envelope };
   expect(events).toEqual([stored]);
   expect(receipt).toEqual({ kind: "stored", id: idOf(body), type: "made.up", secretIndex: 1 });
 });

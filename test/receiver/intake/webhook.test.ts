@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
-import type { Trace } from "../../../receiver/store/port.ts";
 import { ANSWERS, type Answer } from "../../../receiver/intake/answers.ts";
 import type { Body } from "../../../receiver/intake/body.ts";
 import type { Delivery, Receipt } from "../../../receiver/intake/inbox.ts";
@@ -29,7 +28,6 @@ async function ask(
 ) {
   const { clock = systemClock } = world;
   const deliveries: Delivery[] = [];
-  const traces: (Trace | null)[] = [];
   const tookSeconds: number[] = [];
   const refused: string[] = [];
   const lines: Record<string, unknown>[] = [];
@@ -50,7 +48,6 @@ async function ask(
   const webhook = createWebhook({
     inbox: async (delivery) => {
       deliveries.push(delivery);
-      traces.push(delivery.trace);
       return (world.receipt ?? (() => STORED))();
     },
     maxBodyBytes: 10,
@@ -83,21 +80,8 @@ async function ask(
   );
   health.stop();
   expect(answers).toHaveLength(1);
-  return { answer: answers[0], deliveries, traces, lines, tookSeconds, refused };
+  return { answer: answers[0], deliveries, lines, tookSeconds, refused };
 }
-
-const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-
-test.each<[string | null, string | undefined, Trace | null]>([
-  [null, undefined, null],
-  [TRACE.toUpperCase(), undefined, null],
-  [`${TRACE}-more`, undefined, null],
-  [TRACE, undefined, { traceparent: TRACE }],
-  [TRACE, "Request 1", { traceparent: TRACE, requestId: "Request 1" }],
-  ["no trace", "Request 1", { requestId: "Request 1" }],
-])("of the trace %o and the id %o is kept %o", async (traceparent, id, expected) => {
-  expect((await ask({ headers: { traceparent }, id })).traces).toEqual([expected]);
-});
 
 /** What is wrong with a request, in the order in which it is refused, and the reason that is counted. */
 const WRONGS: [Changes, Parameters<typeof ask>[1], keyof typeof ANSWERS, string | undefined][] = [
@@ -136,9 +120,7 @@ test("what is read of a request is handed on as it is, and the line says whose i
     signatures: ["t=1", "t=2"],
     readBody: async () => ({ ok: true, bytes }),
   });
-  expect(deliveries).toEqual([
-    { signatures: ["t=1", "t=2"], body: bytes, trace: { requestId: "Request 1" } },
-  ]);
+  expect(deliveries).toEqual([{ signatures: ["t=1", "t=2"], body: bytes }]);
   expect(lines).toEqual([
     expect.objectContaining({ method: "POST", path: "/hooks/of/mine", request_id: "Request 1", status: 200 }),
   ]);

@@ -39,7 +39,7 @@ export async function openInbox(
     const { id = newEventId(), type = "call.completed" } = overrides;
     const envelope = overrides.envelope ?? { id, type, data: { object: { id: `call_${id.slice(4, 20)}` } } };
     const body = Buffer.from(JSON.stringify(envelope));
-    const event = { id, type, objectId: null, source: "webhook", body, envelope, trace: null } as const;
+    const event = { id, type, objectId: null, source: "webhook", body, envelope } as const;
     const accepted = await store.intake.accept([{ ...event, ...overrides }]);
     if (!accepted.ok) throw new Error(accepted.detail);
     return id;

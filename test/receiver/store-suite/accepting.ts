@@ -1,15 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newEventId } from "../helpers/events.ts";
-import {
-  accept,
-  claim,
-  event,
-  handler,
-  jobOf,
-  openStore,
-  openWorker,
-  type CreateBackend,
-} from "./harness.ts";
+import { accept, claim, event, handler, openStore, openWorker, type CreateBackend } from "./harness.ts";
 
 export function describeAccepting(name: string, createBackend: CreateBackend): void {
   describe(`${name}: accepting`, () => {
@@ -155,14 +145,6 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       await store.close();
       expect(await store.intake.accept([event()])).toMatchObject({ ok: false, reason: "closed" });
       expect(await store.intake.probe()).toMatchObject({ ok: false, reason: "closed" });
-    });
-
-    test("what the request said of itself reaches the job", async () => {
-      const store = await openWorker(await createBackend());
-      const trace = { traceparent: "00-1-2-01", requestId: "r-1" };
-      await accept(store, event({ trace }), event({ id: newEventId() }));
-      expect((await claim(store)).map((job) => job.trace)).toEqual([trace, null]);
-      expect(await jobOf(store, newEventId())).toBeUndefined();
     });
   });
 }

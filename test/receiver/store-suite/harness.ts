@@ -59,7 +59,6 @@ export function event(overrides: Partial<NewEvent> & { object?: object } = {}): 
     source: "webhook",
     body: Buffer.from(JSON.stringify(envelope)),
     envelope,
-    trace: null,
     ...given,
   };
 }

@@ -25,7 +25,6 @@ test("an attempt whose handler returns is done, and its context holds what was p
     attempt: 1,
     idempotencyKey: event.id,
     services: { crm: "ours" },
-    trace: null,
   });
   expect(context?.api).toBeUndefined();
   expect(context?.idempotencyKeyFor("sms")).toBe(`${event.id}:known:sms`);

@@ -96,7 +96,10 @@ test("a change of a file starts another process; while a file is broken, events 
   const folder = temporaryDirectory();
   symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
   const file = join(folder, "handlers.ts");
-  const text = readFileSync(new URL("./hostile-handlers.ts", import.meta.url), "utf8").replaceAll("../../../", `${process.cwd()}/`);
+  const text = readFileSync(new URL("./hostile-handlers.ts", import.meta.url), "utf8").replaceAll(
+    "../../../",
+    `${process.cwd()}/`,
+  );
   // What Node.js alone does not run.
   const write = (note: string) =>
     writeFileSync(

@@ -139,7 +139,7 @@ describe("when it looks", () => {
 
   test("with a turn for timers and requests in between, though a store returns at once", async () => {
     let endless = true;
-    const job = { handler: "quick", id: "evt_1", type: "quick", body: "{}", trace: null };
+    const job = { handler: "quick", id: "evt_1", type: "quick", body: "{}" };
     const claimed = { ...job, attempt: 1, receivedAtMs: 0, waitingSinceMs: 0 };
     const { ended } = await startTestWorker([handler("quick")], {
       jobs: () => ({ claim: async () => (endless ? [claimed] : []), end: async () => true }),
