@@ -64,6 +64,8 @@ export async function openDatabase({
   prepareFile(file);
   const db = new Database(resolve(file), { timeout: 0 });
   const begin = db.prepare("BEGIN IMMEDIATE");
+  const save = db.prepare("SAVEPOINT work");
+  const release = db.prepare("RELEASE work");
   let queue: Queued[] = [];
   let flushing: Promise<void> | undefined;
   let log: Promise<Log> | undefined;
@@ -139,10 +141,10 @@ export async function openDatabase({
   /** Rejects with what the work was rejected with, after what it wrote is rolled back. */
   async function run(one: Queued): Promise<void> {
     const turn = { isOver: false };
-    db.exec("SAVEPOINT work");
+    save.run();
     const error = await errorWithinTurn(one.run(turn));
     turn.isOver = true;
-    if (!error) return void db.exec("RELEASE work");
+    if (!error) return void release.run();
     if (db.inTransaction) db.exec("ROLLBACK TO work; RELEASE work");
     throw error.thrown;
   }
