@@ -8,8 +8,11 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 const TIMES = { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
 /** How long a client may leave an answer unread. */
 const UNREAD_MS = 20_000;
-/** Requests of one connection, pipelined or not. The last answer says that it closes the connection. */
-const MAXIMUM_REQUESTS = 100;
+/** Requests of one connection in all, and pipelined: without an answer yet. The answer to the last one closes it. */
+const MAXIMUM_REQUESTS = 1_000;
+const MAXIMUM_PIPELINED = 8;
+/** What is parsed in one go: room for an ordinary event. A read of 64 KB can be two thousand requests. */
+const PORTION_BYTES = 4_096;
 /** Open connections, unless half of the files that the process may open are fewer. */
 const MAXIMUM_CONNECTIONS = 2_048;
 /** How long we read on after our last answer. A connection closed earlier is reset, and the answer may be lost. */
@@ -26,8 +29,9 @@ const REFUSALS: Readonly<Record<string, [status: string, error: string]>> = {
 };
 const REQUEST_LINE = /^[\w!#$%&'*+.^`|~-]+ [^ \r\n]+ HTTP\/1\.[01]\r\n/;
 
-/** `waiting` are its responses that are not finished, `requests` how many there were. */
-type Connections = Map<Socket, { waiting: Set<ServerResponse>; requests: number }>;
+/** `waiting` are the responses that are not finished; nothing more is parsed of a connection that is over. */
+type Connection = { waiting: Set<ServerResponse>; isOver: boolean };
+type Connections = Map<Socket, Connection>;
 type ParseError = NodeJS.ErrnoException & { rawPacket?: Buffer };
 export type Served = { port: number; drain: (graceMs: number) => Promise<void> };
 
@@ -51,6 +55,7 @@ export async function serve(
   } = options;
   // An import of node:http would load undici as well, a tenth of the time to start.
   const server = process.getBuiltinModule("node:http").createServer({ ...TIMES, ...times });
+  server.maxRequestsPerSocket = MAXIMUM_REQUESTS;
   /** In the order of the latest answers: the longest idle is first. */
   const connections: Connections = new Map();
   let shut: Promise<void> | undefined;
@@ -60,9 +65,11 @@ export async function serve(
     if (connections.get(socket)?.waiting.size === 0 || socket.writableLength > 0) socket.destroy();
   });
   server.on("connection", (socket) => {
+    const connection: Connection = { waiting: new Set(), isOver: false };
+    connections.set(socket, connection);
     socket.once("close", () => connections.delete(socket));
     socket.destroySoon = () => linger(socket);
-    connections.set(socket, { waiting: new Set(), requests: 0 });
+    parseInPortions(socket, connection);
     if (connections.size <= maximumConnections) return;
     const replaced = leastActive(connections, socket);
     replaced.destroy();
@@ -71,17 +78,19 @@ export async function serve(
   server.on("request", (request, response) => {
     const { socket } = request;
     const connection = connections.get(socket);
-    // Its client sends again what comes after the last answer (RFC 9112 §9.6).
-    if (!connection || connection.requests === MAXIMUM_REQUESTS) return discard(socket);
-    connection.requests += 1;
-    connection.waiting.add(response);
+    if (!connection) return;
+    const { waiting } = connection;
+    // What comes behind the last answer is sent again by its client (RFC 9112 §9.6).
+    connection.isOver ||= waiting.size === MAXIMUM_PIPELINED;
+    if (connection.isOver) return;
+    waiting.add(response);
     response.once("close", () => {
-      connection.waiting.delete(response);
-      // The rest of a body that nobody wants is not parsed either.
+      waiting.delete(response);
+      // The rest of a body that nobody wants is not parsed.
       if (!request.complete && !response.shouldKeepAlive) linger(socket);
       if (connections.delete(socket)) connections.set(socket, connection);
     });
-    if (shut || connection.requests === MAXIMUM_REQUESTS) response.shouldKeepAlive = false;
+    if (shut || waiting.size === MAXIMUM_PIPELINED) response.shouldKeepAlive = false;
     // Answered while the port is open, the client of a drain would come back on a new connection.
     if (shut) void shut.then(() => handle(request, response));
     else handle(request, response);
@@ -95,10 +104,19 @@ export async function serve(
   const address = server.address();
   return { port: typeof address === "object" && address ? address.port : port, drain };
 
+  /** Closes our side, and destroys the connection soon after, whatever the client does. */
+  function linger(socket: Socket): void {
+    const connection = connections.get(socket);
+    if (connection) connection.isOver = true;
+    if (socket.writable) socket.end(() => setTimeout(() => socket.destroy(), LINGER_MS).unref());
+  }
+
   /** If earlier requests wait, the connection is closed after their answers, without another one. */
   function refuse(socket: Socket, [status, error] = ["400 Bad Request", "bad_request"]): void {
-    const owed = [...(connections.get(socket)?.waiting ?? [])].findLast(({ req }) => req.complete);
+    const connection = connections.get(socket);
+    const owed = [...(connection?.waiting ?? [])].findLast(({ req }) => req.complete);
     if (owed) owed.once("close", () => linger(socket));
+    if (connection) connection.isOver = true;
     if (owed || !socket.writable) return;
     const json = JSON.stringify({ error, message: "The request could not be read." });
     const headers = `Connection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${json.length}`;
@@ -124,18 +142,17 @@ export async function serve(
   }
 }
 
-/** Closes our side, and destroys the connection soon after, whatever the client does. */
-function linger(socket: Socket): void {
-  if (!socket.writable) return;
-  discard(socket);
-  socket.end(() => setTimeout(() => socket.destroy(), LINGER_MS).unref());
-}
-
-/** Throws away unparsed what still comes: a parser takes a microsecond for each chunk of a byte, or each short request. */
-function discard(socket: Socket): void {
-  // node:http takes its parser off the handle when someone else listens.
-  socket.on("data", () => undefined).removeAllListeners("data");
-  socket.resume();
+/** Has node:http parse 4 KB at a time, and nothing more once the connection is over. */
+function parseInPortions(socket: Socket, connection: Connection): void {
+  const parsers = socket.listeners("data");
+  socket.removeAllListeners("data").on("data", (bytes: Buffer) => {
+    for (let at = 0; at < bytes.length; at += PORTION_BYTES) {
+      if (connection.isOver || socket.destroyed) return;
+      // It was told to wait, until an answer or a part of a body has been taken.
+      if (socket.isPaused()) return void socket.unshift(bytes.subarray(at));
+      for (const parse of parsers) Reflect.apply(parse, socket, [bytes.subarray(at, at + PORTION_BYTES)]);
+    }
+  });
 }
 
 /** The one that has been idle for the longest, or else one that is still sending its request, or else `newest`. */
