@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { RequestListener, ServerOptions, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
-import { setTimeout } from "node:timers";
-import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Node looks for late clients once a second; its default of 30 s would make the time-outs meaningless. */
 const TIMES = { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
@@ -11,8 +11,9 @@ const UNREAD_MS = 20_000;
 /** Requests of one connection in all, and pipelined: without an answer yet. The answer to the last one closes it. */
 const MAXIMUM_REQUESTS = 1_000;
 const MAXIMUM_PIPELINED = 8;
-/** What is parsed in one go: room for an ordinary event. A read of 64 KB can be two thousand requests. */
+/** What is parsed in one go, and how often in a turn of the event loop: a read of 64 KB can be two thousand requests. */
 const PORTION_BYTES = 4_096;
+const PORTIONS_A_TURN = 16;
 /** Open connections, unless half of the files that the process may open are fewer. */
 const MAXIMUM_CONNECTIONS = 2_048;
 /** How long we read on after our last answer. A connection closed earlier is reset, and the answer may be lost. */
@@ -56,8 +57,11 @@ export async function serve(
   // An import of node:http would load undici as well, a tenth of the time to start.
   const server = process.getBuiltinModule("node:http").createServer({ ...TIMES, ...times });
   server.maxRequestsPerSocket = MAXIMUM_REQUESTS;
+  // A client that has closed its own side still gets its answers.
+  Object.assign(server, { httpAllowHalfOpen: true });
   /** In the order of the latest answers: the longest idle is first. */
   const connections: Connections = new Map();
+  const parseInPortions = createPortions();
   let shut: Promise<void> | undefined;
 
   server.setTimeout(UNREAD_MS, (socket: Socket) => {
@@ -142,17 +146,30 @@ export async function serve(
   }
 }
 
-/** Has node:http parse 4 KB at a time, and nothing more once the connection is over. */
-function parseInPortions(socket: Socket, connection: Connection): void {
-  const parsers = socket.listeners("data");
-  socket.removeAllListeners("data").on("data", (bytes: Buffer) => {
-    for (let at = 0; at < bytes.length; at += PORTION_BYTES) {
-      if (connection.isOver || socket.destroyed) return;
-      // It was told to wait, until an answer or a part of a body has been taken.
-      if (socket.isPaused()) return void socket.unshift(bytes.subarray(at));
-      for (const parse of parsers) Reflect.apply(parse, socket, [bytes.subarray(at, at + PORTION_BYTES)]);
-    }
-  });
+/** Has node:http parse a bounded part of what came in each turn, and nothing more once a connection is over. */
+function createPortions(): (socket: Socket, connection: Connection) => void {
+  let left = PORTIONS_A_TURN;
+  /** These have more to parse in the next turn. */
+  const paused = new Set<Socket>();
+  const nextTurn = (): void => {
+    left = PORTIONS_A_TURN;
+    for (const socket of paused) socket.resume();
+    paused.clear();
+  };
+  return (socket, connection) => {
+    const parsers = socket.listeners("data");
+    socket.removeAllListeners("data").on("data", (bytes: Buffer): void => {
+      for (let at = 0; at < bytes.length; at += PORTION_BYTES) {
+        if (connection.isOver || socket.destroyed) return;
+        if (left === 0) paused.add(socket.pause());
+        // Or it was told to wait, until an answer or a part of a body has been taken.
+        if (socket.isPaused()) return socket.unshift(bytes.subarray(at));
+        if (left === PORTIONS_A_TURN) setImmediate(nextTurn);
+        left -= 1;
+        for (const parse of parsers) Reflect.apply(parse, socket, [bytes.subarray(at, at + PORTION_BYTES)]);
+      }
+    });
+  };
 }
 
 /** The one that has been idle for the longest, or else one that is still sending its request, or else `newest`. */
@@ -169,7 +186,7 @@ function leastActive(connections: Connections, newest: Socket): Socket {
 /** Waits, and then a whole turn of the event loop: what had arrived before has been read. */
 async function turn(ms: number): Promise<void> {
   await sleep(ms);
-  await setImmediate();
+  await new Promise((resolve) => setImmediate(resolve));
 }
 
 function openFiles(): number {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
-import type { Answer } from "./answers.ts";
+import { ANSWERS, type Answer } from "./answers.ts";
 import type { BodyReader } from "./body.ts";
 import { SIGNATURE_NAME, type Webhook } from "./webhook.ts";
 
@@ -80,16 +80,11 @@ function frameworkOf(request: NodeRequest): "express" | "next" | "node" {
   return "cookies" in request ? "next" : "node";
 }
 
-function send(
-  request: NodeRequest,
-  response: NodeResponse,
-  { status, headers, body }: Answer,
-  isDraining: boolean,
-): void {
+function send(request: NodeRequest, response: NodeResponse, answer: Answer, isDraining: boolean): void {
   // The app around us may have answered already, such as at a time-out of its own.
   if (response.headersSent) return;
   // Node.js then sends `Connection: close`: what is left of the body must not be read as the next request.
-  if (isDraining || !request.complete) response.shouldKeepAlive = false;
-  response.writeHead(status, headers);
-  response.end(body, "latin1");
+  if (isDraining || !request.complete || answer === ANSWERS.in_pieces) response.shouldKeepAlive = false;
+  response.writeHead(answer.status, answer.headers);
+  response.end(answer.body, "latin1");
 }

@@ -41,6 +41,8 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
       return answerError(response.set("Retry-After", "1"), "too_many_streams", message);
     }
     streams += 1;
+    // No client of a stream closes its own side alone.
+    request.socket.once("end", () => response.destroy());
     response.once("close", () => (streams -= 1));
     // Loaded with the first stream, so that a simulator without a dashboard starts faster.
     const { createSession } = await import("better-sse");

@@ -123,6 +123,38 @@ describe("on one connection", () => {
     ]);
   });
 
+  test("a client that has closed its own side gets its answers, and the connection is closed then", async () => {
+    const { port, begin, responses } = await startWaiting();
+    const socket = await begin(`${GET}${GET}`, connection(port, true));
+    const received = text(socket);
+    await new Promise<void>((resolve) => void socket.end(resolve));
+    await once(responses[0]?.req.socket ?? socket, "end");
+    responses[0]?.end("[one]");
+    responses[1]?.end("[two]");
+    expect((await received).match(/\[.*?\]/g)).toEqual(["[one]", "[two]"]);
+    await gone(socket);
+  });
+
+  test("requests whose answers and bodies are taken slowly come whole and in order", async () => {
+    const { port } = await start((request, response) => {
+      const pieces: Buffer[] = [];
+      request.on("data", (piece: Buffer) => {
+        pieces.push(piece);
+        request.pause();
+        setImmediate(() => request.resume());
+      });
+      request.once("end", () => response.end(Buffer.concat(pieces)));
+    });
+    const socket = connection(port, true);
+    const bodies = ["a", "b", "c", "d", "e", "f"].map((letter) =>
+      Array.from({ length: 30_000 }, (_, at) => letter + at).join(""),
+    );
+    for (const body of bodies)
+      socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const answers = (await text(socket.end())).split("HTTP/1.1 200").slice(1);
+    expect(answers.map((answer) => answer.split("\r\n\r\n")[1])).toEqual(bodies);
+  });
+
   test("requests with garbage behind them get their own answers, however late, and no other", async () => {
     const { begin, responses } = await startWaiting();
     const socket = await begin(`${GET}${GET}garbage\r\n\r\n`);
@@ -154,6 +186,23 @@ describe("on one connection", () => {
     await gone(socket);
     expect(socket.destroyed).toBe(true);
   });
+});
+
+test("a flood over many connections is handled in several turns of the event loop", async () => {
+  let handledInTurn = 0;
+  let most = 0;
+  const { port, ask } = await start((_request, response) => {
+    if (handledInTurn === 0) setImmediate(() => (handledInTurn = 0));
+    handledInTurn += 1;
+    most = Math.max(most, handledInTurn);
+    response.end("[1]");
+  });
+  const sockets = Array.from({ length: 100 }, () => connection(port));
+  await Promise.all(sockets.map(async (socket) => ask(socket)));
+  const answers = sockets.map(text);
+  for (const socket of sockets) socket.write(GET.repeat(2_000));
+  for (const answer of answers) expect((await answer).split("HTTP/1.1 200")).toHaveLength(9);
+  expect(most).toBeLessThan(300);
 });
 
 describe("what cannot be read", () => {
