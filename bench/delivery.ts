@@ -1,5 +1,5 @@
 import { Client } from "undici";
-import { MAXIMUM_ATTEMPTS } from "../shared/retry-policy.ts";
+import { MAXIMUM_ATTEMPTS } from "../simulator/domain/retry-policy.ts";
 import { createSimulator } from "../simulator/simulator.ts";
 import { startEndpoint } from "./support/endpoint.ts";
 import { createReport, whole } from "./support/report.ts";

@@ -13,7 +13,6 @@ import { messageOf } from "./text/errors.ts";
 export type AppOptions = {
   /** The dashboard and the control API want it once bound wider than loopback; the REST API does not. */
   token?: string | undefined;
-  apiFaults?: Parameters<typeof createApi>[0]["faults"] | undefined;
   /** Where bugs go; a caller only learns that there was one. */
   onError: (error: unknown) => void;
   /** Whether a `Host` names this simulator as this machine does, or as others of its network do. */
@@ -24,7 +23,7 @@ export type AppOptions = {
 /** What answers requests: the REST API, the dashboard and the control API. */
 export function createApp(simulator: Simulator, options: AppOptions): Express {
   const { readings, world } = simulator;
-  const { onError, apiFaults, isOwnHost, isNetworkHost } = options;
+  const { onError, isOwnHost, isNetworkHost } = options;
   const app = express();
   app.disable("x-powered-by");
   app.set("query parser", "simple");
@@ -32,7 +31,7 @@ export function createApp(simulator: Simulator, options: AppOptions): Express {
   app.set("case sensitive routing", true);
   app.use(hostGuard((host) => isOwnHost(host) || isNetworkHost(host)));
 
-  app.use("/api/v1", createApi({ world, readings, onError, faults: apiFaults }));
+  app.use("/api/v1", createApi({ world, readings, onError }));
   app.use("/recordings", createRecordings({ world }));
 
   app.use(createOpenApi());

@@ -3,9 +3,7 @@ import module from "node:module";
 import path from "node:path";
 import process from "node:process";
 
-// In this order: an older Node.js may fail at what the program imports, so a newer one is looked for first, and then the
-// guard says what to do.
-await import("./processes/newer-node.ts");
+// First: an older Node.js may fail at what the program imports.
 await import("../shared/node-version.ts");
 // Keeps compiled code beside the packages, where no other user may write: the next command starts in half the time. Nothing
 // of it reaches a program of the user's; NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE come first.

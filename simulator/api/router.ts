@@ -11,7 +11,6 @@ import type { Readings } from "../domain/readings.ts";
 import type { World } from "../domain/world/world.ts";
 import { type Answer, refusal } from "./answer.ts";
 import { type ApiRequest, createResources } from "./resources.ts";
-import type { ApiFaults } from "./faults.ts";
 import type { ReadyAnswer } from "./page-cache.ts";
 
 const BEARER = /^Bearer +(\S+) *$/i;
@@ -23,27 +22,18 @@ const BEARER = /^Bearer +(\S+) *$/i;
 export function createApi(options: {
   world: World;
   readings: () => Readings;
-  /** Trouble for client developers; none unless given. */
-  faults?: ApiFaults | undefined;
   onError?: (error: unknown) => void;
 }): RouterType {
-  const { world, readings, faults } = options;
+  const { world, readings } = options;
   const endpoints = createResources({ world, readings });
   const router = Router({ caseSensitive: true, strict: true });
 
   function serve(endpoint: (request: ApiRequest) => Answer | ReadyAnswer, needsScope = true): RequestHandler {
-    return async (request, response) => {
+    return (request, response) => {
       const organization = authenticate(world, request);
       if (organization === undefined) return unauthorized(request, response);
-      response.set(faults?.headers() ?? {});
       if (needsScope && !organization.api_scopes.includes("read")) return send(response, NO_SCOPE);
       const query = new URL(request.url, "http://localhost").searchParams;
-      const failed = await faults?.strike({
-        orgId: organization.id,
-        startingAfter: query.get("starting_after") ?? undefined,
-      });
-      if (failed === "error") return send(response, INTERNAL_FAILURE);
-      if (failed === "throttle") return send(response.set("Retry-After", "1"), THROTTLED);
       return send(response, endpoint({ organization, query, id: String(request.params["id"] ?? "") }));
     };
   }
@@ -91,7 +81,6 @@ const NO_SCOPE = refusal(
   "insufficient_scope",
   "This key lacks the scope read: GET /api/v1/me shows its scopes.",
 );
-const THROTTLED = refusal("rate_limited", "Too many requests. Try again after the seconds of Retry-After.");
 
 function authenticate(world: World, request: Request): Organization | undefined {
   const [, apiKey] = BEARER.exec(request.headers.authorization ?? "") ?? [];

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Command } from "commander";
-import { CAUSES } from "../../shared/causes.ts";
+import { CAUSES } from "../domain/causes.ts";
 import {
   addSimulatorOptions,
   type ControlClient,
@@ -9,13 +9,10 @@ import {
   type SimulatorFlags,
 } from "./control-client.ts";
 import { answerLines } from "./first-attempts.ts";
+import { countSchema, type CountShape, jobSchema, type JobShape } from "../domain/job-shapes.ts";
 import {
-  countSchema,
-  type CountShape,
   deliveryDetailSchema,
   deliverySchema,
-  jobSchema,
-  type JobShape,
   listOf,
   type DeliveryDetailShape,
   type DeliveryShape,

@@ -1,9 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
-import { createApiFaults, type ApiFaultPlan, type ApiFaults } from "../api/faults.ts";
 import { listen } from "../server.ts";
 import { createSimulator } from "../simulator.ts";
-import type { Simulator } from "../verbs/simulator.ts";
 import { CommandError } from "./command-error.ts";
 import { simulatorOptions, type ServeFlags } from "./serve-options.ts";
 
@@ -24,7 +21,6 @@ export async function startSimulatorForCommand(flags: ServeFlags) {
     host: flags.host,
     onError,
     token,
-    apiFaults: flags.apiFaults && apiFaultsOf(flags.apiFaults, simulator),
   });
   if (!listening.ok) {
     await simulator.close();
@@ -43,18 +39,6 @@ export async function startSimulatorForCommand(flags: ServeFlags) {
       await simulator.close();
     },
   };
-}
-
-function apiFaultsOf(plan: ApiFaultPlan, { seed, world, events }: Simulator): ApiFaults {
-  return createApiFaults({
-    plan,
-    seed,
-    wait: (ms) => pause(ms),
-    nowMs: Date.now,
-    forget: (orgId, id) => void world.forget(orgId, id),
-    review: (orgId) => void world.review(orgId),
-    arrive: (orgId) => void events.live({ type: "call.completed", orgId }),
-  });
 }
 
 function isLoopback(host: string): boolean {

@@ -1,5 +1,4 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { API_FAULTS, parseApiFaults, type ApiFaultPlan } from "../api/faults.ts";
 import { CLOCK_MODES, type ClockMode } from "../domain/clock.ts";
 import { DEFAULT_CONCURRENCY } from "../domain/dispatcher.ts";
 import { parseReadings } from "../domain/readings.ts";
@@ -23,7 +22,6 @@ export type ServeFlags = {
   traffic: number;
   allowHost: string[];
   scenario: string[];
-  apiFaults?: ApiFaultPlan;
   fault: string[];
   keep: number;
   concurrency: number;
@@ -66,11 +64,6 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
     )
     .option("--traffic <per-minute>", "keep the business alive: so many happenings a minute", trafficRate, 0)
     .option("--scenario <file>", "a story of your own, for trigger to tell (repeatable)", collect, [])
-    .option(
-      "--api-faults <list>",
-      `trouble for clients of the REST API: ${Object.keys(API_FAULTS).join(", ")}; such as latency=200-500,errors=5%`,
-      apiFaultPlan,
-    )
     .option(
       "--allow-host <host>",
       "also accept endpoints on this host, over http too (repeatable)",
@@ -121,12 +114,6 @@ function accessToken(text: string): string {
       ? "it is empty (an unset variable?): give 16 characters or more, or leave --token out to have one made up."
       : "it has 16 to 256 characters, without spaces: leave --token out to have one made up.",
   );
-}
-
-function apiFaultPlan(text: string): ApiFaultPlan {
-  const parsed = parseApiFaults(text);
-  if (!parsed.ok) throw new InvalidArgumentError(parsed.message);
-  return parsed.plan;
 }
 
 /** `30` or `30/min`. */

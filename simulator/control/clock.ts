@@ -1,6 +1,6 @@
 import type { Router } from "express";
 import { z } from "zod";
-import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
+import { SCHEDULE_SECONDS } from "../domain/retry-policy.ts";
 import { CLOCK_MODES } from "../domain/clock.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { Simulator } from "../verbs/simulator.ts";

@@ -1,10 +1,10 @@
 import { requestLine } from "../domain/attempt-request.ts";
 import type { EmittedEvent } from "../domain/emitter.ts";
 import { type Endpoint, shownEndpoint } from "../domain/endpoints.ts";
+import { countSchema, jobSchema } from "../domain/job-shapes.ts";
 import {
   answersSchema,
   clockSchema,
-  countSchema,
   deliveryDetailSchema,
   deliverySchema,
   dueSchema,
@@ -14,7 +14,6 @@ import {
   endpointSchema,
   eventSchema,
   historySchema,
-  jobSchema,
   type DeliveryDetailShape,
 } from "../domain/shapes.ts";
 import { knownSecrets } from "../domain/signing-secrets.ts";

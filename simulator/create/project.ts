@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { NEWER_NODE, NODE_MACHINES } from "../processes/node-packages.ts";
 import { KINDS, type Kind, type KindName } from "./kinds.ts";
 
 const manifestSchema = z.looseObject({
@@ -17,7 +16,9 @@ export type MadeFile = { text: string; executable?: boolean };
 export type Sources = { examples: URL; manifest: URL };
 
 /** npm puts the `node` of the one that fits the machine first in the PATH of the project's scripts. */
-const NODES = Object.fromEntries([...NODE_MACHINES].map((machine) => [`node-${machine}`, NEWER_NODE]));
+const NODES = Object.fromEntries(
+  ["linux-arm64", "linux-x64", "win-x64"].map((machine) => [`node-${machine}`, "24.21.0"]),
+);
 
 /** At PORT, or 3000. With the path that says what was handled: without it, a receiver that loses events would pass. */
 const WHERE = "--url /webhooks --observe /handled/{id}";

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { type FoundDelivery, LAST } from "./delivery-search.ts";
 import { DELIVERY_STATES, type DeliveryState } from "./outcome.ts";
 import type { Selection } from "./selection.ts";
-import type { countSchema } from "./shapes.ts";
+import type { countSchema } from "./job-shapes.ts";
 import type { Kept } from "./spelling.ts";
 
 /** How many deliveries there are, by endpoint and event type, and how they ended. */

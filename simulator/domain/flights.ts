@@ -1,4 +1,4 @@
-import { causeOf } from "../../shared/causes.ts";
+import { causeOf } from "./causes.ts";
 import type { Attempts, OpenAttempt } from "./attempts.ts";
 import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
 import type { ScheduleClock } from "./clock.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { SCHEDULE_SECONDS } from "../../shared/retry-policy.ts";
+import { SCHEDULE_SECONDS } from "./retry-policy.ts";
 import { LAST } from "./delivery-search.ts";
 import type { DeliveryState } from "./outcome.ts";
 import type { historySchema } from "./shapes.ts";

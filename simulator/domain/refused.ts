@@ -16,7 +16,6 @@ export const STATUS_OF = {
   too_large: 413,
   unsupported_media_type: 415,
   misdirected_request: 421,
-  rate_limited: 429,
   too_many_streams: 503,
 } as const;
 

@@ -1,4 +1,4 @@
-import { delayAfterAttempt } from "../../shared/retry-policy.ts";
+import { delayAfterAttempt } from "./retry-policy.ts";
 import type { Attempts } from "./attempts.ts";
 import { isSuccess } from "./judgement.ts";
 import type { Deliveries, Delivery } from "./deliveries.ts";

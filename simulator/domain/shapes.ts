@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type CauseName, CAUSES } from "../../shared/causes.ts";
+import { type CauseName, CAUSES } from "./causes.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { CLOCK_MODES } from "./clock.ts";
 import { ATTEMPT_ERRORS, BLAMES, DELIVERY_STATES } from "./outcome.ts";
@@ -31,9 +31,6 @@ export const attemptSchema = z.object({
   /** Whose doing its failure is; null when it did not fail. */
   blame: z.enum(BLAMES).nullable(),
 });
-
-/** A job counts what it is to send, sends it, and is done, unless it is canceled or fails before. */
-export const JOB_STATES = ["counting", "sending", "done", "canceled", "failed"] as const;
 
 /** Whether the receiver did right: it did, it did not, nobody can tell, or it is too early to tell. */
 export const VERDICT_RESULTS = ["ok", "not", "unknown", "waiting"] as const;
@@ -120,37 +117,6 @@ export const deliveryDetailSchema = deliverySchema.extend({
         .nullable(),
     }),
   ),
-});
-
-/** How many deliveries a selection has, by endpoint and event type, and how they ended: by state, verdict and cause. */
-export const countSchema = z.object({
-  object: z.literal("count"),
-  total: z.number(),
-  counts: z.array(z.object({ endpoint_id: z.string(), event_type: z.string(), count: z.number() })),
-  endings: z.array(
-    z.object({ state: z.string(), verdict: z.string(), cause: z.string().nullable(), count: z.number() }),
-  ),
-});
-
-/**
- * A bulk job: all deliveries of a selection are sent again. It counts first (`total` and `counts` are there once it has),
- * then sends. `acknowledged` and `failed` say how the last attempts of what it sent ended so far.
- */
-export const jobSchema = countSchema.omit({ endings: true }).extend({
-  object: z.literal("job"),
-  id: z.string(),
-  state: z.enum(JOB_STATES),
-  /** The selection as it was asked for. */
-  selection: z.record(z.string(), z.unknown()),
-  total: z.number().nullable(),
-  sent: z.number(),
-  acknowledged: z.number(),
-  failed: z.number(),
-  /** Why it failed, where it did. */
-  problem: z.string().nullable(),
-  created_at: moment,
-  /** When the last of it was sent, or it was canceled. */
-  ended_at: moment.nullable(),
 });
 
 /** What was set off: the events, and their deliveries. */
@@ -275,8 +241,6 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 export type DeliveryShape = z.input<typeof deliverySchema>;
 export type DeliveryDetailShape = z.input<typeof deliveryDetailSchema>;
 export type EmittedShape = z.input<typeof emittedSchema>;
-export type CountShape = z.input<typeof countSchema>;
-export type JobShape = z.input<typeof jobSchema>;
 export type EndpointShape = z.input<typeof endpointSchema>;
 export type Verdict = z.input<typeof verdictSchema>;
 export type Meant = Verdict["meant"];

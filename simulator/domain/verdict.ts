@@ -1,5 +1,5 @@
 import type { AttemptSummary } from "./attempts.ts";
-import { type CauseName, causeOf, CAUSES, type Meaning } from "../../shared/causes.ts";
+import { type CauseName, causeOf, CAUSES, type Meaning } from "./causes.ts";
 import { forgeryAnswer, isSuccess } from "./judgement.ts";
 import type { Blame, DeliveryState } from "./outcome.ts";
 import { FAULTS, type Fault } from "./faults.ts";

@@ -6,7 +6,8 @@ import type { CamelCase } from "../domain/names.ts";
 import type { Answer } from "../domain/outcome.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { SelectionFields } from "../domain/selection.ts";
-import type { attemptSchema, countSchema, deliverySchema, endpointSchema } from "../domain/shapes.ts";
+import type { countSchema } from "../domain/job-shapes.ts";
+import type { attemptSchema, deliverySchema, endpointSchema } from "../domain/shapes.ts";
 import type { Dated } from "../domain/spelling.ts";
 
 // The library's types alone: to compile against them, only the types of zod and of Node.js are needed.

@@ -6,7 +6,7 @@ import type { Emitter } from "../domain/emitter.ts";
 import type { Journal } from "../domain/journal.ts";
 import { notFound, type Refused, refused } from "../domain/refused.ts";
 import type { Selection } from "../domain/selection.ts";
-import type { jobSchema } from "../domain/shapes.ts";
+import type { jobSchema } from "../domain/job-shapes.ts";
 import type { Kept } from "../domain/spelling.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { messageOf } from "../text/errors.ts";

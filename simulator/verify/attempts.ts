@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Envelope, EVENT_TYPES } from "../../shared/events.ts";
-import { MAXIMUM_ATTEMPTS } from "../../shared/retry-policy.ts";
+import { MAXIMUM_ATTEMPTS } from "../domain/retry-policy.ts";
 import type { Verdict } from "./check.ts";
 import type { CheckContext } from "./context.ts";
 import {

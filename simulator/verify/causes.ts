@@ -1,4 +1,4 @@
-import { type Cause, CAUSES, causeOf as causeOfEnding, type Meaning } from "../../shared/causes.ts";
+import { type Cause, CAUSES, causeOf as causeOfEnding, type Meaning } from "../domain/causes.ts";
 import type { Exchange } from "./delivery.ts";
 
 /** What may be wrong with a receiver: the causes of a delivery that failed, and what only a whole run can see. */

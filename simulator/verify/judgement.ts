@@ -1,4 +1,4 @@
-import { causeOf as causeOfEnding } from "../../shared/causes.ts";
+import { causeOf as causeOfEnding } from "../domain/causes.ts";
 import { type CauseName, causeOf, VERIFY_CAUSES } from "./causes.ts";
 import type { Check, HandledCounts, Pending, Verdict } from "./check.ts";
 import type { CheckContext } from "./context.ts";

@@ -20,7 +20,6 @@ import {
   timestampSchema,
   voicemailSchema,
 } from "../../shared/resources.ts";
-import { delayAfterAttempt, MAXIMUM_ATTEMPTS, RETRY_DELAYS_SECONDS } from "../../shared/retry-policy.ts";
 import {
   sampleAgent,
   sampleCall,
@@ -210,28 +209,6 @@ describe("events", () => {
     ["", false],
   ])("with the id %j: %s", (id, accepted) => {
     expect(eventIdSchema.safeParse(id).success).toBe(accepted);
-  });
-});
-
-describe("the retry policy", () => {
-  test("is that of SPEC §6: six attempts over 14 h 36 min", () => {
-    expect(RETRY_DELAYS_SECONDS).toEqual([0, 60, 5 * 60, 30 * 60, 2 * 3_600, 12 * 3_600]);
-    expect(MAXIMUM_ATTEMPTS).toBe(6);
-    expect(RETRY_DELAYS_SECONDS.reduce<number>((sum, seconds) => sum + seconds, 0)).toBe(
-      14 * 3_600 + 36 * 60,
-    );
-  });
-
-  test("gives the delay after each attempt, and none after the last", () => {
-    expect([1, 2, 3, 4, 5, 6, 7].map((attempt) => delayAfterAttempt(attempt))).toEqual([
-      60,
-      300,
-      1_800,
-      7_200,
-      43_200,
-      undefined,
-      undefined,
-    ]);
   });
 });
 

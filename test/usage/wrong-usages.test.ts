@@ -31,7 +31,6 @@ const SIMULATOR = `
 2 serve --reading nothing=x => nothing
 2 serve --fault sabotage => duplicate
 2 serve --observe http://localhost/x => {id}
-2 serve --api-faults x => x
 2 dev --url localhost:3000 -- node => --url
 2 dev --ready-timeout 0 -- node => --ready-timeout
 2 verify => --secret

@@ -32,10 +32,8 @@ const BEFORE_OF_FACET = `SELECT ${COLUMNS} FROM world_items
   WHERE organization = ? AND kind = ? AND facet = ? AND (created_at, seq) < (?, ?)
   ORDER BY created_at DESC, seq DESC LIMIT ?`;
 const TIE = `UPDATE world_items SET event_id = ? WHERE id = ?`;
-const FORGET = `INSERT OR IGNORE INTO world_forgotten (id) VALUES (?)`;
-const HIDES = `SELECT EXISTS (
-  SELECT 1 FROM (SELECT id FROM world_items UNION ALL SELECT id FROM world_forgotten) WHERE id = ?)`;
-const CLEAR = `DELETE FROM world_items; DELETE FROM world_forgotten`;
+const HIDES = `SELECT EXISTS (SELECT 1 FROM world_items WHERE id = ?)`;
+const CLEAR = `DELETE FROM world_items`;
 
 /** The calls and voicemails that came since the history, or are no longer what they were in it. */
 export function createItems(database: Database) {
@@ -43,7 +41,6 @@ export function createItems(database: Database) {
   const find = database.prepare<[string], Item>(FIND);
   const remove = database.prepare<[string]>(REMOVE);
   const tie = database.prepare<[string, string]>(TIE);
-  const forget = database.prepare<[string]>(FORGET);
   const before = database.prepare<[number, ItemKind, number, number, number], Item>(BEFORE);
   const beforeOfFacet = database.prepare<[number, ItemKind, string, number, number, number], Item>(
     BEFORE_OF_FACET,
@@ -55,7 +52,7 @@ export function createItems(database: Database) {
   return {
     /** How often anything here has changed. */
     changes: () => changes,
-    /** Whether the history's item of that id is gone, or stored here in another form. */
+    /** Whether the history's item of that id is stored here in another form. */
     hidesHistoric: (id: string): boolean => hides.get(id) === 1,
     find: (id: string): Item | undefined => find.get(id),
     /** Stores `item`, in the place of the one with its id if there is one. */
@@ -67,11 +64,6 @@ export function createItems(database: Database) {
     },
     /** Lets an item last as long as an event: the last one that was about it. */
     tie: (id: string, eventId: string): void => void tie.run(eventId, id),
-    forget(id: string): void {
-      changes += 1;
-      remove.run(id);
-      forget.run(id);
-    },
     /** At most `limit` items before `place`, the newest first. */
     before(
       list: { organization: number; kind: ItemKind; facet?: string | undefined },

@@ -2,8 +2,8 @@
  * Tables of the world. Times are Unix seconds on the schedule's time line, as the resources carry them.
  *
  * The generated history follows from its origin and is not stored. `world_items` holds the calls and voicemails that came
- * or changed since, in the order in which lists are walked, and `world_forgotten` what was deleted of the history. An item
- * lasts as long as the event `event_id`, the last one that was about it.
+ * or changed since, in the order in which lists are walked. An item lasts as long as the event `event_id`, the last one that
+ * was about it.
  */
 export const WORLD_TABLES = `
   CREATE TABLE world (
@@ -28,8 +28,4 @@ export const WORLD_TABLES = `
   ) STRICT, WITHOUT ROWID;
 
   CREATE INDEX world_items_by_facet ON world_items (organization, kind, facet, created_at, seq);
-  CREATE INDEX world_items_of_event ON world_items (event_id);
-
-  CREATE TABLE world_forgotten (
-    id TEXT PRIMARY KEY
-  ) STRICT, WITHOUT ROWID`;
+  CREATE INDEX world_items_of_event ON world_items (event_id)`;

@@ -123,28 +123,6 @@ export function createWorld(options: {
     tie(happening: Happened, eventId: string): void {
       for (const id of happening.itemIds) items.tie(id, eventId);
     },
-    /** Deletes a call or voicemail of an organization; false when it has none of that id. */
-    forget(orgId: string, id: string): boolean {
-      const business = businessOf(orgId);
-      const isOwn = business !== undefined && timeline.find(id)?.organization === business.number;
-      if (isOwn) items.forget(id);
-      return isOwn;
-    },
-    /** Lets staff review the newest unread voicemail of an organization; false when there is none. */
-    review(orgId: string): boolean {
-      const business = businessOf(orgId);
-      const unread = business && timeline.page(business.number, "voicemail", { limit: 1, facet: "false" });
-      const item = unread?.ok ? unread.items[0] : undefined;
-      if (item === undefined) return false;
-      const reviewed = {
-        ...show(item),
-        reviewed: true,
-        callback_made: true,
-        notes: "Called back, all settled.",
-      };
-      items.put({ ...item, facet: "true", object: JSON.stringify(reviewed) });
-      return true;
-    },
     /** Puts the world back to its history. What happens from then on has new ids. */
     reset: (): void => items.clear(),
   };

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from "../../../shared/events.ts";
-import { SCHEDULE_SECONDS } from "../../../shared/retry-policy.ts";
+import { SCHEDULE_SECONDS } from "../../domain/retry-policy.ts";
 import type { Runs } from "../check.ts";
 import { accepted, allAcknowledged, allRefused, failed, every } from "../judgement.ts";
 

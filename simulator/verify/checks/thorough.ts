@@ -2,7 +2,7 @@ import type { Runs } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
 import { allAcknowledged, every, failed, handledTimes, isHandled, ONCE, whenSettled } from "../judgement.ts";
 import { whenReady } from "../attempts.ts";
-import { SCHEDULE_SECONDS } from "../../../shared/retry-policy.ts";
+import { SCHEDULE_SECONDS } from "../../domain/retry-policy.ts";
 
 /** Takes too long, or needs too much of a receiver, for every run: only with `--thorough`. */
 export const thoroughRuns: Runs = {

@@ -1,4 +1,4 @@
-import { MAXIMUM_ATTEMPTS } from "../../../shared/retry-policy.ts";
+import { MAXIMUM_ATTEMPTS } from "../../domain/retry-policy.ts";
 import type { Random } from "../../domain/random.ts";
 
 /** What the network between service and receiver does to one attempt; the simplest first. */

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request } from "node:http";
 import express from "express";
-import type { ApiFaults } from "../../../simulator/api/faults.ts";
 import { createRecordings } from "../../../simulator/api/recordings.ts";
 import { createApi } from "../../../simulator/api/router.ts";
 import { listen } from "../../helpers/listen.ts";
@@ -20,7 +19,6 @@ export type Body = {
 /** The REST API on a real socket, closed when the test is over. `get` answers status, headers and JSON. */
 export async function startApi(
   options: WorldOptions & {
-    faults?: (world: ReturnType<typeof createTestWorld>["world"]) => ApiFaults;
     onError?: (error: unknown) => void;
     /** Stands before the API, as a composition might. */
     before?: express.RequestHandler;
@@ -37,7 +35,6 @@ export async function startApi(
       world,
       readings: () => readings,
       onError: options.onError ?? (() => {}),
-      ...(options.faults && { faults: options.faults(world) }),
     }),
   );
   app.use("/recordings", createRecordings({ world }));

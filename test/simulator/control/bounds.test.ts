@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SCHEDULE_SECONDS } from "../../../shared/retry-policy.ts";
+import { SCHEDULE_SECONDS } from "../../../simulator/domain/retry-policy.ts";
 import { verify } from "../../../shared/signature.ts";
 import type { SimulatorOptions } from "../../../simulator/compose.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Outcome } from "../../../simulator/domain/outcome.ts";
+import { countSchema, jobSchema } from "../../../simulator/domain/job-shapes.ts";
 import {
   clockSchema,
-  countSchema,
   deliveryDetailSchema,
   deliverySchema,
   type DeliveryShape,
@@ -11,7 +11,6 @@ import {
   endpointSchema,
   eventDetailSchema,
   eventSchema,
-  jobSchema,
   listOf,
   registeredSchema,
 } from "../../../simulator/domain/shapes.ts";

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
 import { verify } from "../../../shared/signature.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { waitingForTheSecondAttempt } from "../../helpers/second-attempt.ts";
@@ -13,7 +12,8 @@ import {
 } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-const [, ...DELAYS_SECONDS] = RETRY_DELAYS_SECONDS;
+/** SPEC §6 Retry policy. */
+const DELAYS_SECONDS = [60, 300, 1_800, 7_200, 43_200];
 
 describe("an endpoint that always answers 500", () => {
   test("gets six attempts on the wire, exactly on schedule, then the delivery is dead", async () => {

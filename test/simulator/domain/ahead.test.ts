@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
+import { RETRY_DELAYS_SECONDS } from "../../../simulator/domain/retry-policy.ts";
 import { openDatabase } from "../../../simulator/files/database.ts";
 import { createAhead } from "../../../simulator/domain/ahead.ts";
 import { emit, emitOne, openSimulator, register } from "../../helpers/simulator.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CAUSES } from "../../../shared/causes.ts";
+import { CAUSES } from "../../../simulator/domain/causes.ts";
 import { blameOf } from "../../../simulator/domain/blame.ts";
 import { injectedFaults, parseFault, type Fault } from "../../../simulator/domain/faults.ts";
 import type { Handling } from "../../../simulator/domain/shapes.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RETRY_DELAYS_SECONDS } from "../../../shared/retry-policy.ts";
+import { RETRY_DELAYS_SECONDS } from "../../../simulator/domain/retry-policy.ts";
 import { verify } from "../../../shared/signature.ts";
 import type { Attempt } from "../../../simulator/domain/attempts.ts";
 import type { Delivery } from "../../../simulator/domain/deliveries.ts";

@@ -3,7 +3,7 @@ import { hrefTo } from "../core/route.ts";
 import { attemptState } from "../core/schedule.ts";
 import type { AttemptDetail } from "../core/types.ts";
 import { fullTimeOf, millisecondsOf, outcomeWord } from "../core/words.ts";
-import { causeOf, CAUSES } from "../../../../shared/causes.ts";
+import { causeOf, CAUSES } from "../../../domain/causes.ts";
 import { Button, CopyButton, Segments } from "./button.tsx";
 import { OutcomeChip } from "./chips.tsx";
 import { BodyView } from "./code-view.tsx";

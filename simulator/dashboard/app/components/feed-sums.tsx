@@ -7,7 +7,7 @@ import type { DeliveryCount, DeliveryState, VerdictResult } from "../core/types.
 import { type Sums, sumsOf } from "../core/sums.ts";
 import { numberOf, STATES } from "../core/words.ts";
 import { roam } from "./button.tsx";
-import { CAUSES } from "../../../../shared/causes.ts";
+import { CAUSES } from "../../../domain/causes.ts";
 import type { FilterProps } from "./feed-filters.tsx";
 
 /** Counting what only a look at each delivery can tell takes the simulator some time. */

@@ -2,7 +2,7 @@ import { scheduleNowMs, useLive } from "./live.ts";
 import { useGot } from "./load.ts";
 import type { Due } from "./types.ts";
 import { countOf } from "./words.ts";
-import { SCHEDULE_SECONDS } from "../../../../shared/retry-policy.ts";
+import { SCHEDULE_SECONDS } from "../../../domain/retry-policy.ts";
 
 /** All that a delivery can take (SPEC §6): 14 h 36 min, in milliseconds. */
 export const SCHEDULE_MS = SCHEDULE_SECONDS * 1000;

@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 import type { Delivery } from "./types.ts";
-import { CAUSES } from "../../../../shared/causes.ts";
+import { CAUSES } from "../../../domain/causes.ts";
 import { parseQuery, type QUERY_FIELDS } from "../../../domain/query.ts";
 
 /** What the list can be narrowed by, each empty where not at all; moments are ISO 8601, or how long ago. */

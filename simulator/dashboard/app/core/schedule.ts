@@ -1,5 +1,5 @@
 import type { Attempt, Delivery } from "./types.ts";
-import { RETRY_DELAYS_SECONDS } from "../../../../shared/retry-policy.ts";
+import { RETRY_DELAYS_SECONDS } from "../../../domain/retry-policy.ts";
 
 /** The delays of the retry policy (SPEC §6) that are waited, in seconds and in words: `1 min`, `12 h`. */
 export const WAITS = RETRY_DELAYS_SECONDS.slice(1).map((seconds) => ({ seconds, words: wordsOf(seconds) }));
