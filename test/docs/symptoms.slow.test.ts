@@ -102,7 +102,7 @@ describe("nothing arrives", () => {
       expect((await sim("deliveries", "list", "--endpoint", id)).out).toMatch(
         new RegExp(`attempting +1 +${word} `),
       );
-      expect(pageAt(PAGE)).toContain(word === "302" ? "| a 3xx " : `\`${word}\``);
+      expect(pageAt(PAGE)).toContain(word === "302" ? "- a 3xx: " : `\`${word}\``);
       const [delivery] = simulator.deliveries.list({ endpointId: id });
       const { out } = await sim("deliveries", "show", delivery?.id ?? "");
       expect(out).toContain(`${id}  ${said.get(word) ?? ""}\n`);
