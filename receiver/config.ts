@@ -13,7 +13,6 @@ export type ConfigResult = { ok: true; config: Config } | { ok: false; problems:
 
 const LONGEST_FILE_BYTES = 65_536;
 const SECRETS = ["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"];
-const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 
 /**
  * Reads the configuration from environment variables. Returns all mistakes at once, one line each, with the variable, the
@@ -34,7 +33,7 @@ export function loadConfig(
   if (has("API_KEY") !== has("API_BASE_URL"))
     problems.push("API_BASE_URL: the REST API needs API_BASE_URL and API_KEY. Set both or neither.");
   const adminHost = given["ADMIN_HOST"] ?? "127.0.0.1";
-  if (!isLoopback(adminHost.trim()) && !has("ADMIN_TOKEN") && given["ADMIN_ALLOWED_HOSTS"] === undefined)
+  if (!isLoopback(adminHost.trim()) && !has("ADMIN_TOKEN"))
     problems.push(`ADMIN_HOST: ${adminHost} ${OPEN_ADMIN}`);
   if (parsed.data && parsed.data.retentionDays > parsed.data.idRetentionDays)
     problems.push("ID_RETENTION_DAYS: must be at least RETENTION_DAYS: an event's id outlives its body.");
@@ -45,7 +44,7 @@ export function loadConfig(
 const NO_SECRET =
   "is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or name a file that holds it in SIGNING_SECRET_FILE.";
 const OPEN_ADMIN =
-  "lets other machines read the inbox. Set ADMIN_TOKEN to what they have to show, or ADMIN_ALLOWED_HOSTS to the names by which they may ask, or leave ADMIN_HOST out.";
+  "lets other machines read the inbox. Set ADMIN_TOKEN to what they have to show, or leave ADMIN_HOST out.";
 
 /** The environment, and beneath it what the file `.env` of this folder says, if there is one. Throws why it cannot be read. */
 export function readEnvironment(environment: Environment, file = ".env"): Environment {
@@ -112,7 +111,6 @@ function text(pattern: RegExp, rule: string) {
 }
 
 const host = text(/^\S+$/, "contains white space. Remove it.").default("127.0.0.1");
-const HOST_NAMES = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(,([a-z0-9._-]+|\[[0-9a-f:.]+\]))*$/i;
 const TOKEN_RULE = "must have at least 16 characters and no white space. Make one with: openssl rand -hex 24";
 
 const signingSecrets = z.string().transform((text, context) => {
@@ -167,9 +165,6 @@ const configSchema = z
     ADMIN_PORT: integer(3_001, 0, 65_535),
     ADMIN_HOST: host,
     ADMIN_TOKEN: text(/^[!-~]{16,}$/, TOKEN_RULE).optional(),
-    ADMIN_ALLOWED_HOSTS: text(HOST_NAMES, "must be names without a port, such as receiver.internal,10.0.0.7.")
-      .transform((names) => names.toLowerCase().split(","))
-      .optional(),
     ADMIN_SHOW_BODIES: choice(["true", "false"], "false"),
     API_BASE_URL: z
       .url({ protocol: /^https?$/, error: "must be an address such as https://api.example.com." })
@@ -201,8 +196,11 @@ const configSchema = z
     adminPort: values.ADMIN_PORT,
     adminHost: values.ADMIN_HOST,
     adminToken: values.ADMIN_TOKEN,
-    /** The names that the admin port answers to, without a port; undefined: any, since a token is needed. */
-    adminAllowedHosts: allowedHosts(values.ADMIN_HOST, values.ADMIN_ALLOWED_HOSTS),
+    /**
+     * The names that the admin port answers to, without a port, since a web page could reach it by a name of its own (DNS
+     * rebinding); undefined: any, since a token is needed.
+     */
+    adminAllowedHosts: isLoopback(values.ADMIN_HOST) ? ["127.0.0.1", "localhost", "[::1]"] : undefined,
     adminShowsBodies: values.ADMIN_SHOW_BODIES === "true",
     api:
       values.API_BASE_URL !== undefined && values.API_KEY !== undefined
@@ -221,11 +219,6 @@ const configSchema = z
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_SECONDS * 1_000,
     logLevel: values.LOG_LEVEL,
   }));
-
-/** Beside a token, names of loopback are checked too: a web page could reach the port by a name of its own (DNS rebinding). */
-function allowedHosts(adminHost: string, named: string[] | undefined): string[] | undefined {
-  return named === undefined && !isLoopback(adminHost) ? undefined : [...LOOPBACK_NAMES, ...(named ?? [])];
-}
 
 function isLoopback(name: string): boolean {
   return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));

@@ -34,7 +34,6 @@ const since = (): Option =>
 
 command(program, "start", "receive and handle events, until told to stop (also when no command is given)")
   .option("--watch", "load the handlers anew whenever one of their files changes")
-  .option("--inspect-handlers [address]", "let a debugger stop in a handler, at 127.0.0.1:9229 unless given")
   .action(withConfig(async () => start));
 
 const inbox = program.command("inbox").description("look into the inbox, and act on it");
@@ -95,7 +94,7 @@ command(program, "backup <file>", "copy the database to a new file while it is i
 
 // Not commander's default command, which would take a misspelt command for its argument, and suggest nothing.
 const words = process.argv.slice(2);
-const isStart = words.every((word) => /^--(?:inspect-handlers|watch$)/.test(word));
+const isStart = words.every((word) => word === "--watch");
 for (const stream of [process.stdout, process.stderr])
   // `… | head` closes our output when it has seen enough: that ends a command, and is no failure.
   stream.on("error", (error: NodeJS.ErrnoException) => {

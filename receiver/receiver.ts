@@ -29,8 +29,6 @@ export type StartOptions = {
   environment: NodeJS.ProcessEnv;
   /** The module of the handlers, if it is not receiver/handlers. */
   handlersModule?: URL | undefined;
-  /** Where a debugger of the handlers may connect, such as `127.0.0.1:9229`. */
-  inspectHandlers?: string | undefined;
   /** Start the handlers anew when one of their files changes. */
   watchHandlers?: boolean | undefined;
 };
@@ -91,7 +89,6 @@ export function superviseHandlers(
   options: Pick<StartOptions, "config" | "store" | "clock" | "log" | "environment"> & {
     metrics: Metrics;
     handlersModule?: URL | undefined;
-    inspectHandlers?: string | undefined;
     watchHandlers?: boolean | undefined;
   },
 ): Work {
@@ -102,7 +99,6 @@ export function superviseHandlers(
       Object.entries(options.environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
     ),
     memoryMegabytes: config.handlerMemoryMegabytes,
-    inspect: options.inspectHandlers,
     watch: options.watchHandlers,
     running: async () => runningJobs(store),
     onEnded: metrics.handled,

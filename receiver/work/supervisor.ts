@@ -30,8 +30,6 @@ export type SupervisorOptions = {
   handlersModule?: URL | undefined;
   /** What the handlers' process may take, in JavaScript and in buffers. */
   memoryMegabytes: number;
-  /** Where a debugger may connect, such as `127.0.0.1:9229`. A process that it stops is not ended. */
-  inspect?: string | undefined;
   /** Start another process when a file of the handlers changes. */
   watch?: boolean | undefined;
   clock: Clock;
@@ -53,7 +51,7 @@ export type Supervisor = {
 
 /** Keeps one process for the handlers running: starts another when it dies, and ends it when it is blocked or too large. */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
-  const { clock, log, inspect, memoryMegabytes } = options;
+  const { clock, log, memoryMegabytes } = options;
   const module = options.handlersModule ?? siblingFile(import.meta.url, "../handlers/index");
   let child: ChildProcess | undefined;
   let status: Status = { state: "starting" };
@@ -82,7 +80,6 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
         execArgv: [
           ...process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
           `--max-old-space-size=${String(memoryMegabytes)}`,
-          ...(inspect === undefined ? [] : [`--inspect=${inspect}`]),
         ],
       });
       started.on("message", onMessage);
@@ -151,7 +148,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   function judge(): void {
     const silentMs = clock.monotonicMs() - heardAtMs;
-    if (inspect !== undefined || silentMs <= (isWorking ? SILENCE_MS : START_MS)) return;
+    if (silentMs <= (isWorking ? SILENCE_MS : START_MS)) return;
     kill(
       isWorking
         ? "a handler blocks its process; it is ended"

@@ -14,7 +14,7 @@ export const parseSimulator: Parser = async ([name = "", ...words]) => {
 
 /** Words as `voice-agent-receiver` takes them. */
 export const parseReceiver: Parser = async (words) => {
-  const withoutCommand = words.every((word) => word.startsWith("--inspect-handlers"));
+  const withoutCommand = words.every((word) => word === "--watch");
   return parse(await receiverProgram(), withoutCommand ? ["start", ...words] : words);
 };
 

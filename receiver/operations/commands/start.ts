@@ -16,10 +16,7 @@ const ERRORS = ["uncaughtException", "unhandledRejection"];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
 
 /** Runs the receiver until a signal or a bug ends it. Throws why it cannot start. */
-export async function start(
-  { config }: Context,
-  { inspectHandlers, watch }: { inspectHandlers?: string | true; watch?: boolean },
-): Promise<undefined> {
+export async function start({ config }: Context, { watch }: { watch?: boolean }): Promise<undefined> {
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
   const onFatal = (problem: string): void => {
     log.fatal({ problem }, "the receiver ends at once");
@@ -27,8 +24,7 @@ export async function start(
   };
   const store = await openStore({ ...config, clock, isWorker: false, onFatal });
   const { startReceiver } = await import("../../receiver.ts");
-  const inspect = inspectHandlers === true ? "127.0.0.1:9229" : inspectHandlers;
-  const handlers = { environment: process.env, inspectHandlers: inspect, watchHandlers: watch };
+  const handlers = { environment: process.env, watchHandlers: watch };
   const starting = startReceiver({ config, store, clock, log, ...handlers });
   // Before it has started: whoever reads the line `listening` may stop it at that moment.
   const leaveSignals = stopWhenTold(starting, config, log);

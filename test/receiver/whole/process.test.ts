@@ -68,9 +68,9 @@ describe("the command line", () => {
     );
   });
 
-  test.runIf(ALL).each(["--watch", "--inspect-handlers=127.0.0.1:0"])("%s alone is start's", async (word) => {
+  test.runIf(ALL)("--watch alone is start's", async () => {
     const environment = { DATABASE_URL: database() };
-    const { child, exited } = await startProcess({ environment, words: [word] });
+    const { child, exited } = await startProcess({ environment, words: ["--watch"] });
     child.kill("SIGTERM");
     expect(await exited).toEqual({ code: 0, signal: null });
   });

@@ -35,34 +35,24 @@ test("a process that cannot be started, for want of its program or of memory, is
   }
 });
 
-test("a process gets its module, environment, memory and debugger, and no debugger of ours", () => {
+test("a process gets its module, environment and memory, and no debugger of ours", () => {
   const before = process.execArgv;
   onTestFinished(() => void (process.execArgv = before));
   process.execArgv = ["--inspect", "--inspect-brk=9230", "--conditions=test"];
   const starts: [unknown, ForkOptions][] = [];
-  const start = (handlersModule: string, inspect?: string): void => {
-    supervise({
-      environment: { MINE: "1" },
-      handlersModule: new URL(handlersModule),
-      memoryMegabytes: 96,
-      inspect,
-      fork: (_file, args, options) => {
-        starts.push([args, options]);
-        return standIn();
-      },
-    });
-  };
-  start("file:///app/handlers.js", "127.0.0.1:9229");
-  start("file:///app/handlers.ts");
-  const [[plainArgs, plain] = [], [, undebugged] = []] = starts;
-  expect(plainArgs).toEqual(["file:///app/handlers.js"]);
-  expect(plain?.env).toMatchObject({ MINE: "1" });
-  expect(plain?.execArgv).toEqual([
-    "--conditions=test",
-    "--max-old-space-size=96",
-    "--inspect=127.0.0.1:9229",
-  ]);
-  expect(undebugged?.execArgv).toEqual(["--conditions=test", "--max-old-space-size=96"]);
+  supervise({
+    environment: { MINE: "1" },
+    handlersModule: new URL("file:///app/handlers.js"),
+    memoryMegabytes: 96,
+    fork: (_file, args, options) => {
+      starts.push([args, options]);
+      return standIn();
+    },
+  });
+  const [[args, options] = []] = starts;
+  expect(args).toEqual(["file:///app/handlers.js"]);
+  expect(options?.env).toMatchObject({ MINE: "1" });
+  expect(options?.execArgv).toEqual(["--conditions=test", "--max-old-space-size=96"]);
 });
 
 describe("a process that dies", () => {
@@ -194,13 +184,6 @@ describe("a process is ended", () => {
     const passing = clock.pass(1_000);
     says({ kind: "alive", isWorking: true, memoryBytes: 0, ended: [] });
     await passing;
-    expect(last().signals).toEqual([]);
-  });
-
-  test("not while a debugger may have stopped it", async () => {
-    const { clock, last, live } = supervise({ inspect: "127.0.0.1:9229" });
-    await live(1);
-    await clock.pass(600_000);
     expect(last().signals).toEqual([]);
   });
 });
