@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Metafile } from "esbuild";
@@ -7,26 +7,24 @@ import type { Metafile } from "esbuild";
  * The dashboard as a browser gets it: the page, with its styles in it, and the files that it names, whose names change
  * with what is in them.
  */
-export type Bundle = { page: string; files: ReadonlyMap<string, Uint8Array>; isCurrent: () => boolean };
+export type Bundle = { page: string; files: ReadonlyMap<string, Uint8Array> };
 
 const APP = fileURLToPath(new URL("app", import.meta.url));
 /** What `npm run build` puts beside this file: a published package has no source. */
 const BUILT = fileURLToPath(new URL("built", import.meta.url));
 const PAGE = "index.html";
 
-let last: Promise<Bundle> | undefined;
+let made: Promise<Bundle> | undefined;
 
-/** The dashboard as it was published or, in a working copy, as its source is at this moment. */
-export async function currentBundle(): Promise<Bundle> {
-  const known = await last?.catch(() => undefined);
-  if (known?.isCurrent() !== true) last = existsSync(APP) ? bundle() : readBuilt();
-  return last ?? readBuilt();
+/** The dashboard as it was published or, in a working copy, as its source was at the first load. */
+export function currentBundle(): Promise<Bundle> {
+  return (made ??= existsSync(APP) ? bundle() : readBuilt());
 }
 
 async function readBuilt(): Promise<Bundle> {
   const names = readdirSync(BUILT).filter((name) => name !== PAGE);
   const files = new Map(names.map((name) => [name, readFileSync(join(BUILT, name))]));
-  return { page: readFileSync(join(BUILT, PAGE), "utf8"), files, isCurrent: () => true };
+  return { page: readFileSync(join(BUILT, PAGE), "utf8"), files };
 }
 
 /** Takes some 100 ms. The bundler is loaded with the first page, since many runs never show one. */
@@ -60,20 +58,8 @@ async function bundle(): Promise<Bundle> {
     // The errors are thrown.
     logLevel: "silent",
   });
-  const times = timesOf(metafile);
   const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
-  return {
-    page: withFiles(readFileSync(join(APP, PAGE), "utf8"), metafile, files),
-    files,
-    isCurrent: () => timesOf(metafile) === times,
-  };
-}
-
-/** When each file of a bundle was last changed. */
-function timesOf({ inputs }: Metafile): string {
-  return [PAGE, ...Object.keys(inputs)]
-    .map((file) => statSync(join(APP, file), { throwIfNoEntry: false })?.mtimeMs)
-    .join(" ");
+  return { page: withFiles(readFileSync(join(APP, PAGE), "utf8"), metafile, files), files };
 }
 
 /** The page names files as they stand in the source; a bundle has other names for them, and puts the styles in. */

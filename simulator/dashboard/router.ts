@@ -18,46 +18,30 @@ type Encoding = "br" | "gzip";
  * the list is opened. It does everything through the control API, and reads the world through the REST API. Works offline.
  */
 export function createDashboard(): Router {
-  /** Of every bundle there was: a page that is still open may ask for a font later. */
-  const files = new Map<string, Uint8Array>();
   const compressed = new Map<string, Promise<Buffer>>();
-  let page = "";
-  let headers = headersOf(page);
+  let policy: RequestHandler | undefined;
   const router = Router();
   router.get("/", (_request, response) => response.redirect("/dashboard"));
-  router.use("/dashboard", (request, response, next) => headers(request, response, next));
+  router.use("/dashboard", async (request, response, next) => {
+    const { page } = await currentBundle();
+    policy ??= headersOf(page);
+    policy(request, response, next);
+  });
 
   router.get("/dashboard/assets/:name", async (request, response, next) => {
     const { name } = request.params;
-    if (!files.has(name)) await bundle();
-    const body = files.get(name);
+    const body = (await currentBundle()).files.get(name);
     if (body === undefined) return next();
     await send(name, body, request, response.set("Cache-Control", FOR_EVER));
   });
   router.use("/dashboard/assets", (_request, response) => {
     response.status(404).type("text/plain").send("There is no such file.");
   });
-
   // Every other address is one of the page's own: it decides what to show.
-  router.get(
-    ["/dashboard", "/dashboard/*path"],
-    async (request, response, next) => {
-      await bundle();
-      headers(request, response, next);
-    },
-    async (request, response) => {
-      await send(".html", Buffer.from(page), request, response.set("Cache-Control", "no-cache"));
-    },
-  );
-
-  async function bundle(): Promise<void> {
-    const current = await currentBundle();
-    for (const [name, body] of current.files) files.set(name, body);
-    if (current.page === page) return;
-    page = current.page;
-    headers = headersOf(page);
-    compressed.clear();
-  }
+  router.get(["/dashboard", "/dashboard/*path"], async (request, response) => {
+    const { page } = await currentBundle();
+    await send(".html", Buffer.from(page), request, response.set("Cache-Control", "no-cache"));
+  });
 
   async function send(name: string, body: Uint8Array, request: Request, response: Response): Promise<void> {
     const type = extname(`page${name}`);

@@ -32,23 +32,37 @@ describe("the docs of the service", () => {
     expect(text).toContain("a page of Call");
     expect(text).not.toMatch(/undefined|\[object/);
 
-    // The contents lead to a part, tell where one is, and are part of the address.
+    // The contents lead to a part, and are part of the address.
     const contents = page.getByRole("navigation", { name: "Contents" });
     await contents.getByRole("link", { name: "voicemail.created" }).click();
     const part = page.locator("#onVoicemailCreatedEvent");
     await expect.poll(async () => (await part.boundingBox())?.y ?? 0).toBeLessThan(200);
-    const current = contents.locator("[aria-current]");
-    await expect.poll(() => current.allInnerTexts()).toEqual(["voicemail.created"]);
     await part.getByRole("link", { name: "Trigger one" }).click();
     await expectShown(page.getByRole("button", { name: /^voicemail\.\s?created/, pressed: true }));
     await page.goBack();
     await expect.poll(async () => (await part.boundingBox())?.y ?? 900).toBeLessThan(200);
+  });
 
-    // Try it: in the console, with that endpoint chosen.
-    await page.locator("#listCalls").getByRole("link", { name: "Try it" }).click();
-    await expectShown(page.getByRole("button", { name: "/calls", pressed: true }));
-    await page.getByRole("link", { name: "API docs" }).last().click();
-    await expectShown(page.getByRole("heading", { name: "REST API" }));
+  test("call the REST API as a client does, with any key, and show what came back and the same as curl", async () => {
+    const { url } = await openDashboard();
+    const page = await browser.openPage(`${url}/docs#listCalls`);
+    const trying = page.getByRole("form", { name: "Try /api/v1/calls" });
+    const answers = async (status: string, ...words: string[]) => {
+      await trying.getByRole("button", { name: "Send", exact: true }).click();
+      await expectShown(trying.getByText(status, { exact: true }));
+      for (const word of words)
+        await expectShown(trying.getByLabel("What /api/v1/calls answered").getByText(word).first());
+    };
+    await trying.getByLabel("limit").fill("2");
+    await trying.getByLabel("outcome").fill("completed");
+    await answers("200", '"completed"', '"has_more"');
+    const curl = await trying.getByLabel("/api/v1/calls as curl", { exact: true }).textContent();
+    expect(curl).toContain("-H 'Authorization: Bearer va_test_restaurant'");
+    expect(curl).toContain("/api/v1/calls?limit=2&outcome=completed");
+    await trying.getByLabel("starting_after").fill("call_nothing");
+    await answers("400", "call_nothing");
+    await trying.getByLabel("API key").selectOption({ label: "A wrong key" });
+    await answers("401");
   });
 
   test("work the signature out, in this page and in five languages", async () => {

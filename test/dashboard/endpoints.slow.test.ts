@@ -34,18 +34,11 @@ test("a card shows how its endpoint has answered lately, and what we made fail s
   await expect.poll(async () => (await figures()).slice(0, 2)).toEqual(["100 %", "3 ms"]);
   for (let sent = 1; sent < 4; sent++) await send();
   await expect.poll(figures).toEqual(["75 %", "3.0 s", expect.stringMatching(/^ ?200 OK \d\d:/)]);
-  const heights = await page.evaluate<number[]>(
-    `[...document.querySelectorAll(".answers rect")].map((bar) => Number(bar.getAttribute("height")))`,
-  );
-  expect(heights).toEqual(heights.toSorted((a, b) => a - b));
-  expect(await answers.locator("rect.failed").count()).toBe(1);
 
   // A refused connection is no answer that took time; one that we broke counts for nothing.
   await send("bad-signature");
   await send();
   await expect.poll(figures).toEqual(["60 %", "3.0 s", expect.stringMatching(/^ ?refused \d\d:/)]);
-  expect(await answers.locator("rect.purpose").count()).toBe(1);
-  await page.getByRole("img", { name: "The last 6 attempts: 60 % acknowledged, p95 3.0 s" }).waitFor();
   await answers.getByRole("link", { name: "refused" }).click();
   await page.getByText("Nothing listened at the address. Start the receiver").waitFor();
 });
@@ -62,7 +55,7 @@ test("a card keeps up while attempts come without a break", async () => {
   // Each look at the card is one more event: they never pause for longer than that takes.
   const sendAndCount = async () => {
     await control(origin, "POST", "/events", { type: "call.completed" });
-    return page.locator(".answers rect").count();
+    return page.locator(".answers dd").count();
   };
   await expect.poll(sendAndCount).toBeGreaterThan(0);
 });

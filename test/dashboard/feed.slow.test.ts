@@ -146,7 +146,6 @@ test("everything in the list can be done from the keyboard", async () => {
   for (const [key, title] of [
     ["e", "Endpoints"],
     ["w", "World"],
-    ["a", "API console"],
     ["r", "Open questions"],
     ["v", "Verify"],
     ["t", "Trigger"],

@@ -67,7 +67,7 @@ test("transcripts, names, messages and recordings of strangers are text", async 
   for (const payload of OPENED) {
     await rows.nth(outcomes.findIndex((words) => words.startsWith(`${payload} · `))).dispatchEvent("click");
     const dialog = page.getByRole("dialog");
-    expect(await dialog.locator(".conversation").textContent()).toContain(payload.trim());
+    expect(await dialog.locator(".transcript").textContent()).toContain(payload.trim());
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
   }

@@ -116,22 +116,6 @@ test("what runs before the page is painted is the only script inside it, and its
   expect(page.replace(/<style>.*<\/style>/s, "")).not.toMatch(/\son\w+=|\sstyle=|https?:/);
 });
 
-test("what is changed in a working copy is there at the next load", async () => {
-  const { url } = await openDashboard({ calls: 0 });
-  const before = await (await fetch(url)).text();
-  const icon = fileURLToPath(new URL("../../simulator/dashboard/app/icon.svg", import.meta.url));
-  const text = readFileSync(icon, "utf8");
-  onTestFinished(() => writeFileSync(icon, text));
-  writeFileSync(icon, text.replace("<svg", "<svg  "));
-  const after = await (await fetch(url)).text();
-  expect(after).not.toBe(before);
-  const named = /"([^"]+\.svg)"/;
-  const now = await fetch(new URL(named.exec(after)?.[1] ?? "", url));
-  expect(await now.text()).toContain("<svg  ");
-  // A page that is open goes on with what it has been told of.
-  expect((await fetch(new URL(named.exec(before)?.[1] ?? "", url))).status).toBe(200);
-});
-
 test("every address below /dashboard is a page, and / leads there", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const page = await (await fetch(url)).text();

@@ -90,9 +90,8 @@ describe("the line of what lies ahead", () => {
     expect(simulator.clock.now()).toBe(nextMs);
   });
 
-  test("plays from one due moment to the next until nothing waits, scenarios included", async () => {
-    const { page, strip, simulator, receiver, origin } = await openStrip([500, 500, 200]);
-    const startMs = simulator.clock.now();
+  test("shows the steps of a scenario beside attempts, and stands behind the clock on a phone", async () => {
+    const { page, strip, origin } = await openStrip([500]);
     await control(origin, "POST", "/scenarios", {
       name: "one-later",
       summary: "An order comes in later",
@@ -101,20 +100,6 @@ describe("the line of what lies ahead", () => {
     await control(origin, "POST", "/scenarios/one-later", {});
     await expectShown(strip.locator(".mark-step.order-created"));
     await expectShown(strip.getByText("1 attempt and 1 scenario step"));
-    receiver.behave((response, count) => void response.writeHead(count === 2 ? 500 : 200).end());
-
-    await page.keyboard.press("Shift+P");
-    await expectShown(strip.getByRole("button", { name: "Pause" }));
-    await receiver.until(2);
-    await page.keyboard.press("Shift+P");
-    await expectShown(strip.getByRole("button", { name: "Play" }));
-    expect(simulator.clock.now() - startMs).toBe(60_000);
-
-    await strip.getByRole("button", { name: "Play" }).click();
-    await receiver.until(4);
-    await expectShown(strip.getByText("Nothing is due"));
-    expect(await strip.getByRole("button", { name: "Play" }).isDisabled()).toBe(true);
-    expect(simulator.clock.now() - startMs).toBe(7_200_000);
 
     // On a phone it stands behind the clock, beside the modes, and what it asks fits.
     await page.setViewportSize({ width: 390, height: 800 });

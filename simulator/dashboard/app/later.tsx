@@ -1,7 +1,6 @@
 import "./app.tsx";
 import { offerLaterPages } from "./core/later.ts";
 import { DeliveryView } from "./components/delivery-view.tsx";
-import { ConsolePage } from "./pages/console.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { EndpointsPage } from "./pages/endpoints.tsx";
 import { EventPage } from "./pages/event.tsx";
@@ -20,7 +19,6 @@ offerLaterPages({
       /^\/world(?:\/(calls|voicemails|agents))?$/,
       (section, query) => <WorldPage section={section} query={query} />,
     ],
-    [/^\/console$/, (_, query) => <ConsolePage query={query} />],
     [/^\/docs$/, () => <DocsPage />],
     [/^\/readings$/, () => <ReadingsPage />],
     [/^\/verify$/, () => <VerifyPage />],

@@ -1,24 +1,18 @@
-import { useState } from "preact/hooks";
-import { hrefTo } from "../core/route.ts";
-import { attemptState } from "../core/schedule.ts";
 import type { AttemptDetail } from "../core/types.ts";
 import { fullTimeOf, millisecondsOf, outcomeWord } from "../core/words.ts";
 import { causeOf, CAUSES } from "../../../domain/causes.ts";
-import { Button, CopyButton, Segments } from "./button.tsx";
 import { OutcomeChip } from "./chips.tsx";
 import { BodyView } from "./code-view.tsx";
 import { Panel, Table } from "./page.tsx";
 import { SignatureView } from "./signature-view.tsx";
 
-/** What can be done with an attempt: asked for as curl, changed and sent again. */
-type AttemptTools = { curl: () => Promise<string | undefined>; onEdit: () => void };
-type AttemptViewProps = AttemptTools & { attempt: AttemptDetail; attempts: AttemptDetail[] };
+type AttemptViewProps = { attempt: AttemptDetail; before: AttemptDetail | undefined };
 
 /**
- * One of the `attempts`: how it ended and why, what is otherwise than in another one, what was sent, what came back, and whether the
- * signature holds. One that failed has what helps to find out why.
+ * An attempt: how it ended and why, what was sent, what came back, what differs from the attempt before, and whether the
+ * signature holds.
  */
-export function AttemptView({ attempt, attempts, ...tools }: AttemptViewProps) {
+export function AttemptView({ attempt, before }: AttemptViewProps) {
   const { request, answer, duration_ms: durationMs } = attempt;
   return (
     <div class="stack">
@@ -47,8 +41,7 @@ export function AttemptView({ attempt, attempts, ...tools }: AttemptViewProps) {
           <Message name="Request" {...request} />
         </Panel>
       </div>
-      {attemptState(attempt) === "failed" && <DebugKit {...tools} />}
-      <AttemptDifference attempts={attempts} attempt={attempt} />
+      {before && <AttemptDifference before={before} attempt={attempt} />}
       <SignatureView attempt={attempt} />
     </div>
   );
@@ -96,36 +89,14 @@ function Message({ name, body, headers, note }: MessageProps) {
   );
 }
 
-/** What helps to find out why an attempt failed: the same request once more, as it was or changed at will. */
-function DebugKit({ curl, onEdit }: AttemptTools) {
-  return (
-    <Panel kind="debug-kit" title="Find out why">
-      <div class="actions flex wraps">
-        <Button
-          icon="edit"
-          title="Change it, and send it to this endpoint alone (e)"
-          onClick={onEdit}
-          words="Edit and send again"
-        />
-        <CopyButton text={curl} label="Copy as curl, signed now" title="Good for 5 minutes (c)" />
-        <Button icon="book" href={hrefTo("/docs#signature")} words="How a signature is verified" />
-      </div>
-    </Panel>
-  );
-}
-
 /** Headers that differ on every answer and say nothing about it. */
 const PASSING_HEADERS = new Set(["date", "age", "x-request-id", "content-length", "etag"]);
 
 type Answer = AttemptDetail["answer"];
 type Part = readonly [name: string, before: string, after: string];
 
-/** What is otherwise in this attempt than in an earlier one, at first the one before it. */
-function AttemptDifference({ attempts, attempt }: { attempts: AttemptDetail[]; attempt: AttemptDetail }) {
-  const [number, setNumber] = useState(attempt.number - 1);
-  const others = attempts.slice(0, attempt.number - 1);
-  const before = others.find((other) => other.number === number);
-  if (before === undefined) return null;
+/** What differs in this attempt from the one before it. */
+function AttemptDifference({ before, attempt }: { before: AttemptDetail; attempt: AttemptDetail }) {
   const parts: Part[] = [
     ["Outcome", outcomeWord(before), outcomeWord(attempt)],
     ["Took", tookWords(before), tookWords(attempt)],
@@ -135,22 +106,8 @@ function AttemptDifference({ attempts, attempt }: { attempts: AttemptDetail[]; a
     ["Signed with t", before.signature.t ?? "none", attempt.signature.t ?? "none"],
   ];
   const { same = [], other = [] } = Object.groupBy(parts, ([, was, is]) => (was === is ? "same" : "other"));
-  const choices = others.map((one) => [String(one.number), String(one.number)] as const);
   return (
-    <Panel
-      kind="difference"
-      title={`Compared with attempt ${before.number}`}
-      aside={
-        others.length > 1 && (
-          <Segments
-            label="Compare with attempt"
-            value={String(before.number)}
-            options={choices}
-            onChange={(next) => setNumber(Number(next))}
-          />
-        )
-      }
-    >
+    <Panel kind="difference" title={`Compared with attempt ${before.number}`}>
       <Table
         label={`Attempts ${before.number} and ${attempt.number}`}
         head={["", `Attempt ${before.number}`, `Attempt ${attempt.number}`]}

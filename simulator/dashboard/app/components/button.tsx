@@ -9,7 +9,6 @@ const PATHS = {
     "M10 14a4 4 0 0 1 0-5.7l3-3a4 4 0 0 1 5.7 5.7l-1.6 1.6M14 10a4 4 0 0 1 0 5.7l-3 3a4 4 0 0 1-5.7-5.7l1.6-1.6",
   trigger: "M13 2 4 14h7l-1 8 9-12h-7z",
   world: "M4 21V9l8-6 8 6v12zM9 21v-7h6v7",
-  console: "m5 8 4 4-4 4M12 17h7",
   readings: "M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4",
   verify: "M12 3 5 6v5c0 4.5 3 8.5 7 10 4-1.5 7-5.5 7-10V6zM9 12l2 2 4-4",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
@@ -127,7 +126,7 @@ type CopyButtonProps = {
   title?: string;
 };
 
-/** Copies `text`, or what it answers when called, and then says so in its own place, at the same size. */
+/** Copies `text`, or what it answers when called, and then says so. */
 export function CopyButton({ text, label = "Copy", quiet = false, small = false, title }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -141,14 +140,8 @@ export function CopyButton({ text, label = "Copy", quiet = false, small = false,
   const icon = isCopied ? "check" : "copy";
   if (quiet) return <IconButton icon={icon} kind="small" label={label} title={label} onClick={copy} />;
   return (
-    <Button kind={small ? "small" : ""} title={title} onClick={copy}>
-      <Icon name={icon} size={15} />
-      <span class="swap">
-        <span class={isCopied ? "gone" : ""}>{label}</span>
-        <span class={isCopied ? "" : "gone"} aria-live="polite">
-          {isCopied ? "Copied" : ""}
-        </span>
-      </span>
+    <Button icon={icon} kind={small ? "small" : ""} title={title} onClick={copy}>
+      <span aria-live="polite">{isCopied ? "Copied" : label}</span>
     </Button>
   );
 }

@@ -35,13 +35,13 @@ export function standingOf({ outcome, level, known }: Check): Standing {
   return outcome ?? "unverified";
 }
 
-/** One check in a line, that opens to what was sent for it, what came back, the rule and what to do; `was`: in the run before. */
-export function CheckRow({ check, was }: { check: Check; was: string | undefined }) {
+/** One check in a line, that opens to what was sent for it, what came back, the rule and what to do. */
+export function CheckRow({ check }: { check: Check }) {
   // Others come in meanwhile, hundreds of them: this one is made once.
-  return useMemo(() => checkRow(check, was), [check, was]);
+  return useMemo(() => checkRow(check), [check]);
 }
 
-function checkRow(check: Check, was: string | undefined) {
+function checkRow(check: Check) {
   const { id, title, level, explanation, hint, rule, repeat, evidence = [] } = check;
   const standing = standingOf(check);
   const { tone, icon, word } = STANDINGS[standing];
@@ -55,7 +55,6 @@ function checkRow(check: Check, was: string | undefined) {
             {explanation && <span class="check-why muted foreign">{explanation}</span>}
           </span>{" "}
           <span class="flex">
-            {was !== undefined && was !== standing && <span class="muted">was {was}</span>}
             {level && <span class="muted">{level}</span>}
             <Chip tone={tone}>{word}</Chip>
           </span>

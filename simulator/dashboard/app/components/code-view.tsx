@@ -46,13 +46,13 @@ export function BodyView({ text, label, note }: { text: string; label: string; n
 type CodeProps = { text: string; json?: boolean; label: string; copies?: boolean };
 
 /**
- * Text as it is, coloured and folding when it is pretty JSON; scrolls by itself and can be reached by keyboard. With
+ * Text as it is, coloured when it is pretty JSON; scrolls by itself and can be reached by keyboard. With
  * `copies`, a button in its corner copies it.
  */
 export function Code({ text, json = false, label, copies = false }: CodeProps) {
   const parts = useMemo(() => {
     const shown = withControlsShown(text);
-    return json && shown.length < MOST_COLOURED ? folded(shown.split("\n")) : shown;
+    return json && shown.length < MOST_COLOURED ? coloured(shown) : shown;
   }, [text, json]);
   const code = (
     <pre class="code well foreign" tabindex={0} role="region" aria-label={label}>
@@ -81,30 +81,6 @@ export function parsed(text: string): { ok: true; value: unknown } | { ok: false
 export function prettyJson(text: string): string | undefined {
   const read = parsed(text);
   return read.ok ? JSON.stringify(read.value, null, 2) : undefined;
-}
-
-/** Each line that opens an object or a list folds what follows away, to the line that closes it. */
-function folded(lines: string[]): ComponentChildren[] {
-  const parts: ComponentChildren[] = [];
-  for (let at = 0; at < lines.length; at++) {
-    const line = lines[at] ?? "";
-    const closing = line.replace(/\S.*/, "") + (line.endsWith("{") ? "}" : "]");
-    const end = /[{[]$/.test(line)
-      ? lines.findIndex((other, index) => index > at && other.startsWith(closing))
-      : -1;
-    if (end === -1) parts.push(...coloured(line), "\n");
-    else {
-      parts.push(
-        <details class="fold" open>
-          <summary data-end={lines[end]?.trim()}>{coloured(line)}</summary>
-          {folded(lines.slice(at + 1, end))}
-          {coloured(lines[end] ?? "")}
-        </details>,
-      );
-      at = end;
-    }
-  }
-  return parts;
 }
 
 function coloured(text: string): ComponentChildren[] {

@@ -110,12 +110,16 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
             words="Resend"
           />{" "}
           {shown && (
-            <CopyButton
-              small
-              text={curl}
-              label="Copy as curl"
-              title="Signed at this moment: good for 5 minutes (c)"
-            />
+            <>
+              <Button
+                icon="edit"
+                kind="small"
+                title="Change it, and send it to this endpoint alone (e)"
+                onClick={() => setEditing(true)}
+                words="Edit and send"
+              />{" "}
+              <CopyButton small text={curl} label="Copy as curl" title="Signed now: good for 5 minutes (c)" />
+            </>
           )}
         </p>
         <div class="detail-title flex hangs">
@@ -128,13 +132,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
       <VerdictLine delivery={delivery} />
       <Timeline delivery={delivery} chosen={number} onChoose={setChosen} />
       {shown ? (
-        <AttemptView
-          key={number}
-          attempt={shown}
-          attempts={attempts}
-          curl={curl}
-          onEdit={() => setEditing(true)}
-        />
+        <AttemptView key={number} attempt={shown} before={attempts[number - 2]} />
       ) : (
         <p class="notice">
           No attempt has been made yet: the first one is due{" "}

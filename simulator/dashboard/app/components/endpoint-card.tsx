@@ -6,7 +6,7 @@ import { useGot } from "../core/load.ts";
 import { hrefTo, navigate } from "../core/route.ts";
 import { attemptTone } from "../core/schedule.ts";
 import { attempt, toast } from "../core/toasts.ts";
-import type { Attempt, Endpoint, EndpointWithSecret } from "../core/types.ts";
+import type { Endpoint, EndpointWithSecret } from "../core/types.ts";
 import { countOf, dayAndTimeOf, fullTimeOf, millisecondsOf, momentOf, outcomeWord } from "../core/words.ts";
 import { Button, Icon } from "./button.tsx";
 import { Chip, TypeName } from "./chips.tsx";
@@ -57,7 +57,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
           {failures > 0 ? countOf(failures, "failure") : "No failures"} in a row
         </Chip>
       </header>
-      <AnswerPicture endpoint={endpoint} />
+      <LatelyAnswered endpoint={endpoint} />
       <dl class="facts flex wraps hangs">
         <Fact name="Events">
           {types.length === 0 ? "all types" : types.map((type) => <TypeName type={type} />)}
@@ -108,64 +108,32 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
 }
 
 const AGAIN_AFTER_MS = 400;
-const [WIDTH, HEIGHT, STEP, LOWEST] = [288, 34, 6, 4];
-/** An answer at the limit of ten seconds fills the height, one within a millisecond is the lowest bar. */
-const LONGEST = Math.log10(10_000);
-
-/** How an endpoint has answered lately: a bar for each attempt, as high as it took long, and what that amounts to. */
-function AnswerPicture({ endpoint }: { endpoint: Endpoint }) {
+/** How an endpoint has answered lately. */
+function LatelyAnswered({ endpoint }: { endpoint: Endpoint }) {
   const again = useLive().feed.heardOf(endpoint.id);
   const { value: answers } = useGot(`/endpoints/${endpoint.id}/answers`, { again, afterMs: AGAIN_AFTER_MS });
-  if (answers === undefined) return <div class="answers flex wraps" />;
+  if (answers === undefined) return <div class="answers" />;
   const { attempts, counted, acknowledged, p95_ms: p95Ms } = answers;
   const last = attempts.at(-1);
-  if (last === undefined) return <p class="answers muted flex wraps">Nothing was sent to it yet.</p>;
+  if (last === undefined) return <p class="answers muted">Nothing was sent to it yet.</p>;
   const share = counted === 0 ? "–" : `${percentOf(acknowledged, counted)} %`;
   const shareTitle = `${acknowledged} of the last ${counted} attempts; what we made fail on purpose is left out`;
   const p95 = p95Ms === null ? "–" : millisecondsOf(p95Ms);
   return (
-    <div class="answers flex wraps">
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        role="img"
-        aria-label={`The last ${attempts.length} attempts: ${share} acknowledged, p95 ${p95}`}
-      >
-        {attempts.map((attempt, index) => (
-          <Bar key={index} attempt={attempt} x={WIDTH - (attempts.length - index) * STEP} />
-        ))}
-      </svg>
-      <dl class="facts flex wraps hangs">
-        <Fact name="Acknowledged" title={shareTitle}>
-          {share}
-        </Fact>
-        <Fact name="p95" title="95 of 100 answers took no longer">
-          {p95}
-        </Fact>
-        <Fact name="Last answer">
-          <a class={`toned ${attemptTone(last)}`} href={hrefTo(`/deliveries/${last.delivery_id}`)}>
-            {outcomeWord(last)}
-          </a>
-          <span class="muted"> {momentOf(last.started_at, live.clock?.now)}</span>
-        </Fact>
-      </dl>
-    </div>
-  );
-}
-
-function Bar({ attempt, x }: { attempt: Attempt; x: number }) {
-  const share = Math.log10(Math.max(1, attempt.duration_ms ?? 1)) / LONGEST;
-  const height = LOWEST + Math.min(1, share) * (HEIGHT - LOWEST);
-  return (
-    <rect
-      class={`bar ${attemptTone(attempt)}`}
-      x={x}
-      y={HEIGHT - height}
-      width={STEP - 2}
-      height={height}
-      rx="1"
-    >
-      <title>{`${outcomeWord(attempt)}, ${millisecondsOf(attempt.duration_ms)}`}</title>
-    </rect>
+    <dl class="answers facts flex wraps hangs">
+      <Fact name="Acknowledged" title={shareTitle}>
+        {share}
+      </Fact>
+      <Fact name="p95" title="95 of 100 answers took no longer">
+        {p95}
+      </Fact>
+      <Fact name="Last answer">
+        <a class={`toned ${attemptTone(last)}`} href={hrefTo(`/deliveries/${last.delivery_id}`)}>
+          {outcomeWord(last)}
+        </a>
+        <span class="muted"> {momentOf(last.started_at, live.clock?.now)}</span>
+      </Fact>
+    </dl>
   );
 }
 

@@ -4,7 +4,6 @@ import { organizationChoices, useLive } from "../core/live.ts";
 import { useGot, useLater } from "../core/load.ts";
 import { toast } from "../core/toasts.ts";
 import type { CheckedUrl, Endpoint, EndpointWithSecret } from "../core/types.ts";
-import { Button } from "./button.tsx";
 import { FormDialog } from "./dialog.tsx";
 import { ReceiverOffers } from "./feed-empty.tsx";
 import { Checkboxes, FaultPicker, SelectField, TextField } from "./field.tsx";
@@ -34,7 +33,6 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
     () => control.post("/endpoints/check", { url }).catch(() => undefined),
     (answer) => (answer?.is_listening === false ? CHECK_AGAIN_MS : undefined),
   );
-  const completed = completedUrl(url);
 
   async function submit() {
     const settings = { url, event_types: eventTypes, org_id: orgId === "" ? null : orgId, faults };
@@ -64,11 +62,6 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
         hint={hintOf(checked)}
         className={checked?.ok ? (checked.is_listening === false ? "doubt" : "good") : ""}
       />
-      {completed !== undefined && (
-        <p>
-          <Button kind="small" onClick={() => setUrl(completed)} words={`Use ${completed}`} />
-        </p>
-      )}
       <ReceiverOffers onFound={(probe) => setUrl(probe.url)} />
       <Checkboxes
         label="Event types"
@@ -113,14 +106,6 @@ function hintOf(checked: CheckedUrl | undefined): string {
   if (checked.is_listening === false)
     return "Nothing listens there yet: start your receiver, and this becomes good by itself.";
   return checked.is_listening ? "Good: somebody listens there." : "Good: events can be delivered here.";
-}
-
-/** What was meant by an address without its scheme: `localhost:3000/webhooks`. */
-function completedUrl(text: string): string | undefined {
-  if (!/^[\w.[\]:-]+(?:\/|$)/.test(text) || /^[a-z]+:(?!\d)/i.test(text)) return undefined;
-  const isLocal = /^(?:localhost|127\.|\[::1\]|[\w-]+\.localhost)/.test(text);
-  const completed = `${isLocal ? "http" : "https"}://${text}`;
-  return URL.canParse(completed) ? completed : undefined;
 }
 
 const OVERLAPS: [seconds: string, words: string][] = [

@@ -2,10 +2,10 @@ import type { Ref } from "preact";
 import { useId, useState } from "preact/hooks";
 import { filterQuery, type Filters as FilterValues, offersFor, PERIODS } from "../core/filters.ts";
 import { endpointChoices, eventTypes, useLive } from "../core/live.ts";
-import { hrefTo, navigate } from "../core/route.ts";
+import { navigate } from "../core/route.ts";
 import { saveView, useViews } from "../core/views.ts";
-import { Button, IconButton } from "./button.tsx";
-import { Dialog, FormDialog } from "./dialog.tsx";
+import { IconButton } from "./button.tsx";
+import { FormDialog } from "./dialog.tsx";
 import { SearchField, Select, TextField } from "./field.tsx";
 
 export type FilterProps = { filters: FilterValues; onChange: (filters: FilterValues) => void };
@@ -111,26 +111,23 @@ function TimeSelect({ filters, onChange }: FilterProps) {
 const SAVE = " save";
 const FORGET = " forget";
 
-/** Filters that were kept under a name: one goes there, keeps these, or forgets one. */
+/** Filters that were kept under a name: goes there, keeps these filters, or forgets the view that is shown. */
 function ViewSelect({ query }: { query: string }) {
   const views = useViews();
-  const [asked, ask] = useState<typeof SAVE | typeof FORGET>();
+  const [isSaving, setSaving] = useState(false);
   const [name, setName] = useState("");
   const current = views.find(([, known]) => known === query)?.[0] ?? "";
-  const options: [string, string][] = [
-    ["", "Views"],
-    ...views.map(([known]): [string, string] => [known, known]),
-  ];
-  if (current === "" && query !== "") options.push([SAVE, "Save this view…"]);
-  if (views.length > 0) options.push([FORGET, "Forget a view…"]);
-  const close = () => ask(undefined);
+  const options = [["", "Views"], ...views.map(([known]) => [known, known] as const)] as const;
+  const more =
+    current === "" ? ([SAVE, "Save this view…"] as const) : ([FORGET, "Forget this view"] as const);
   function choose(choice: string) {
-    if (choice === SAVE || choice === FORGET) return ask(choice);
-    navigate(`/${views.find(([known]) => known === choice)?.[1] ?? ""}`);
+    if (choice === SAVE) setSaving(true);
+    else if (choice === FORGET) saveView(current);
+    else navigate(`/${views.find(([known]) => known === choice)?.[1] ?? ""}`);
   }
   async function save() {
     saveView(name, query);
-    close();
+    setSaving(false);
   }
   return (
     <>
@@ -138,45 +135,25 @@ function ViewSelect({ query }: { query: string }) {
         aria-label="Views"
         class={current === "" ? "" : "active"}
         value={current}
-        options={options}
+        options={query === "" ? options : [...options, more]}
         onChange={choose}
       />
-      {asked === SAVE && (
+      {isSaving && (
         <FormDialog
           title="Save this view"
           action="Save"
           disabled={name.trim() === ""}
           onSubmit={save}
-          onClose={close}
+          onClose={() => setSaving(false)}
         >
           <TextField
             label="Name"
             value={name}
             onInput={setName}
             required
-            autofocus
             hint="Kept in this browser; its address can be shared."
           />
         </FormDialog>
-      )}
-      {asked === FORGET && (
-        <Dialog title="Views" onClose={close}>
-          <ul class="stack near">
-            {views.map(([known, own]) => (
-              <li key={known} class="flex between">
-                <a class="foreign" href={hrefTo(`/${own}`)}>
-                  {known}
-                </a>
-                <Button
-                  kind="small"
-                  onClick={() => saveView(known)}
-                  aria-label={`Forget ${known}`}
-                  words="Forget"
-                />
-              </li>
-            ))}
-          </ul>
-        </Dialog>
       )}
     </>
   );

@@ -26,17 +26,13 @@ type FeedRowProps = {
 
 /** One row of the list, whatever it is; `query` goes along with every link, so that the filters stay. */
 export function FeedRow({ row, onPick, ...rest }: FeedRowProps) {
-  if (row.kind === "lonely")
-    return <EventRow event={row.event} words="No endpoint has selected it: it went to nobody." />;
-  if (row.kind === "delivery")
-    return (
-      <>
-        <Pick label={`Choose: ${lineOf(row.delivery)}`} isPicked={rest.isPicked} onPick={onPick} />
-        <DeliveryRow delivery={row.delivery} isGrouped={row.isGrouped} {...rest} />
-      </>
-    );
-  const { event_id: id, event_type: type, summary, created_at } = row.delivery;
-  return <EventRow event={{ id, type, summary, created_at }} words={`${row.count} deliveries`} />;
+  if (row.kind === "lonely") return <LonelyRow event={row.event} />;
+  return (
+    <>
+      <Pick label={`Choose: ${lineOf(row.delivery)}`} isPicked={rest.isPicked} onPick={onPick} />
+      <DeliveryRow delivery={row.delivery} {...rest} />
+    </>
+  );
 }
 
 type PickProps = {
@@ -61,12 +57,10 @@ export function Pick({ label, isPicked, isDisabled = false, onPick }: PickProps)
   );
 }
 
-type DeliveryRowProps = { delivery: Delivery; isGrouped?: boolean } & Partial<
-  Omit<FeedRowProps, "row" | "onPick">
->;
+type DeliveryRowProps = { delivery: Delivery } & Partial<Omit<FeedRowProps, "row" | "onPick">>;
 
 /** One delivery in one line: what happened, where it goes, how it goes, and when it was sent off. */
-export function DeliveryRow({ delivery, query = "", isGrouped, isChosen, isPicked }: DeliveryRowProps) {
+export function DeliveryRow({ delivery, query = "", isChosen, isPicked }: DeliveryRowProps) {
   const { id, event_type: type, resend_of: resendOf, verdict, next_attempt_at: nextAt } = delivery;
   const place = placeOf(live.endpoints?.get(delivery.endpoint_id)?.url);
   const isLit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
@@ -74,7 +68,6 @@ export function DeliveryRow({ delivery, query = "", isGrouped, isChosen, isPicke
   const isWithinReach = live.reachMs !== undefined && nextAt !== null && Date.parse(nextAt) <= live.reachMs;
   const names = [
     "feed-row edge flex",
-    isGrouped && "grouped",
     // Two class names, so that the animation starts again when something happens while it runs.
     isLit && (delivery.attempts.length % 2 === 0 ? "lit" : "lit-again"),
     isWithinReach && "within-reach",
@@ -86,16 +79,16 @@ export function DeliveryRow({ delivery, query = "", isGrouped, isChosen, isPicke
       href={hrefTo(`/deliveries/${id}${query}`)}
       aria-current={isChosen ? "true" : undefined}
     >
-      <VerdictMark delivery={delivery} /> {!isGrouped && <TypeMark type={type} />}{" "}
+      <VerdictMark delivery={delivery} /> <TypeMark type={type} />{" "}
       <span class="line flex">
-        <span class="cut foreign">{isGrouped ? place : lineOf(delivery)}</span>
+        <span class="cut foreign">{lineOf(delivery)}</span>
         {resendOf !== null && <span class="tag tiny">resent</span>}
         {verdict.meant !== "honest" && (
           <span class={`tag cut tiny ${verdict.result}`}>{verdict.sentence}</span>
         )}
       </span>{" "}
-      <code class="type-word cut faint foreign">{isGrouped ? "" : withControlsShown(type)}</code>{" "}
-      <span class="where cut muted foreign">{isGrouped ? "" : place}</span> <SlotStrip delivery={delivery} />{" "}
+      <code class="type-word cut faint foreign">{withControlsShown(type)}</code>{" "}
+      <span class="where cut muted foreign">{place}</span> <SlotStrip delivery={delivery} />{" "}
       <How delivery={delivery} /> <When at={delivery.created_at} />
     </a>
   );
@@ -127,10 +120,8 @@ function How({ delivery }: { delivery: Delivery }) {
   );
 }
 
-type EventRowProps = { event: Pick<EventRecord, "id" | "type" | "summary" | "created_at">; words: string };
-
-/** An event: with the deliveries below it, or one that no endpoint wanted. */
-function EventRow({ event: { id, type, summary, created_at: at }, words }: EventRowProps) {
+/** An event that no endpoint has selected. */
+function LonelyRow({ event: { id, type, summary, created_at: at } }: { event: EventRecord }) {
   return (
     <a class="feed-row edge flex event" href={hrefTo(`/events/${id}`)}>
       <span class="no-mark" /> <TypeMark type={type} />{" "}
@@ -138,7 +129,7 @@ function EventRow({ event: { id, type, summary, created_at: at }, words }: Event
         <span class="cut foreign">{lineOf({ summary, event_type: type })}</span>
       </span>{" "}
       <code class="type-word cut faint foreign">{withControlsShown(type)}</code>{" "}
-      <span class="where cut muted">{words}</span> <When at={at} />
+      <span class="where cut muted">No endpoint has selected it: it went to nobody.</span> <When at={at} />
     </a>
   );
 }

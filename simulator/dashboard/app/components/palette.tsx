@@ -131,15 +131,14 @@ const SHORTCUTS: Record<string, Record<string, string>> = {
     h: "Advance one hour",
     "Shift E": "Advance until nothing waits",
     s: "To the line of what lies ahead: arrows, Enter",
-    "Shift P": "Play from one due moment to the next, and pause",
   },
   Live: {
     "j k": "Next and previous delivery",
     Enter: "Open it",
     "/": "Search",
     p: "Pause, and go on",
-    x: "Choose a delivery; or press its mark, a range with Shift",
-    "Shift R": "Recover what was lost",
+    x: "Choose a delivery; or press its box, a range with Shift",
+    "Shift R": "Send again",
   },
   "A delivery": {
     a: "Make the next attempt now",

@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Check, Report as ReportOf } from "../core/types.ts";
 import { numberOf, shortOf } from "../core/words.ts";
 import { type Choice, Icon, type IconName, Segments } from "./button.tsx";
@@ -17,7 +17,6 @@ const VERDICTS: Record<string, [tone: string, icon: IconName, words: string]> = 
 export function Report({ report, children }: { report: ReportOf; children: ComponentChildren }) {
   const checks = Array.isArray(report.checks) ? report.checks : undefined;
   const [shown, setShown] = useState<Standing | "">("");
-  const before = useRunBefore(report);
   if (checks === undefined) return <BodyView text={JSON.stringify(report)} label="Report" />;
 
   const byStanding = Map.groupBy(checks, standingOf);
@@ -31,7 +30,6 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
   return (
     <>
       {report.verdict !== null && <Verdict report={report} />}
-      {report.verdict !== null && before.size > 0 && <p class="muted">{changeWords(checks, before)}</p>}
       <div class="flex wraps between">
         <Segments label="Outcome" value={isChosen ? shown : ""} options={options} onChange={setShown} />
         {children}
@@ -57,7 +55,7 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
                     </li>
                   )}
                   {own.map((check) => (
-                    <CheckRow key={check.id} check={check} was={before.get(check.id)} />
+                    <CheckRow key={check.id} check={check} />
                   ))}
                 </Fragment>
               ))}
@@ -73,14 +71,6 @@ function groupsOf(checks: Check[], standing: Standing): [cause: string, checks: 
   if (standing !== "failed" && standing !== "advice") return [["", checks]];
   const byHint = Map.groupBy(checks, ({ hint }) => hint ?? "");
   return [...byHint].toSorted(([, a], [, b]) => b.length - a.length);
-}
-
-/** `Since the run before: 3 mended, 1 worse.` */
-function changeWords(checks: Check[], before: Map<string, string>): string {
-  const changed = checks.filter((check) => (before.get(check.id) ?? standingOf(check)) !== standingOf(check));
-  const mended = changed.filter((check) => standingOf(check) === "passed").length;
-  const worse = changed.filter((check) => standingOf(check) === "failed").length;
-  return `Since the run before: ${mended} mended, ${worse} worse.`;
 }
 
 function Verdict({ report }: { report: ReportOf }) {
@@ -108,33 +98,4 @@ function Verdict({ report }: { report: ReportOf }) {
       </p>
     </div>
   );
-}
-
-const SEED = "seed";
-
-/**
- * How each check ended in the runs before this one on the same receiver, by its id, as this browser remembers it; empty
- * while nothing is known. A run that is over is remembered for the next one.
- */
-function useRunBefore({ url = "", seed = "", verdict = null, checks = [] }: ReportOf) {
-  return useMemo(() => {
-    const [last, before] = [`verify last ${url}`, `verify before ${url}`];
-    const known = read(last);
-    if (verdict !== null && known.get(SEED) !== seed) {
-      write(before, known);
-      // Of a run of some checks, the others are as they were.
-      const own = checks.map((check) => [check.id, standingOf(check)] as const);
-      write(last, new Map([...known, ...own, [SEED, seed]]));
-    }
-    return verdict === null ? known : read(before);
-  }, [url, seed, verdict]);
-}
-
-function read(name: string): Map<string, string> {
-  const lines = (localStorage.getItem(name) ?? "").split("\n").map((line) => line.split(" "));
-  return new Map(lines.flatMap(([id = "", standing]) => (standing === undefined ? [] : [[id, standing]])));
-}
-
-function write(name: string, standings: Map<string, string>): void {
-  localStorage.setItem(name, [...standings].map((line) => line.join(" ")).join("\n"));
 }

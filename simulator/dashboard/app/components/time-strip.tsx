@@ -4,15 +4,12 @@ import { aheadAtPlace, aheadOf, onTheWay, placeOnLine, SCHEDULE_MS, useAhead } f
 import { control } from "../core/api.ts";
 import { clockFrom, scheduleNowMs, setReach, useLive } from "../core/live.ts";
 import { WAITS } from "../core/schedule.ts";
-import { attempt, useAttempt } from "../core/toasts.ts";
+import { useAttempt } from "../core/toasts.ts";
 import type { Due } from "../core/types.ts";
 import { countdownOf } from "../core/words.ts";
-import { IconButton } from "./button.tsx";
 import { useTick } from "./chips.tsx";
 import { StripAsk, StripMarks, StripTicks } from "./strip-parts.tsx";
 
-/** Between two moments while it plays: long enough to see what each did. */
-const PLAY_MS = 900;
 const ARROWS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 /** Nearer to a mark than this part of the line, the mark is meant. */
 const SNAP = 0.012;
@@ -30,8 +27,7 @@ export function TimeStrip() {
   const [target, setTarget] = useState<number>();
   const [isAsking, setAsking] = useState(false);
   const [busy, run] = useAttempt();
-  const play = usePlay();
-  useKeys({ s: () => track.current?.focus(), P: play.toggle });
+  useKeys({ s: () => track.current?.focus() });
 
   function aim(next: number | undefined) {
     setTarget(next);
@@ -89,13 +85,6 @@ export function TimeStrip() {
   const words = onTheWay(due, target ?? Number.POSITIVE_INFINITY);
   return (
     <section class={`time-strip flex ${busy === undefined ? "" : "busy"}`} aria-label="What lies ahead">
-      <IconButton
-        icon={play.isOn ? "pause" : "play"}
-        label={play.isOn ? "Pause" : "Play"}
-        title={play.isOn ? "Pause (Shift+P)" : "Play: from one due moment to the next (Shift+P)"}
-        disabled={!play.isOn && clock.next_attempt_at === null}
-        onClick={play.toggle}
-      />
       <div class="strip-room">
         <div
           ref={track}
@@ -145,29 +134,6 @@ function Mark({ place, name }: { place: number; name: string }) {
       <rect x={`${place * 100}%`} width="2" height="22" />
     </svg>
   );
-}
-
-/** Steps from one due moment to the next until nothing waits, or one pauses. */
-function usePlay() {
-  const { clock } = useLive();
-  const [isOn, setOn] = useState(false);
-  useEffect(() => {
-    if (!isOn) return undefined;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isCurrent = true;
-    async function step() {
-      const moved = await attempt(() => clockFrom(control.post("/clock/advance", { until: "next" })));
-      if (!isCurrent) return;
-      if (moved === undefined || moved.next_attempt_at === null) setOn(false);
-      else timer = setTimeout(step, PLAY_MS);
-    }
-    void step();
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [isOn]);
-  return { isOn, toggle: () => setOn(!isOn && clock?.next_attempt_at !== null) };
 }
 
 /** Where the arrow keys halt: each due moment, and the delays of the retry policy. */

@@ -60,7 +60,7 @@ export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
 /** What the docs answer, by what one would ask. */
 const DOCS: [words: string, path: string, also: string][] = [
   ["API docs", "/docs", "help reference openapi"],
-  ["Docs: the REST API", "/docs#rest", "curl pages authorization bearer key limit"],
+  ["Docs: the REST API", "/docs#rest", "console curl pages authorization bearer key limit"],
   ["Docs: webhooks and their retries", "/docs#webhooks", "retry policy delay attempt schedule envelope"],
   ["Docs: the signature", "/docs#signature", "verify hmac secret sha256 header code"],
   ["Docs: objects and their fields", "/docs#objects", "call voicemail order booking schema"],

@@ -73,9 +73,9 @@ function gather(): { paths: string[]; answers: Promise<Many> } {
   return { paths, answers };
 }
 
-export type ApiAnswer = { status: number; durationMs: number; text: string; value: ApiValue | undefined };
-/** What may be in an answer of the REST API. */
-export type ApiValue = { message?: unknown; has_more?: unknown; data?: { id: string }[] };
+export type ApiAnswer = { status: number; durationMs: number; text: string };
+/** What may be in an answer, as far as it is read before its type is known. */
+type ApiValue = { message?: unknown };
 
 const bearer = (apiKey: string) => ({
   headers: new Headers(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
@@ -86,7 +86,7 @@ export async function callApi(path: string, apiKey: string): Promise<ApiAnswer> 
   const startedAt = performance.now();
   const response = await reach(path, bearer(apiKey));
   const text = await response.text();
-  return { status: response.status, durationMs: performance.now() - startedAt, text, value: parseJson(text) };
+  return { status: response.status, durationMs: performance.now() - startedAt, text };
 }
 
 /** A document that is served beside the control API, or an `ApiError`. */

@@ -54,20 +54,16 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
 export const useGot = <Path extends keyof Gets>(path: Path, again?: Again) =>
   useLoaded<Gets[Path]>(path, () => control.get(path), again);
 
-type Filters = Record<string, string>;
-
 /**
  * A list of the REST API, page by page (SPEC §4 Pagination): what is loaded, whether there is more, and how to get it.
  */
-export function useApiPages<Path extends keyof Resources>(path: Path, filters: Filters, apiKey: string) {
-  const set = Object.entries(filters).filter(([, value]) => value !== "");
-  const query = new URLSearchParams([["limit", "50"], ...set]).toString();
+export function useApiPages<Path extends keyof Resources>(path: Path, apiKey: string) {
   async function after(items: Resources[Path][]) {
     const cursor = items.length === 0 ? "" : `&starting_after=${encodeURIComponent(items.at(-1)?.id ?? "")}`;
-    const page = await readApi<Resources[Path]>(`${path}?${query}${cursor}`, apiKey);
+    const page = await readApi<Resources[Path]>(`${path}?limit=50${cursor}`, apiKey);
     return { items: [...items, ...page.data], hasMore: page.has_more };
   }
-  const { value, error, loadBy } = useLoaded(`${path} ${apiKey}`, () => after([]), { again: query });
+  const { value, error, loadBy } = useLoaded(`${path} ${apiKey}`, () => after([]));
   const { items = [], hasMore = false } = value ?? {};
   return { items, hasMore, isLoaded: value !== undefined, error, loadMore: () => loadBy(() => after(items)) };
 }

@@ -80,7 +80,6 @@ export const PLACES: Place[] = [
   { path: "/endpoints", words: "Endpoints", also: "receivers rotate secret", icon: "endpoints", key: "e" },
   { path: "/trigger", words: "Trigger", also: "send faults traffic slow reset", icon: "trigger", key: "t" },
   { path: "/world", words: "World", icon: "world", key: "w" },
-  { path: "/console", words: "API console", icon: "console", key: "a" },
   { path: "/readings", words: "Open questions", also: "settings readings", icon: "readings", key: "r" },
   { path: "/verify", words: "Verify", also: "check test report", icon: "verify", key: "v" },
 ];

@@ -1,15 +1,18 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { readServed } from "../core/api.ts";
+import { type ApiAnswer, callApi, readServed } from "../core/api.ts";
 import { useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
 import { type Docs as DocsOf, type OpenApi, readOpenApi } from "../core/openapi.ts";
 import { hrefTo } from "../core/route.ts";
 import { DELAY_WORDS } from "../core/schedule.ts";
 import { apiCurl } from "../core/snippets.ts";
+import { attempt } from "../core/toasts.ts";
+import { millisecondsOf } from "../core/words.ts";
 import { Button } from "../components/button.tsx";
-import { TypeMark } from "../components/chips.tsx";
-import { Code } from "../components/code-view.tsx";
+import { Chip, TypeMark } from "../components/chips.tsx";
+import { BodyView, Code } from "../components/code-view.tsx";
+import { SelectField, TextField } from "../components/field.tsx";
 import { DocsTable, Fields, Loaded, Marked, PageHead } from "../components/page.tsx";
 import { SignatureDocs } from "../components/signature-docs.tsx";
 
@@ -93,21 +96,11 @@ function Docs({ docs }: { docs: DocsOf }) {
   );
 }
 
-/** An endpoint of the REST API: what it answers, by which parameters, and where it can be tried. */
+/** An endpoint of the REST API: what it returns, by which parameters, and a call of it. */
 function EndpointPart({ endpoint }: { endpoint: DocsOf["endpoints"][number] }) {
-  const { organizations } = useLive();
   const { path, summary, description, parameters, example, answer, errors } = endpoint;
-  const key = organizations?.[0]?.api_key ?? "va_test_restaurant";
-  const tryIt = (
-    <Button
-      icon="console"
-      kind="small"
-      href={hrefTo(`/console?path=${encodeURIComponent(path)}`)}
-      words="Try it"
-    />
-  );
   return (
-    <Part id={endpoint.id} title={<code>GET {path}</code>} aside={tryIt}>
+    <Part id={endpoint.id} title={<code>GET {path}</code>}>
       <p>
         <b>{summary}.</b> <Marked text={description} />
       </p>
@@ -118,7 +111,6 @@ function EndpointPart({ endpoint }: { endpoint: DocsOf["endpoints"][number] }) {
           rows={parameters.map(({ name, description: meaning }) => [`\`${name}\``, meaning])}
         />
       )}
-      <Code copies label={`${path} as curl`} text={apiCurl(path, key)} />
       <h4>
         Answers 200, {answer?.isPage ? "a page of " : articleOf(answer?.reference)}
         <a href={`#${answer?.reference ?? ""}`}>{answer?.reference}</a>
@@ -129,7 +121,51 @@ function EndpointPart({ endpoint }: { endpoint: DocsOf["endpoints"][number] }) {
         head={["Status", "Meaning"]}
         rows={errors.map(({ status, description: meaning }) => [status, meaning])}
       />
+      <TryIt path={path} names={parameters.map(({ name }) => name)} />
     </Part>
+  );
+}
+
+/** Calls the REST API as a client with an API key does, and shows what comes back, errors included. */
+function TryIt({ path, names }: { path: string; names: string[] }) {
+  const { organizations = [] } = useLive();
+  const [values, setValues] = useState<Record<string, string>>({});
+  const [chosenKey, setKey] = useState<string>();
+  const [answer, setAnswer] = useState<ApiAnswer>();
+  const keys = organizations.map(({ api_key: key, name }) => [key, `${name} (${key})`] as const);
+  const key = chosenKey ?? keys[0]?.[0] ?? "";
+  const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== "")).toString();
+  const url = query === "" ? path : `${path}?${query}`;
+  async function send(event: Event) {
+    event.preventDefault();
+    await attempt(async () => setAnswer(await callApi(url, key)));
+  }
+  return (
+    <form class="card box stack" onSubmit={send} aria-label={`Try ${path}`}>
+      <div class="field-grid">
+        <SelectField
+          label="API key"
+          value={key}
+          onChange={setKey}
+          options={[...keys, ["va_wrong_key", "A wrong key"], ["", "No key"]]}
+        />
+        {names.map((name) => (
+          <TextField
+            key={name}
+            label={name}
+            value={values[name] ?? ""}
+            onInput={(value) => setValues({ ...values, [name]: value })}
+          />
+        ))}
+      </div>
+      <Code copies label={`${path} as curl`} text={apiCurl(url, key)} />
+      <p class="flex">
+        <Button icon="next" type="submit" kind="accent" words="Send" />
+        {answer && <Chip tone={answer.status < 400 ? "ok" : "bad"}>{answer.status}</Chip>}
+        {answer && millisecondsOf(answer.durationMs)}
+      </p>
+      {answer && <BodyView text={answer.text} label={`What ${path} answered`} />}
+    </form>
   );
 }
 
@@ -155,7 +191,7 @@ function EventPart({ event: { id, type, summary, object, example } }: { event: D
   );
 }
 
-type PartProps = { id: string } & Record<"title" | "aside" | "children", ComponentChildren>;
+type PartProps = { id: string } & Partial<Record<"title" | "aside" | "children", ComponentChildren>>;
 
 function Part({ id, title, aside, children }: PartProps) {
   return (
@@ -174,25 +210,9 @@ function articleOf(name = ""): string {
   return /^[AEIOU]/.test(name) ? "an " : "a ";
 }
 
-/** Where one is, and where one can go. */
 function Contents({ chapters }: { chapters: Chapter[] }) {
-  const [at, setAt] = useState(location.hash.slice(1));
-  useEffect(() => {
-    const parts = document.querySelectorAll(".docs-part");
-    const seen = new Map<Element, boolean>();
-    const observer = new IntersectionObserver(
-      (entries) => {
-        for (const { target, isIntersecting } of entries) seen.set(target, isIntersecting);
-        const first = [...parts].find((part) => seen.get(part));
-        if (first !== undefined) setAt(first.id);
-      },
-      { root: document.querySelector("main"), rootMargin: "0px 0px -70% 0px" },
-    );
-    for (const part of parts) observer.observe(part);
-    return () => observer.disconnect();
-  }, []);
   const link = ([id, words]: readonly [id: string, words: string, ...unknown[]]) => (
-    <a class="muted" href={`#${id}`} aria-current={id === at ? "location" : undefined}>
+    <a class="muted" href={`#${id}`}>
       {words}
     </a>
   );

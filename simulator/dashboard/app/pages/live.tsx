@@ -44,7 +44,10 @@ export function LivePage({ id, query }: { id?: string | undefined; query: URLSea
       {isAlone && query.has("resend") && (
         <Resend filters={filters} onClose={() => navigate(`/${tail}`, { replace: true })} />
       )}
-      {(isWide || isAlone) && <ListPane filters={filters} openedId={id} isAlone={isAlone} />}
+      {(isWide || isAlone) && (
+        <PageTitle className="visually-hidden" title="Live" namesWindow={isAlone} takesFocus={isAlone} />
+      )}
+      <ListPane filters={filters} openedId={id} />
       {!isAlone && (
         <section class="detail-pane" aria-label="Delivery">
           <Guarded key={id}>
@@ -61,9 +64,9 @@ function Detail(props: { id: string; query: string; isAlone: boolean }) {
   return Delivery === undefined ? <Loading /> : <Delivery {...props} />;
 }
 
-type ListPaneProps = { filters: FilterValues; openedId: string | undefined; isAlone: boolean };
+type ListPaneProps = { filters: FilterValues; openedId: string | undefined };
 
-function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
+function ListPane({ filters, openedId }: ListPaneProps) {
   const { feed, connection } = useLive();
   const [isPaused, setPaused] = useState(false);
   const [isAway, setAway] = useState(false);
@@ -134,7 +137,6 @@ function ListPane({ filters, openedId, isAlone }: ListPaneProps) {
   const isEmpty = isLoaded && next === undefined && rows.length === 0 && !hasMore;
   return (
     <section class="list-pane" aria-label="Deliveries">
-      <PageTitle className="visually-hidden" title="Live" namesWindow={isAlone} takesFocus={isAlone} />
       <Filters
         filters={filters}
         onChange={change}

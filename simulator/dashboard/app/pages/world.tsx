@@ -1,94 +1,31 @@
-import { useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { organizationChoices, useLive } from "../core/live.ts";
-import { hrefTo } from "../core/route.ts";
-import type { Call, Organization, Voicemail } from "../core/types.ts";
-import { fullTimeOf, secondsOf } from "../core/words.ts";
-import { Conversation, Recording } from "../components/conversation.tsx";
+import { useApiPages } from "../core/load.ts";
+import { hrefTo, navigate } from "../core/route.ts";
+import type { Agent, Call, Organization, Voicemail } from "../core/types.ts";
+import { countOf, fullTimeOf, secondsOf } from "../core/words.ts";
+import { Button, Icon, Segments } from "../components/button.tsx";
+import { BodyView } from "../components/code-view.tsx";
+import { Dialog } from "../components/dialog.tsx";
 import { Select } from "../components/field.tsx";
-import { Loading, PageHead } from "../components/page.tsx";
-import { type Kind, WorldList } from "../components/world-list.tsx";
+import { Empty, Loading, PageHead, Problem } from "../components/page.tsx";
 
-const CALLS: Kind<"/api/v1/calls"> = {
-  section: "calls",
-  path: "/api/v1/calls",
-  filter: "outcome",
-  choices: ["completed", "transferred", "voicemail"],
-  titleOf: ({ phone }) => `Call from ${phone}`,
-  rowOf: ({ phone, transcript, outcome, duration_sec: seconds, detected_language: language }) => [
-    phone,
-    transcript,
-    `${outcome} · ${secondsOf(seconds)} · ${language}`,
-  ],
-  Details: CallDetails,
-};
-
-const VOICEMAILS: Kind<"/api/v1/voicemails"> = {
-  section: "voicemails",
-  path: "/api/v1/voicemails",
-  filter: "reviewed",
-  choices: ["false", "true"],
-  titleOf: ({ customer_name: name }) => `Voicemail of ${name}`,
-  rowOf: ({ customer_name: name, message_text: text, reviewed, phone }) => [
-    name,
-    text,
-    `${phone} · ${reviewed ? "reviewed" : "unread"}`,
-  ],
-  Details: VoicemailDetails,
-};
-
-const AGENTS: Kind<"/api/v1/agents"> = {
-  section: "agents",
-  path: "/api/v1/agents",
-  titleOf: ({ name }) => name,
-  rowOf: ({ name, phone_number: phone, persona_id: persona, status }) => [
-    name,
-    `Persona ${persona}, ${phone}`,
-    status,
-  ],
-};
-
-function CallDetails({ item: call }: { item: Call }) {
-  const { outcome, transferred, transfer_to: to, transfer_succeeded: succeeded } = call;
-  const transfer = transferred ? ` to ${JSON.stringify(to)}, succeeded: ${JSON.stringify(succeeded)}` : "";
-  return (
-    <>
-      <p class="muted foreign">
-        {outcome}
-        {transfer} · {secondsOf(call.duration_sec)} · {fullTimeOf(call.created_at)}
-      </p>
-      <Recording url={call.recording_url} />
-      <Conversation transcript={call.transcript} />
-    </>
-  );
-}
-
-function VoicemailDetails({ item, organization }: { item: Voicemail; organization: Organization }) {
-  const call = new URLSearchParams({ org: organization.id, open: item.call_id });
-  return (
-    <>
-      <blockquote class="foreign">{item.message_text}</blockquote>
-      <p>
-        <a href={hrefTo(`/world/calls?${call.toString()}`)}>Its call</a>
-      </p>
-    </>
-  );
-}
-
-const SECTIONS: [name: string, words: string][] = [
+const SECTIONS = [
   ["calls", "Calls"],
   ["voicemails", "Voicemails"],
   ["agents", "Agents"],
-];
-
-type WorldPageProps = { section?: string | undefined; query: URLSearchParams };
+] as const;
+type Section = (typeof SECTIONS)[number][0];
+type Item = Call | Voicemail | Agent;
 
 /** What the REST API has of each organization, to read. */
-export function WorldPage({ section = "calls", query }: WorldPageProps) {
+export function WorldPage({ section, query }: { section?: string | undefined; query: URLSearchParams }) {
   const { organizations } = useLive();
-  const [orgId, setOrgId] = useState(query.get("org"));
-  const organization = organizations?.find((known) => known.id === orgId) ?? organizations?.[0];
+  const asked = query.get("org");
+  const organization = organizations?.find(({ id }) => id === asked) ?? organizations?.[0];
   if (organization === undefined) return <Loading />;
-  const own = { key: `${section} ${organization.id}`, organization, openedId: query.get("open") };
+  const shown = SECTIONS.find(([name]) => name === section)?.[0] ?? "calls";
+  const go = (name: string, orgId: string) => navigate(`/world/${name}?org=${encodeURIComponent(orgId)}`);
   return (
     <>
       <PageHead
@@ -97,23 +34,144 @@ export function WorldPage({ section = "calls", query }: WorldPageProps) {
       >
         <label class="inline-field flex muted">
           <span>Organization</span>{" "}
-          <Select value={organization.id} options={organizationChoices()} onChange={setOrgId} />
+          <Select
+            value={organization.id}
+            options={organizationChoices()}
+            onChange={(orgId) => go(shown, orgId)}
+          />
         </label>
       </PageHead>
-      <nav class="tabs" aria-label="Kinds of things">
-        {SECTIONS.map(([name, words]) => (
-          <a
-            key={name}
-            href={hrefTo(`/world/${name}?org=${encodeURIComponent(organization.id)}`)}
-            aria-current={name === section ? "page" : undefined}
-          >
-            {words}
-          </a>
-        ))}
-      </nav>
-      {section === "calls" && <WorldList kind={CALLS} {...own} />}
-      {section === "voicemails" && <WorldList kind={VOICEMAILS} {...own} />}
-      {section === "agents" && <WorldList kind={AGENTS} {...own} />}
+      <Segments
+        label="Kinds of things"
+        value={shown}
+        options={SECTIONS}
+        onChange={(name) => go(name, organization.id)}
+      />
+      <WorldList
+        key={`${shown} ${organization.id}`}
+        section={shown}
+        organization={organization}
+        openedId={query.get("open")}
+      />
     </>
+  );
+}
+
+const MOST_SEARCHED = 2_000;
+
+type ListProps = { section: Section; organization: Organization; openedId: string | null };
+
+/** The items of one kind that an organization has, newest first; the address names the one that is open. */
+function WorldList({ section, organization, openedId }: ListProps) {
+  const { items, hasMore, isLoaded, error, loadMore } = useApiPages(
+    `/api/v1/${section}`,
+    organization.api_key,
+  );
+  const opened = items.find(({ id }) => id === openedId);
+  const open = (id?: string) => {
+    const tail = new URLSearchParams({ org: organization.id, ...(id !== undefined && { open: id }) });
+    navigate(`/world/${section}?${tail.toString()}`, { replace: id === undefined });
+  };
+  // The API cannot be asked for one item, so a linked one is looked for page by page.
+  useEffect(() => {
+    const isMissing = openedId !== null && opened === undefined;
+    if (isMissing && hasMore && items.length < MOST_SEARCHED) void loadMore();
+  }, [openedId, opened, items.length]);
+
+  if (error) return <Problem error={error} />;
+  if (!isLoaded) return <Loading />;
+  if (items.length === 0)
+    return (
+      <Empty icon="world" title="There is none">
+        <p>
+          <a href={hrefTo("/trigger")}>Trigger an event</a>: the world changes with it.
+        </p>
+      </Empty>
+    );
+  return (
+    <>
+      <ul class="rows box">
+        {items.map((item) => (
+          <li key={item.id}>
+            <WorldRow item={item} onOpen={() => open(item.id)} />
+          </li>
+        ))}
+      </ul>
+      <p class="feed-end muted">
+        {hasMore ? (
+          <Button onClick={loadMore} words="Load the next 50" />
+        ) : (
+          `${countOf(items.length, "item")}: that is all.`
+        )}
+      </p>
+      {opened && <OpenedItem item={opened} organization={organization} onClose={() => open()} />}
+    </>
+  );
+}
+
+/** Who or what it is, what it says, and what stands beside that. */
+function wordsOf(item: Item): [name: string, text: string, side: string] {
+  if (item.object === "call")
+    return [item.phone, item.transcript, `${item.outcome} · ${secondsOf(item.duration_sec)}`];
+  if (item.object === "voicemail")
+    return [item.customer_name, item.message_text, item.reviewed ? "reviewed" : "unread"];
+  return [item.name, `Persona ${item.persona_id}, ${item.phone_number}`, item.status];
+}
+
+function WorldRow({ item, onOpen }: { item: Item; onOpen: () => void }) {
+  const [name, text, side] = wordsOf(item);
+  return (
+    <button class="row edge" onClick={onOpen}>
+      <b class="foreign">{name}</b> <span class="muted one-line foreign">{text.replaceAll("\n", " · ")}</span>{" "}
+      <span class="row-side muted foreign">{side}</span>{" "}
+      <time class="muted nowrap" datetime={item.created_at}>
+        {fullTimeOf(item.created_at)}
+      </time>
+    </button>
+  );
+}
+
+type OpenedProps = { item: Item; organization: Organization; onClose: () => void };
+
+function OpenedItem({ item, organization, onClose }: OpenedProps) {
+  const [name] = wordsOf(item);
+  const kind = item.object === "call" ? "Call from " : item.object === "voicemail" ? "Voicemail of " : "";
+  return (
+    <Dialog title={kind + name} onClose={onClose} wide>
+      {item.object === "call" && <Recording url={item.recording_url} />}
+      {item.object === "call" && <p class="transcript foreign">{item.transcript}</p>}
+      {item.object === "voicemail" && (
+        <p>
+          <a href={hrefTo(`/world/calls?org=${organization.id}&open=${encodeURIComponent(item.call_id)}`)}>
+            Its call
+          </a>
+        </p>
+      )}
+      <BodyView text={JSON.stringify(item)} label="As the REST API answers it" />
+    </Dialog>
+  );
+}
+
+const OWN_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * A recording: played if this simulator serves it, linked if it is a web address, and text otherwise, since any other
+ * scheme could run as a script.
+ */
+function Recording({ url: text }: { url: unknown }) {
+  const url = typeof text === "string" ? URL.parse(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return (
+      <p class="muted">
+        No recording that can be played: <code class="foreign">{String(text)}</code>
+      </p>
+    );
+  const isHere = [location.hostname, ...OWN_HOSTS].includes(url.hostname) && url.port === location.port;
+  if (isHere && /^\/recordings\/[\w-]+\.mp3$/.test(url.pathname))
+    return <audio controls preload="none" src={url.pathname} aria-label="Recording of the call" />;
+  return (
+    <a href={url.href} target="_blank" rel="noreferrer noopener" class="foreign">
+      <Icon name="out" size={15} /> {url.href}
+    </a>
   );
 }
