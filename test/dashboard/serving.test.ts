@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+
 import { createServer, get, request } from "node:http";
-import { fileURLToPath } from "node:url";
+
 import express from "express";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { changeGuard } from "../../simulator/control/guard.ts";
 import { listen } from "../helpers/listen.ts";
 import { openDashboard } from "./open-dashboard.ts";

@@ -1,17 +1,16 @@
 import type { IncomingMessage } from "node:http";
-import { setImmediate } from "node:timers/promises";
 import express, { type Express, type Request, type Response } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../../shared/events.ts";
 import { within, type Clock } from "../../clock.ts";
-import { EVENT_STATES, type InboxEvent, type Ledger } from "../../store/ledger-port.ts";
+import { EVENT_STATES, type Ledger } from "../../store/ledger-port.ts";
 import type { Health, WorkerStatus } from "../health.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { piecesOf, prettyJson } from "../privacy.ts";
-import { act, count, type Action } from "../selection.ts";
+import { act, count, type Action, type Selection } from "../selection.ts";
 import { CONTENT_SECURITY_POLICY, markup, type Markup } from "./markup.ts";
-import { filterForm, grouped, layout, link, type Place } from "./parts.ts";
+import { grouped, layout, link, type Place } from "./parts.ts";
 import * as views from "./views.ts";
 
 export type PageOptions = {
@@ -34,9 +33,8 @@ const CAUSES_WITH_TIME = 10;
 const REFRESH_SECONDS = 10;
 /** An action that takes longer shows how far it is. */
 const SHORT_ACTION_MS = 2_000;
-/** A longer envelope is downloaded, in chunks that hold up no other answer. */
-const LONGEST_SHOWN_BYTES = 65_536;
-const CHUNK = 8_192;
+/** A longer envelope is cut here, since a page of it would hold up other answers. */
+const MOST_SHOWN_CHARACTERS = 65_536;
 
 /**
  * The operator's page: what is stuck, why and since when; requeue and discard of what is chosen. Plain HTML and forms, no
@@ -44,7 +42,7 @@ const CHUNK = 8_192;
  */
 export function createOperatorPage(options: PageOptions): Express {
   const { ledger, log, clock, showBodies } = options;
-  /** The last action of an operator: `Requeue of …`. */
+  /** The last action of an operator, shown on every page. */
   let last: { words: string; events: number; state: string } | undefined;
   const app = express();
   app.disable("x-powered-by");
@@ -74,60 +72,33 @@ export function createOperatorPage(options: PageOptions): Express {
   show("/events", async (place, request) => {
     const { before_seq: beforeSeq, ...filter } = listSchema.parse(request.query);
     const events = await ledger.list(filter, { limit: LIST_LIMIT, beforeSeq });
-    const names = (await ledger.handlers()).map(({ name }) => name);
     const nextSeq = events.length === LIST_LIMIT ? events.at(-1)?.seq : undefined;
-    const list = views.eventList(place, events, filter, nextSeq);
-    return { title: "Events", main: markup`${filterForm(place.base, filter, names)}${list}` };
+    return { title: `Events: ${wordsOf(filter)}`, main: views.eventList(place, events, filter, nextSeq) };
   });
 
   show("/events/:id", async (place, request) => {
-    const event = await find(request);
+    const { data: id } = eventIdSchema.safeParse(request.params["id"]);
+    const event = id && (await ledger.find(id));
     if (!event) return problem(`No event ${String(request.params["id"])} was accepted here.`, 404);
     const bytes = await ledger.body(event.seq);
-    const isLong = (bytes?.byteLength ?? 0) > LONGEST_SHOWN_BYTES;
-    const shown = isLong ? bytes?.byteLength : bytes && prettyJson(piecesIn(bytes));
-    const body = views.envelope(place.base, event.id, shown, !showBodies);
-    return { title: views.titleOf(event), main: views.eventPage(place, event, body) };
+    const pieces = piecesOf(new TextDecoder().decode(bytes), { hides: !showBodies });
+    const body = bytes && prettyJson(beginningOf(pieces));
+    return { title: views.titleOf(event), main: views.eventPage(place, event, body, !showBodies) };
   });
-  app.get("/events/:id/body", async (request, response) => {
-    const event = await find(request);
-    const bytes = event && (await ledger.body(event.seq));
-    if (!bytes) return send(request, response, problem("It is not kept.", 404));
-    response.attachment(`${event.id}.json`);
-    let chunk = "";
-    for (const piece of piecesIn(bytes)) {
-      chunk += piece;
-      if (chunk.length < CHUNK) continue;
-      response.write(chunk);
-      chunk = "";
-      await setImmediate();
-    }
-    response.end(chunk);
-  });
-
   show("/confirm", async (place, request) => {
-    const { action: kind, reason: _, back: __, id, ...filter } = actionSchema.parse(request.query);
-    if (Object.values({ id, ...filter }).every((value) => value === undefined))
-      return problem("Nothing is chosen: tick an event, or choose a state or a handler.", 400);
-    const back = place.base + (id?.length === 1 ? `/events/${String(id)}` : link("/events", filter));
-    const counted = await count(ledger, { ids: id, ...filter }, kind);
-    const main = views.confirmation(place, kind, counted, { id, ...filter, back });
+    const { kind, selection, back } = chosenBy(request);
+    const counted = await count(ledger, selection, kind);
+    const main = views.confirmation(kind, counted, place.base + back);
     return { title: kind === "requeue" ? "Requeue?" : "Discard?", main };
   });
   app.post("/confirm", express.urlencoded({ extended: false }), async (request, response) => {
     if (!isOwnForm(request)) return send(request, response, problem("This form is not from this page.", 403));
-    const {
-      action: kind,
-      reason = "no reason",
-      back = "",
-      id: ids,
-      ...filter
-    } = actionSchema.parse(request.body);
-    const action: Action = kind === "discard" ? { kind, reason } : { kind };
-    const which = ids ? `${String(ids.length)} chosen` : Object.values(filter).filter(Boolean).join(", ");
-    const now = { words: `${kind} (${which})`, events: 0, state: "runs" };
+    const { kind, selection, back } = chosenBy(request);
+    const { reason } = reasonSchema.parse(request.body ?? {});
+    const now = { words: `${kind} (${wordsOf(selection)})`, events: 0, state: "runs" };
     last = now;
-    const acting = act(ledger, { ids, ...filter }, action, (events) => void (now.events += events)).then(
+    const action: Action = kind === "discard" ? { kind, reason } : { kind };
+    const acting = act(ledger, selection, action, (events) => void (now.events += events)).then(
       () => (now.state = "done"),
       (error: unknown) => {
         now.state = "failed";
@@ -136,13 +107,12 @@ export function createOperatorPage(options: PageOptions): Express {
     );
     await within(SHORT_ACTION_MS, acting, clock);
     const operator: unknown = response.locals["operator"];
+    const { events } = now;
     log.warn(
-      { operator, ...action, ...filter, ids: ids?.length, events: now.events },
+      { operator, ...action, ...selection, ids: selection.ids?.length, events },
       "an operator's action",
     );
-    // Only to a path of this page: the link must not lead elsewhere.
-    const { baseUrl } = request;
-    response.redirect(303, back.startsWith(`${baseUrl}/events`) ? back : `${baseUrl}/`);
+    response.redirect(303, request.baseUrl + back);
   });
   app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
     if (response.headersSent) return next(error);
@@ -179,14 +149,15 @@ export function createOperatorPage(options: PageOptions): Express {
   function placeOf({ baseUrl }: Request): Place {
     return { base: baseUrl, nowMs: clock.nowMs() };
   }
+}
 
-  async function find({ params }: Request): Promise<InboxEvent | undefined> {
-    const { data: id } = eventIdSchema.safeParse(params["id"]);
-    return id === undefined ? undefined : ledger.find(id);
-  }
-
-  function piecesIn(bytes: Uint8Array): Generator<string> {
-    return piecesOf(new TextDecoder().decode(bytes), { hides: !showBodies });
+/** The beginning of a JSON text; an ellipsis stands for the rest. */
+function* beginningOf(pieces: Iterable<string>): Generator<string> {
+  let length = 0;
+  for (const piece of pieces) {
+    length += piece.length;
+    yield length > MOST_SHOWN_CHARACTERS ? "…" : piece;
+    if (length > MOST_SHOWN_CHARACTERS) return;
   }
 }
 
@@ -206,12 +177,25 @@ const filterSchema = z.object({
 });
 const listSchema = filterSchema.extend({ before_seq: z.coerce.number().int().min(1).optional() });
 const idsSchema = z.union([z.array(eventIdSchema).max(LIST_LIMIT), eventIdSchema.transform((id) => [id])]);
-const actionSchema = filterSchema.extend({
-  action: z.enum(["requeue", "discard"]),
-  id: idsSchema.optional(),
-  reason: text,
-  back: text,
-});
+const actionSchema = filterSchema
+  .extend({ action: z.enum(["requeue", "discard"]), id: idsSchema.optional() })
+  .refine(
+    ({ action: _, ...chosen }) => Object.values(chosen).some((value) => value !== undefined),
+    "Nothing is chosen: tick an event, or choose a state or a handler.",
+  );
+const reasonSchema = z.object({ reason: z.string().max(200).default("no reason") });
+
+/** What an action is asked about, and where its result is seen. */
+function chosenBy({ query }: Request) {
+  const { action: kind, id: ids, ...filter } = actionSchema.parse(query);
+  const selection: Selection = { ids, ...filter };
+  return { kind, selection, back: ids?.length === 1 ? `/events/${String(ids)}` : link("/events", filter) };
+}
+
+function wordsOf({ ids, ...filter }: Selection): string {
+  const words = [ids && `${String(ids.length)} chosen`, ...Object.values(filter)];
+  return words.filter(Boolean).join(", ") || "all";
+}
 
 /** A browser says where a form is from: another site's must not act with this operator's rights. */
 function isOwnForm({ headers }: Request): boolean {

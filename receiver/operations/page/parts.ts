@@ -1,10 +1,9 @@
-import { EVENT_STATES, type EventFilter } from "../../store/ledger-port.ts";
 import { markup, STYLE_ELEMENT, type Markup } from "./markup.ts";
 
 /** Where the page is mounted, such as `/operator` (empty on the admin port), and the time. */
 export type Place = { base: string; nowMs: number };
 
-export type Fields = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+type Fields = Readonly<Record<string, string | undefined>>;
 
 /** A whole page as text. One that shows what changes loads itself again. */
 export function layout(
@@ -35,20 +34,9 @@ export function table(headings: readonly string[], rows: readonly Markup[]): Mar
 }
 
 export function link(path: string, fields: Fields): string {
-  const query = new URLSearchParams(pairs(fields)).toString();
+  const pairs = Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const query = new URLSearchParams(pairs).toString();
   return query === "" ? path : `${path}?${query}`;
-}
-
-export function hidden(fields: Fields): Markup[] {
-  return pairs(fields).map(
-    ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}" />`,
-  );
-}
-
-function pairs(fields: Fields): [string, string][] {
-  return Object.entries(fields).flatMap(([name, values]) =>
-    [values ?? []].flat().map((value): [string, string] => [name, String(value)]),
-  );
 }
 
 /** Links to the questions that come before a requeue and a discard, of what is in this state. */
@@ -56,20 +44,6 @@ export function actions(base: string, selection: Fields, state?: string): Markup
   const to = (action: string, words: string): Markup =>
     markup`<a class="button" href="${link(`${base}/confirm`, { action, ...selection })}">${words}</a> `;
   return markup`${state !== "waiting" && to("requeue", "Requeue…")}${state !== "ignored" && to("discard", "Discard…")}`;
-}
-
-/** The fields by which a list is chosen. */
-export function filterForm(base: string, filter: EventFilter, handlers: readonly string[]): Markup {
-  const select = (name: "state" | "handler", values: readonly string[]): Markup =>
-    markup`<label><span>${name}</span><select name="${name}"><option value="">any</option>${values.map(
-      (value) =>
-        value === filter[name]
-          ? markup`<option selected>${value}</option>`
-          : markup`<option>${value}</option>`,
-    )}</select></label>`;
-  const input = (name: "type" | "cause"): Markup =>
-    markup`<label><span>${name}</span><input name="${name}" value="${filter[name]}" /></label>`;
-  return markup`<form action="${base}/events">${select("state", EVENT_STATES)}${select("handler", handlers)}${input("type")}${input("cause")}<button>Show</button></form>`;
 }
 
 /** A point in time as UTC to the second, and how long ago it was. */

@@ -3,7 +3,7 @@ import type { WorkerStatus } from "../health.ts";
 import { shownType } from "../privacy.ts";
 import type { Action, Choice } from "../selection.ts";
 import { lines, markup, type Markup } from "./markup.ts";
-import { actions, grouped, hidden, link, moment, table, type Fields, type Place } from "./parts.ts";
+import { actions, grouped, link, moment, table, type Place } from "./parts.ts";
 
 /** What is wrong now, as alerts. */
 export function alerts(checks: Readonly<Record<string, string>>, worker: WorkerStatus | undefined): Markup[] {
@@ -71,14 +71,20 @@ export function eventList(
 <td><a href="${base}/events/${event.id}">${titleOf(event)}</a><br /><code class="quiet">${event.id}</code></td><td class="${state}">${state}</td>
 <td class="number" data-name="attempts">${attempts}</td><td>${moment(event.receivedAtMs, nowMs)}</td><td class="wide">${lastError}</td></tr>`;
   });
-  const older = markup`<a href="${link(`${base}/events`, { ...filter, before_seq: beforeSeq })}">Older events</a>`;
-  return markup`<p>All that match: ${actions(base, filter, filter.state)}</p><form action="${base}/confirm">${hidden({ handler: filter.handler })}
+  const older = markup`<a href="${link(`${base}/events`, { ...filter, before_seq: beforeSeq?.toString() })}">Older events</a>`;
+  return markup`<p>All that match: ${actions(base, filter, filter.state)}</p><form action="${base}/confirm">
+${filter.handler && markup`<input type="hidden" name="handler" value="${filter.handler}" />`}
 ${table(["", "Event", "State", "#Attempts", "Received (UTC)", "Last error"], rows)}<button name="action" value="requeue">Requeue the chosen…</button>
 <button name="action" value="discard">Discard the chosen…</button></form>${beforeSeq !== undefined && older}`;
 }
 
-/** One event with its jobs and their errors; `body` is what is shown of its envelope. */
-export function eventPage({ base, nowMs }: Place, event: InboxEvent, body: Markup): Markup {
+/** One event with its jobs and their errors; `body` is its envelope, undefined if it was pruned. */
+export function eventPage(
+  { base, nowMs }: Place,
+  event: InboxEvent,
+  body: string | undefined,
+  isRedacted: boolean,
+): Markup {
   const { id, state, source, duplicates, jobs } = event;
   const row = (job: InboxJob): Markup => {
     const { handler, held, deferred, nextAttemptAtMs: nextMs } = job;
@@ -100,33 +106,19 @@ export function eventPage({ base, nowMs }: Place, event: InboxEvent, body: Marku
   const columns = ["Handler", "State", "#Attempts", "When (UTC)", "Errors by attempt", ""];
   const how = source === "reconcile" ? "found missing by reconcile" : "sent by the service";
   return markup`<p><code>${id}</code></p><p><strong class="${state}">${state}</strong> · ${how} · received ${moment(event.receivedAtMs, nowMs)} · ${duplicates} more deliveries</p>
-${jobs.length > 0 ? table(columns, jobs.map(row)) : markup`<p>No handler wanted it. ${state === "ignored" && actions(base, { id }, state)}</p>`}<h2>Envelope</h2>${body}`;
-}
-
-/** The envelope as text, or how to get one that is too long for a page. */
-export function envelope(
-  base: string,
-  id: string,
-  body: string | number | undefined,
-  isRedacted: boolean,
-): Markup {
-  const note =
-    isRedacted &&
-    markup`<p class="quiet">Without what may be about a person. ADMIN_SHOW_BODIES=true shows all of it.</p>`;
-  if (body === undefined) return markup`<p>It is pruned.</p>`;
-  if (typeof body === "string") return markup`<pre>${lines(body)}</pre>${note}`;
-  return markup`<p><a href="${base}/events/${id}/body">Download it</a> (${grouped(body)} bytes)</p>${note}`;
+${jobs.length > 0 ? table(columns, jobs.map(row)) : markup`<p>No handler wanted it. ${state === "ignored" && actions(base, { id }, state)}</p>`}
+<h2>Envelope</h2>${body === undefined ? markup`<p>It is pruned.</p>` : markup`<pre>${lines(body)}</pre>`}
+${isRedacted && markup`<p class="quiet">Without what may be about a person. ADMIN_SHOW_BODIES=true shows all of it.</p>`}`;
 }
 
 /** The question before anything happens: how many jobs, of which handler, with which cause. */
 export function confirmation(
-  { base }: Place,
   kind: Action["kind"],
   { choices, isMore }: { choices: readonly Choice[]; isMore: boolean },
-  fields: Fields & { back: string },
+  back: string,
 ): Markup {
   const total = choices.reduce((sum, { jobs }) => sum + jobs, 0);
-  const leave = markup`<a class="button" href="${fields.back}">Back</a>`;
+  const leave = markup`<a class="button" href="${back}">Back</a>`;
   if (total === 0) return markup`<p>No job that matches can be ${kind}ed.</p><p>${leave}</p>`;
   const rows = choices.map(
     ({ handler = "no handler wanted it", cause, jobs }) =>
@@ -139,7 +131,7 @@ export function confirmation(
   const reason =
     kind === "discard" &&
     markup`<label><span>Reason</span><input name="reason" required maxlength="200" size="40" /></label>`;
-  return markup`${table(["Handler", "Why", "#Jobs"], rows)}<p>${then}</p><form method="post" action="${base}/confirm">${hidden({ action: kind, ...fields })}${reason}
+  return markup`${table(["Handler", "Why", "#Jobs"], rows)}<p>${then}</p><form method="post">${reason}
 <button class="${look}">${verb} ${isMore && "more than "}${grouped(total)} ${total === 1 ? "job" : "jobs"}</button> ${leave}</form>`;
 }
 

@@ -19,16 +19,17 @@ async function get(url: string, headers: Record<string, string> = {}): Promise<A
   return answerTo(await request(url, { headers }));
 }
 
-/** Sends a form as a browser does that stands on the page. */
+/** Confirms a question as a browser does: a form without an action goes to the address of its page. */
 async function post(
   url: string,
-  fields: Record<string, string>,
+  { reason, ...asked }: Record<string, string>,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
   const { origin } = new URL(url);
-  const body = new URLSearchParams(fields).toString();
+  const body = new URLSearchParams(reason === undefined ? {} : { reason }).toString();
   const form = { "content-type": "application/x-www-form-urlencoded", origin, ...headers };
-  return answerTo(await request(url, { method: "POST", headers: form, body }));
+  const question = `${url}?${new URLSearchParams(asked).toString()}`;
+  return answerTo(await request(question, { method: "POST", headers: form, body }));
 }
 
 async function answerTo({ statusCode, headers, body }: Awaited<ReturnType<typeof request>>): Promise<Answer> {
@@ -109,7 +110,7 @@ describe("events", () => {
     const list = await get(url + link.replaceAll("&amp;", "&"));
     for (const id of unknown) expect(list.text).toContain(id);
     expect(list.text).not.toContain(crashed);
-    expect(list.text).toContain(`value="Customer &lt;number&gt; is unknown"`);
+    expect(words(list)).toContain(`Events: dead, log-call, ${CAUSE}`);
     expect(await get(`${url}/events?id=%20${crashed}%20`)).toMatchObject({
       status: 303,
       location: `/events/${crashed}`,
@@ -151,18 +152,16 @@ describe("events", () => {
     expect(whole.text).toContain("+12125550123");
   });
 
-  test("a body over 64 KB is downloaded instead, in pieces that hold up no other answer", async () => {
+  test("one with a body over 64 KB shows its beginning, which holds up no other answer", async () => {
     const inbox = await openInbox({});
     const id = newEventId();
-    const deep = `${"[".repeat(59)}${"1,".repeat(1_500_000)}1${"]".repeat(59)}`;
+    const deep = `${"[".repeat(59)}${"1,".repeat(500_000)}1${"]".repeat(59)}`;
     const body = Buffer.from(
       `{"id":"${id}","type":"call.completed","data":{"phone":"+12125550123","deep":${deep}}}`,
     );
     await inbox.stored({ id, body });
     const { url } = await serveAdmin(inbox);
-    const page = await get(`${url}/events/${id}`);
-    expect(page.text.length).toBeLessThan(20_000);
-    expect(page.text).toContain(`href="/events/${id}/body"`);
+    await get(url);
     // In CPU time: other processes take their part of a busy machine.
     let longest = 0;
     let { user } = process.threadCpuUsage();
@@ -171,10 +170,11 @@ describe("events", () => {
       longest = Math.max(longest, now - user);
       user = now;
     }, 1);
-    const download = await get(`${url}/events/${id}/body`);
+    const page = await get(`${url}/events/${id}`);
     clearInterval(turning);
-    expect(download.headers["content-disposition"]).toContain("attachment");
-    expect(download.text).toBe(body.toString().replace("+12125550123", "+10000000000"));
+    expect(page.text).toContain("+10000000000");
+    expect(page.text).toContain("…");
+    expect(page.text).not.toContain("12125550123");
     expect(longest / 1_000).toBeLessThan(200);
   });
 });
@@ -192,16 +192,19 @@ describe("requeue and discard", () => {
     expect(question.text).not.toContain("http-equiv");
     expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
 
-    const back = `/events?state=dead&handler=log-call`;
     const answer = await post(`${url}/confirm`, {
       action: "requeue",
       state: "dead",
       handler: "log-call",
       cause: CAUSE,
-      back,
     });
-    expect(answer).toMatchObject({ status: 303, location: back });
-    expect(words(await get(url + back))).toContain(`requeue (dead, log-call, ${CAUSE}): 2 events, done`);
+    expect(answer).toMatchObject({
+      status: 303,
+      location: `/events?${new URLSearchParams({ state: "dead", handler: "log-call", cause: CAUSE }).toString()}`,
+    });
+    expect(words(await get(url + (answer.location ?? "")))).toContain(
+      `requeue (dead, log-call, ${CAUSE}): 2 events, done`,
+    );
     for (const id of unknown) expect((await inbox.ledger.find(id))?.state).toBe("waiting");
     expect((await inbox.ledger.find(crashed))?.state).toBe("dead");
 
@@ -244,12 +247,8 @@ describe("requeue and discard", () => {
     const { url, lines } = await serveAdmin(inbox, { adminToken });
     const authorization = `Basic ${Buffer.from(`maria:${adminToken}`).toString("base64")}`;
     const question = await get(`${url}/confirm?action=discard&id=${id}`, { authorization });
-    expect(question.text).toContain(`name="back" value="/events/${id}"`);
-    const answer = await post(
-      `${url}/confirm`,
-      { action: "discard", id, reason: "spam", back: `/events/${id}` },
-      { authorization },
-    );
+    expect(question.text).toContain(`href="/events/${id}"`);
+    const answer = await post(`${url}/confirm`, { action: "discard", id, reason: "spam" }, { authorization });
     expect(answer.location).toBe(`/events/${id}`);
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
       { level: "warn", operator: "maria", kind: "discard", reason: "spam", ids: 1, events: 1 },
@@ -264,7 +263,7 @@ describe("requeue and discard", () => {
     const { url } = await serveAdmin(inbox);
     expect((await get(`${url}/confirm?action=requeue`)).status).toBe(400);
     expect((await get(`${url}/confirm?action=delete&state=dead`)).status).toBe(400);
-    const form = { action: "requeue", state: "dead", back: "https://evil.example/" };
+    const form = { action: "requeue", state: "dead" };
     for (const headers of [
       { origin: "https://evil.example" },
       { origin: "null" },
@@ -273,7 +272,7 @@ describe("requeue and discard", () => {
     ])
       expect((await post(`${url}/confirm`, form, headers)).status).toBe(403);
     expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
-    expect(await post(`${url}/confirm`, form)).toMatchObject({ status: 303, location: "/" });
+    expect(await post(`${url}/confirm`, form)).toMatchObject({ status: 303, location: "/events?state=dead" });
   });
 
   test("of a page of ticked boxes take all of them", async () => {
@@ -324,7 +323,7 @@ test("it can be mounted beneath a path of another app, closed to whom its guard 
   app.get("/", (_request, response) => void response.send("mine"));
   const { url } = await listen(createServer(app));
   const headers = { "x-user": "admin" };
-  for (const path of ["", "/", "/events", `/events/${unknown[0]!}`, `/events/${unknown[0]!}/body`])
+  for (const path of ["", "/", "/events", `/events/${unknown[0]!}`])
     expect((await get(`${url}/ops/receiver${path}`)).status).toBe(403);
   expect((await post(`${url}/ops/receiver/confirm`, { action: "requeue", state: "dead" })).status).toBe(403);
   expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
@@ -345,11 +344,7 @@ test("it can be mounted beneath a path of another app, closed to whom its guard 
   const links = [...overview.text.matchAll(/(?:href|action)="([^"]*)"/g)].map(([, link]) => link);
   for (const link of links) expect(link).toMatch(/^\/ops\/receiver\//);
   const back = "/ops/receiver/events?state=dead";
-  const acted = await post(
-    `${url}/ops/receiver/confirm`,
-    { action: "requeue", state: "dead", back },
-    headers,
-  );
+  const acted = await post(`${url}/ops/receiver/confirm`, { action: "requeue", state: "dead" }, headers);
   expect(acted).toMatchObject({ status: 303, location: back });
   expect((await get(`${url}/`)).text).toBe("mine");
 });
