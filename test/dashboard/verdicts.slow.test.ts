@@ -107,13 +107,11 @@ test("a list beside the delivery: keys move through it, clicks open, the filters
   await page.getByRole("heading", { level: 1, name: "called" }).waitFor();
   await detail.getByRole("link", { name: "Live" }).click();
   await page.locator(".feed-row").first().waitFor();
-  // A phone's line is all there: nothing of the sum is cut off, and what happened has all the room to the edge.
+  // Nothing of the sum is cut off on a phone.
   await page.locator(".verdict-sum").waitFor();
   const cutOff =
     "[...document.querySelectorAll('.verdict-sum')].map((sum) => sum.scrollWidth - sum.clientWidth)";
   expect(await page.evaluate(cutOff)).toEqual([0]);
-  const line = await page.locator(".feed-row .line").first().boundingBox();
-  expect((line?.x ?? 0) + (line?.width ?? 0)).toBeGreaterThan(390 - 20);
   const chrome = await page.evaluate<number>(
     "innerHeight - document.querySelector('.scroller').clientHeight",
   );
