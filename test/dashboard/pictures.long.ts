@@ -73,6 +73,6 @@ test("the README's pictures show the pages as they are", { timeout: 120_000 }, a
   const retried = body.data.find(({ attempts }) => attempts.length === 2);
   expect(retried).toBeDefined();
   await visit(page, `/deliveries/${retried?.id ?? ""}`);
-  await page.getByRole("heading", { name: "Compared with attempt 1" }).waitFor();
+  await page.getByRole("heading", { name: "Attempt 2" }).waitFor();
   await page.screenshot({ path: `${FOLDER}/dashboard-delivery.png` });
 });

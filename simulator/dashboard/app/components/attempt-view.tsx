@@ -1,18 +1,13 @@
 import type { AttemptDetail } from "../core/types.ts";
-import { fullTimeOf, millisecondsOf, outcomeWord } from "../core/words.ts";
+import { fullTimeOf, millisecondsOf } from "../core/words.ts";
 import { causeOf, CAUSES } from "../../../domain/causes.ts";
 import { OutcomeChip } from "./chips.tsx";
 import { BodyView } from "./code-view.tsx";
 import { Panel, Table } from "./page.tsx";
 import { SignatureView } from "./signature-view.tsx";
 
-type AttemptViewProps = { attempt: AttemptDetail; before: AttemptDetail | undefined };
-
-/**
- * An attempt: how it ended and why, what was sent, what came back, what differs from the attempt before, and whether the
- * signature holds.
- */
-export function AttemptView({ attempt, before }: AttemptViewProps) {
+/** An attempt: how it ended and why, what was sent, what came back, and whether the signature holds. */
+export function AttemptView({ attempt }: { attempt: AttemptDetail }) {
   const { request, answer, duration_ms: durationMs } = attempt;
   return (
     <div class="stack">
@@ -41,7 +36,6 @@ export function AttemptView({ attempt, before }: AttemptViewProps) {
           <Message name="Request" {...request} />
         </Panel>
       </div>
-      {before && <AttemptDifference before={before} attempt={attempt} />}
       <SignatureView attempt={attempt} />
     </div>
   );
@@ -87,49 +81,4 @@ function Message({ name, body, headers, note }: MessageProps) {
       )}
     </>
   );
-}
-
-/** Headers that differ on every answer and say nothing about it. */
-const PASSING_HEADERS = new Set(["date", "age", "x-request-id", "content-length", "etag"]);
-
-type Answer = AttemptDetail["answer"];
-type Part = readonly [name: string, before: string, after: string];
-
-/** What differs in this attempt from the one before it. */
-function AttemptDifference({ before, attempt }: { before: AttemptDetail; attempt: AttemptDetail }) {
-  const parts: Part[] = [
-    ["Outcome", outcomeWord(before), outcomeWord(attempt)],
-    ["Took", tookWords(before), tookWords(attempt)],
-    ...headerParts(before.answer, attempt.answer),
-    ["Body of the answer", before.answer?.body ?? "", attempt.answer?.body ?? ""],
-    ["Body we sent", "", before.request.body === attempt.request.body ? "" : "other bytes"],
-    ["Signed with t", before.signature.t ?? "none", attempt.signature.t ?? "none"],
-  ];
-  const { same = [], other = [] } = Object.groupBy(parts, ([, was, is]) => (was === is ? "same" : "other"));
-  return (
-    <Panel kind="difference" title={`Compared with attempt ${before.number}`}>
-      <Table
-        label={`Attempts ${before.number} and ${attempt.number}`}
-        head={["", `Attempt ${before.number}`, `Attempt ${attempt.number}`]}
-        rows={other.map((part) => [...part])}
-      />
-      {same.length > 0 && (
-        <p class="muted">The same: {same.map(([name]) => name.toLowerCase()).join(", ")}.</p>
-      )}
-    </Panel>
-  );
-}
-
-function tookWords({ duration_ms: durationMs }: AttemptDetail): string {
-  return durationMs === null ? "under way" : millisecondsOf(durationMs);
-}
-
-/** Each header of the answers that is not the same in both. */
-function headerParts(before: Answer, after: Answer): Part[] {
-  const names = Object.keys({ ...before?.headers, ...after?.headers });
-  const wordsOf = (answer: Answer, name: string) => [answer?.headers[name] ?? "none"].flat().join(", ");
-  return names
-    .filter((name) => !PASSING_HEADERS.has(name.toLowerCase()))
-    .map((name) => [name, wordsOf(before, name), wordsOf(after, name)] as const)
-    .filter(([, was, is]) => was !== is);
 }

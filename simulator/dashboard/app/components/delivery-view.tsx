@@ -97,11 +97,8 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
             disabled={!canAttempt}
             title="Make the next attempt now (a)"
             onClick={attemptNow}
-          >
-            <span>
-              Next attempt<span class="beyond-phone"> now</span>
-            </span>
-          </Button>{" "}
+            words="Attempt now"
+          />{" "}
           <Button
             icon="resend"
             kind="small"
@@ -132,7 +129,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
       <VerdictLine delivery={delivery} />
       <Timeline delivery={delivery} chosen={number} onChoose={setChosen} />
       {shown ? (
-        <AttemptView key={number} attempt={shown} before={attempts[number - 2]} />
+        <AttemptView key={number} attempt={shown} />
       ) : (
         <p class="notice">
           No attempt has been made yet: the first one is due{" "}

@@ -26,12 +26,12 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   const [orgId, setOrgId] = useState(endpoint?.org_id ?? "");
   const [secret, setSecret] = useState("");
   const [faults, setFaults] = useState(endpoint?.faults ?? []);
-  // The simulator checks the URL shortly after the last key, and again while nothing listens there.
+  // The simulator checks the URL shortly after the last key, and again while nothing listens there or no answer comes.
   const checked = useLater<CheckedUrl>(
     url,
     CHECK_AFTER_MS,
     () => control.post("/endpoints/check", { url }).catch(() => undefined),
-    (answer) => (answer?.is_listening === false ? CHECK_AGAIN_MS : undefined),
+    (answer) => (answer === undefined || answer.is_listening === false ? CHECK_AGAIN_MS : undefined),
   );
 
   async function submit() {

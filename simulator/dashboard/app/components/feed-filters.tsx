@@ -24,7 +24,7 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause }: Bar
     <div class={`filters ${isOpen ? "unfolded" : ""}`} role="search">
       <SearchField
         label="Search deliveries"
-        placeholder="Search ids, payloads, order.total:>50…"
+        placeholder="Search, or order.total:>50"
         inputRef={searchRef}
         list={offersId}
         value={filters.q}

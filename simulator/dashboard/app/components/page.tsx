@@ -218,21 +218,13 @@ export function Fields({ label, fields }: { label: string; fields: FieldDocs[] }
     reference === undefined ? <code>{type}</code> : <a href={`#${reference}`}>{type}</a>,
     <Marked text={note} />,
   ]);
-  return (
-    <div class="docs-table">
-      <Table label={label} head={["Field", "Type", "Meaning"]} rows={rows} />
-    </div>
-  );
+  return <Table className="docs-table" label={label} head={["Field", "Type", "Meaning"]} rows={rows} />;
 }
 
 /** Anything else that has rows: `head` and `rows` are words, with code between backticks. */
 export function DocsTable({ label, head, rows }: { label: string; head: string[]; rows: string[][] }) {
   const marked = rows.map((row) => row.map((words) => <Marked text={words} />));
-  return (
-    <div class="docs-table">
-      <Table label={label} head={head} rows={marked} />
-    </div>
-  );
+  return <Table className="docs-table" label={label} head={head} rows={marked} />;
 }
 
 /** Words between backticks as code. */
