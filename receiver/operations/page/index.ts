@@ -180,7 +180,8 @@ const idsSchema = z.union([z.array(eventIdSchema).max(LIST_LIMIT), eventIdSchema
 const actionSchema = filterSchema
   .extend({ action: z.enum(["requeue", "discard"]), id: idsSchema.optional() })
   .refine(
-    ({ action: _, ...chosen }) => Object.values(chosen).some((value) => value !== undefined),
+    // More than the action itself.
+    (asked) => Object.values(asked).filter((value) => value !== undefined).length > 1,
     "Nothing is chosen: tick an event, or choose a state or a handler.",
   );
 const reasonSchema = z.object({ reason: z.string().max(200).default("no reason") });
