@@ -26,15 +26,13 @@ export const READINGS = {
   limit_not_a_number: {
     choices: ["reject", "default"],
     section: "SPEC §8",
-    summary:
-      "A `limit` that is not a whole number is refused with 400 `invalid_request`, or the 25 items of no `limit` are given.",
+    summary: "A `limit` that is no whole number is refused with 400 `invalid_request`, or counts as none.",
     reason: "A refusal shows the mistake at once.",
   },
   unknown_outcome: {
     choices: ["empty", "reject"],
     section: "SPEC §4 GET /api/v1/calls",
-    summary:
-      "An `outcome` beside voicemail, transferred and completed matches no call, or is refused with 400 `invalid_request`.",
+    summary: "An unknown `outcome` matches no call, or is refused with 400 `invalid_request`.",
     reason:
       "The set of outcomes is not published as complete, so a filter cannot know which values are wrong.",
   },
@@ -75,14 +73,13 @@ export const READINGS = {
     choices: ["many", "one"],
     section: "SPEC §6 Delivery",
     summary:
-      "Several deliveries to one endpoint are under way at a time (16, or `serve --concurrency N`), or each waits for the answer to the one before.",
+      "Several deliveries to one endpoint are under way at a time, or each waits for the answer to the one before.",
     reason: "No order is promised, and a delivery that takes 10 s is not to hold up all others.",
   },
   retry_body: {
     choices: ["same_bytes", "reserialized"],
     section: "SPEC §6 Delivery",
-    summary:
-      "Every attempt sends the same bytes, or the same JSON written anew with another order of keys and other white space.",
+    summary: "Every attempt sends the same bytes, or the same JSON written anew.",
     reason:
       "Only the id is stated to be identical across retries; the same bytes are the simplest way to it.",
   },
@@ -96,7 +93,7 @@ export const READINGS = {
     choices: ["yes", "no"],
     section: "SPEC §6 Registration",
     summary:
-      "The test action sends its `call.completed` even where the endpoint did not select that type, or only where it did.",
+      "The test action sends its `call.completed` to every endpoint, or only where that type is selected.",
     reason: "Somebody who presses the button wants to see an event arrive.",
   },
   flag_counts: {
@@ -134,7 +131,7 @@ export const READINGS = {
     choices: ["both", "new", "old"],
     section: "SPEC §6 Registration",
     summary:
-      "While a secret that was rotated overlaps with the one before it, deliveries are signed with both, with the new one, or with the old one.",
+      "While a rotated secret overlaps with the one before, both sign, or the new one, or the old one.",
     reason: "With two signatures a receiver can change its secret at any moment of the overlap.",
   },
   signature_extra_keys: {
