@@ -13,6 +13,7 @@ export {
 } from "./library/unwrap.ts";
 export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./work/handler.ts";
 export type { CreateServices, Handler, HandlerContext } from "./work/handler.ts";
+export { callService, type ServiceAnswer } from "./work/call-service.ts";
 export type { HandledEvent } from "./work/event.ts";
 export type { InboxEvent, InboxJob } from "./store/port.ts";
 export { createHandlerBench, type BenchResult, type HandlerBench } from "./work/bench.ts";

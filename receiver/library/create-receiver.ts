@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Express } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 import { systemClock as clock } from "../clock.ts";
@@ -28,6 +30,8 @@ export type ReceiverOptions = Settings & {
   handlers?: URL | readonly Handler[];
   /** Makes the services of handlers that are given as a list; a module exports its own. */
   createServices?: CreateServices;
+  /** Who may use the operator's page: asked before each of its answers. Without it the page is closed. */
+  operatorGuard?: (request: IncomingMessage) => boolean | Promise<boolean>;
   /** Where the receiver's lines of the log go, each of them JSON; standard output by default. */
   logTo?: (line: string) => void;
 };
@@ -38,6 +42,8 @@ export type MountedReceiver = {
   middleware: Middleware;
   /** From `Request` to `Response`: Hono, route handlers of Next.js. */
   fetch: Fetch;
+  /** The operator's page, at a path of your app: `app.use("/operator", receiver.operator)`. Closed without `operatorGuard`. */
+  operator: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   /** Whether events can be taken now, and what was checked. */
   health: () => Promise<Readiness>;
   /** An event by its id, with each handler's job; undefined if it was not accepted here. */
@@ -54,7 +60,7 @@ export type MountedReceiver = {
  * HOST, which are the app's. Rejects with what to change if it cannot start.
  */
 export async function createReceiver(options: ReceiverOptions = {}): Promise<MountedReceiver> {
-  const { handlers, createServices, logTo, ...settings } = options;
+  const { handlers, createServices, logTo, operatorGuard, ...settings } = options;
   if (handlers !== undefined && !(handlers instanceof URL) && !isList(handlers))
     throw new TypeError(
       'createReceiver(): handlers must be the URL of a module, such as new URL("./handlers.ts", import.meta.url), or a list of what defineHandler() returned.',
@@ -90,10 +96,17 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     await store.close();
     throw error;
   });
+  const createPage = async (): Promise<Express> => {
+    const { createOperatorPage } = await import("../operations/page/index.ts");
+    const guard = operatorGuard ?? (() => false);
+    return createOperatorPage({ ...receiver, ledger: store.ledger, log, clock, showBodies: false, guard });
+  };
+  let page: Promise<Express> | undefined;
   let stopped: Promise<void> | undefined;
   return {
     middleware: receiver.middleware,
     fetch: createFetch(receiver.webhook, receiver.body),
+    operator: async (request, response) => void (await (page ??= createPage()))(request, response),
     health: receiver.health.readiness,
     event: async (id) => (eventIdSchema.safeParse(id).success ? store.ledger.find(id) : undefined),
     metrics: receiver.metrics.text,
