@@ -1,0 +1,49 @@
+import { createServer } from "node:http";
+import { join } from "node:path";
+import express from "express";
+import { expect, onTestFinished, test } from "vitest";
+import { createReceiver, type ReceiverOptions } from "../../../receiver/index.ts";
+import { listen } from "../../helpers/listen.ts";
+import { SECRET } from "../helpers/events.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+/** The operator's page in an app of others. */
+
+async function mount(options: Pick<ReceiverOptions, "operatorGuard"> = {}): Promise<string> {
+  const databaseUrl = `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
+  const receiver = await createReceiver({ signingSecrets: [SECRET], databaseUrl, ...options });
+  onTestFinished(receiver.stop);
+  const app = express().use("/operator", receiver.operator);
+  return (await listen(createServer(app))).url;
+}
+
+test("is closed for everyone unless the app has a guard", async () => {
+  const url = await mount();
+  for (const path of ["", "/events", "/confirm?kind=requeue"])
+    expect((await fetch(`${url}/operator${path}`)).status).toBe(403);
+});
+
+test("lets in whom the guard lets in, asked each time, with links beneath the app's path", async () => {
+  const asked: (string | undefined)[] = [];
+  const url = await mount({
+    operatorGuard: async ({ headers }) => {
+      asked.push(headers.cookie);
+      return headers.cookie === "session=owner";
+    },
+  });
+  const open = await fetch(`${url}/operator`, { headers: { cookie: "session=owner" } });
+  const page = await open.text();
+  expect([open.status, /href="\/operator\/events/.test(page), /href="\/events/.test(page)]).toEqual([
+    200,
+    true,
+    false,
+  ]);
+  expect((await fetch(`${url}/operator`)).status).toBe(403);
+  expect((await fetch(`${url}/operator/confirm`, { method: "POST" })).status).toBe(403);
+  expect(asked).toEqual(["session=owner", undefined, undefined]);
+});
+
+test("is closed when the guard fails", async () => {
+  const url = await mount({ operatorGuard: () => Promise.reject(new Error("no session store")) });
+  expect((await fetch(`${url}/operator`)).status).toBe(500);
+});
