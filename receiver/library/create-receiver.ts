@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Express } from "express";
 import { z } from "zod";
@@ -24,8 +25,8 @@ import { environmentOf, type Settings } from "./settings.ts";
 export type ReceiverOptions = Settings & {
   /**
    * What happens with events. The URL of a module that exports `handlers`: they run in a process of their own, and events go
-   * on being acknowledged if one blocks or crashes it. Or a list: they run in this process, and take it with them. Left out,
-   * events are only stored, for a worker elsewhere.
+   * on being acknowledged if one blocks or crashes it; in development a change of its files starts that process anew. Or a
+   * list: they run in this process, and take it with them. Left out, events are only stored, for a worker elsewhere.
    */
   handlers?: URL | readonly Handler[];
   /** Makes the services of handlers that are given as a list; a module exports its own. */
@@ -67,6 +68,7 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     );
   if (logTo !== undefined && typeof logTo !== "function")
     throw new TypeError("createReceiver(): logTo must be a function that takes a line of the log.");
+  const handlersModule = handlers instanceof URL ? existingModule(handlers) : undefined;
   const environment = environmentOf(settings, process.env);
   if (handlers === undefined && settings.role === undefined) environment["RECEIVER_ROLE"] = "ingest";
   const loaded = loadConfig(environment);
@@ -88,8 +90,11 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
   });
   const startWork = async (metrics: Metrics): Promise<Work> => {
     if (isList(handlers)) return workHere(handlers, { config, store, log, metrics, createServices });
-    if (handlers)
-      return superviseHandlers({ config, store, clock, log, metrics, environment, handlersModule: handlers });
+    if (handlersModule) {
+      const watchHandlers = isInDevelopment();
+      const given = { config, store, clock, log, metrics, environment, handlersModule, watchHandlers };
+      return superviseHandlers(given);
+    }
     throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
   };
   const receiver = await compose({ config, store, clock, log, startWork }).catch(async (error: unknown) => {
@@ -112,6 +117,23 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     metrics: receiver.metrics.text,
     stop: () => (stopped ??= receiver.drain().then(receiver.close)),
   };
+}
+
+/** The module's file, or the TypeScript of that name: test runners run sources whose addresses name what is built of them. */
+function existingModule(url: URL): URL {
+  const source = new URL(url.href.replace(/\.([cm]?)js$/, ".$1ts"));
+  const found = [url, source].find((one) => one.protocol === "file:" && existsSync(one));
+  if (found) return found;
+  throw new Error(
+    `createReceiver(): there is no file ${url.href}. Give the URL of the module with your handlers: new URL("./handlers.js", import.meta.url).`,
+  );
+}
+
+/** Whether this app is started anew by `next dev`, `tsx watch` or `node --watch`, which do not see the handlers' files. */
+function isInDevelopment(): boolean {
+  const { NODE_ENV, WATCH_REPORT_DEPENDENCIES } = process.env;
+  const isUnderTsx = process.execArgv.some((word) => /[/\\]tsx[/\\]/.test(word));
+  return NODE_ENV === "development" || WATCH_REPORT_DEPENDENCIES !== undefined || isUnderTsx;
 }
 
 /** What `defineHandler` returns. */

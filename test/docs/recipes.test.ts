@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
@@ -24,9 +25,9 @@ let handlers: Record<string, Handler<Services>>;
 
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), "recipes-"));
-  for (const { text } of blocksOf("docs/recipes.md")) {
-    const [, file = ""] = /^\/\/ (receiver\/handlers\/[\w-]+\.ts)$/m.exec(text) ?? [];
-    const source = text
+  for (const { text: code } of blocksOf("docs/recipes.md")) {
+    const [, file = ""] = /^\/\/ (receiver\/handlers\/[\w-]+\.ts)$/m.exec(code) ?? [];
+    const source = code
       .replaceAll('"../work/', `"${ROOT}receiver/work/`)
       .replaceAll('"zod"', `"${import.meta.resolve("zod")}"`);
     writeFileSync(join(folder, basename(file)), source);
@@ -37,11 +38,7 @@ beforeAll(async () => {
     >;
   const names = ["kitchen", "bookings", "email", "crm", "slack"];
   handlers = Object.assign({}, ...(await Promise.all(names.map(load)))) as typeof handlers;
-  const server = createServer(async (request, response) => {
-    const chunks = await request.toArray();
-    asked.push({ path: request.url, key: request.headers["idempotency-key"], body: chunks.join("") });
-    const { status = 200, headers = {}, body = "ok" } = answers.shift() ?? {};
-    response.writeHead(status, headers).end(body);
+  const server = createServer((request, response) => void answer(request, response));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = z.object({ port: z.number() }).parse(server.address());
@@ -55,6 +52,13 @@ beforeAll(async () => {
     rmSync(folder, { recursive: true });
   };
 });
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await text(request);
+  asked.push({ path: request.url, key: request.headers["idempotency-key"], body });
+  const { status = 200, headers = {}, body: said = "ok" } = answers.shift() ?? {};
+  response.writeHead(status, headers).end(said);
+}
+
 beforeEach(() => {
   answers = [];
   asked = [];

@@ -1,0 +1,64 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createReceiver } from "../../../receiver/index.ts";
+import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
+import { ROOT } from "../../repository/files.ts";
+import { idOf, newBody, SECRET, signatureFor } from "../helpers/events.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
+
+/** Handlers that an app gives as the URL of a module: they run in a process of their own. */
+
+function appWith(word: string) {
+  const folder = temporaryDirectory();
+  const write = (text: string): void =>
+    writeFileSync(
+      join(folder, "handlers.ts"),
+      `import { defineHandler, PermanentFailure } from "${ROOT}receiver/index.ts";
+export const handlers = [
+  defineHandler({ name: "say", type: "*", handle: async (): Promise<void> => { throw new PermanentFailure("${text}"); } }),
+];`,
+    );
+  write(word);
+  const start = async (file: string) => {
+    const receiver = await createReceiver({
+      signingSecrets: [SECRET],
+      databaseUrl: `sqlite:${join(folder, "receiver.db")}`,
+      handlers: pathToFileURL(join(folder, file)),
+      logTo: () => undefined,
+    });
+    onTestFinished(receiver.stop);
+    return async (): Promise<string | null | undefined> => {
+      const body = newBody();
+      const headers = { [SIGNATURE_HEADER]: signatureFor(body) };
+      await receiver.fetch(new Request("http://app.test/", { method: "POST", body, headers }));
+      const event = await until(
+        () => receiver.event(idOf(body)),
+        (found) => found?.state === "dead",
+      );
+      return event?.lastError;
+    };
+  };
+  return { write, start };
+}
+
+test("a module that is named as it is built is found as its TypeScript", async () => {
+  const said = await (await appWith("one").start("handlers.js"))();
+  expect(said).toContain("one");
+});
+
+test("a module that is not there is refused, with its address", async () => {
+  await expect(appWith("one").start("handler.js")).rejects.toThrow(/no file file:.*handler\.js.*new URL/);
+});
+
+test("in development a change of the module is in use without a new start of the app", async () => {
+  vi.stubEnv("NODE_ENV", "development");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const app = appWith("one");
+  const say = await app.start("handlers.ts");
+  expect(await say()).toContain("one");
+  app.write("two");
+  await until(say, (said) => said?.includes("two") === true);
+});
