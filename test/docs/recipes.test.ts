@@ -39,7 +39,6 @@ beforeAll(async () => {
   const names = ["kitchen", "bookings", "email", "crm", "slack"];
   handlers = Object.assign({}, ...(await Promise.all(names.map(load)))) as typeof handlers;
   const server = createServer((request, response) => void answer(request, response));
-  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = z.object({ port: z.number() }).parse(server.address());
   Object.assign(process.env, { SHOP_URL: `http://127.0.0.1:${String(port)}`, SHOP_TOKEN: "t" });
