@@ -5,8 +5,8 @@ import { z } from "zod";
 import { forkFiles } from "./fork/files.ts";
 
 /**
- * `npm run check:sizes`: how large each part of the project may be, and how large it is. Exits with 1 if a part is larger than
- * its goal.
+ * `npm run check:sizes`: how large each part of the project may be, and how large it is. Exits with 1 if a part has become
+ * larger than its goal. Parts that have not reached their goal yet are printed, and fail the check once they have.
  */
 
 if (process.argv.includes("--help")) {
@@ -70,7 +70,28 @@ const GOALS: [part: string, most: number, today: number][] = [
   ["packages that npm ci installs", 399, packages()],
 ];
 
+/** Still above their goals. */
+const NOT_REACHED = new Set([
+  "lines of a fork for SQLite",
+  "files of a fork for SQLite",
+  "lines of its tests",
+  "lines of the library",
+  "lines of the simulator",
+  "lines of its dashboard",
+  "lines of all tests",
+  "lines of the longest file of source",
+  "words of documentation",
+]);
+
 const count = (value: number): string => value.toLocaleString("en-US").padStart(7);
 for (const [part, most, today] of GOALS)
   console.log(`${today <= most ? "✓" : "✗"} ${part.padEnd(36)} ${count(today)} of ${count(most)}`);
-process.exitCode = GOALS.every(([, most, today]) => today <= most) ? 0 : 1;
+for (const [part, most, today] of GOALS) {
+  if (today <= most !== NOT_REACHED.has(part)) continue;
+  console.log(
+    today <= most
+      ? `"${part}" has reached its goal: take it off NOT_REACHED in tools/sizes.ts, so that it stays there.`
+      : `"${part}" is above its goal again.`,
+  );
+  process.exitCode = 1;
+}
