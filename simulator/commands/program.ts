@@ -2,7 +2,6 @@ import { Command, CommanderError, Help, type Option } from "commander";
 import { printable } from "../../shared/printable.ts";
 import { describeBug } from "../text/errors.ts";
 import { VERSION } from "../processes/version.ts";
-import { didYouMean } from "../domain/suggest.ts";
 import { COMMANDS } from "./catalogue.ts";
 import { CommandError, EXIT } from "./command-error.ts";
 
@@ -14,10 +13,7 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
     .version(VERSION)
     .showHelpAfterError("(--help lists what there is)")
     .configureHelp({ optionDescription: withoutEmptyLists })
-    .configureOutput({
-      writeErr: complain,
-      outputError: (message, write) => write(withLikelySuggestion(message)),
-    })
+    .configureOutput({ writeErr: complain })
     .exitOverride();
   try {
     // Only the command that is asked for is loaded: all of them together take seconds.
@@ -47,21 +43,6 @@ function endWithTheReader(): void {
 function onOutputError(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
   process.exit(EXIT.ok);
-}
-
-/** Commander suggests words that have little more than their first letter in common: those are left out. */
-function withLikelySuggestion(message: string): string {
-  const [, word] = /^error: unknown (?:option|command) '-*([^'=]+)/.exec(message) ?? [];
-  if (word === undefined) return message;
-  if (/^[\d.]/.test(word)) return message.replace(/\n[^]*$/, "\n(Nothing here takes less than 0.)\n");
-  if (/^(?:no-)?colou?rs?$/.test(word)) {
-    return `${message.replace(/\n[^]*$/, "")}\n(Colours are for terminals; NO_COLOR=1 turns them off.)\n`;
-  }
-  return message.replace(/\n\(Did you mean (?:one of )?(.*)\?\)/, (_, names: string) => {
-    const likely = names.split(", ").filter((name) => didYouMean(word, [name.replace(/^-+/, "")]) !== "");
-    if (likely.length === 0) return "";
-    return `\n(Did you mean ${likely.length > 1 ? "one of " : ""}${likely.join(", ")}?)`;
-  });
 }
 
 /** Commander copies settings to commands that it made itself; ours come ready-made, with commands of their own. */

@@ -21,13 +21,10 @@ export type ReplayFlags = SimulatorFlags & {
   rate?: number;
   resume?: string;
   skip: number;
-  skipInvalid?: boolean;
   fault: string[];
   allowHost: string[];
   wait: boolean;
 };
-
-const SHOWN_LEFT_OUT = 10;
 
 /** `replay SOURCE…`: sends recorded events again, signed afresh. */
 export default function replayCommand(): Command {
@@ -49,7 +46,6 @@ export default function replayCommand(): Command {
       "keep in this file how far it has come and what failed; the same command then goes on from there, and sends nothing twice until the file is removed",
     )
     .option("--skip <number>", "leave out the first so many", wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
-    .option("--skip-invalid", "leave out lines that are no event envelopes, and name them; refused otherwise")
     .addOption(faultOption())
     .option("--allow-host <host>", "let --to go to this host over http too (repeatable)", collect, [])
     .option("--no-wait", "through a simulator: do not wait for the first attempts, and say nothing of them")
@@ -65,9 +61,6 @@ async function replay(
 ): Promise<number> {
   const target = await targetOf(flags, output, signal);
   const sources = await openSources(names, flags);
-  const leftOut = sources.flatMap((source) => source.leftOut);
-  for (const message of leftOut.slice(0, SHOWN_LEFT_OUT)) output.note(`Left out: ${message}`);
-  if (leftOut.length > SHOWN_LEFT_OUT) output.note(`… and ${leftOut.length - SHOWN_LEFT_OUT} more left out.`);
   const total = sources.reduce((sum, source) => sum + source.count, 0);
   const { state, before } = resumption(names, total, flags);
   const isOver = flags.resume !== undefined && before.done === total;
@@ -100,7 +93,7 @@ async function openSources(names: string[], flags: ReplayFlags): Promise<Source[
     (await createControlClient(flags).get(`/events/${id}`, eventDetailSchema)).envelope;
   const sources: Source[] = [];
   for (const name of names) {
-    const opened = await openSource({ name, findEvent, newId, skipInvalid: flags.skipInvalid });
+    const opened = await openSource({ name, findEvent, newId });
     sources.push(orUsageError(opened).source);
   }
   return sources;

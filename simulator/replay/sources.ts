@@ -16,14 +16,12 @@ import { jsonShapeProblem } from "../text/json-shape.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
 /**
- * Envelopes to send again. `open` gives them in order, from the beginning, each time that it is called. `leftOut` says of
- * each line or item that is no envelope what is wrong with it.
+ * Envelopes to send again. `open` gives them in order, from the beginning, each time that it is called.
  */
 export type Source = {
   name: string;
   count: number;
   open: () => AsyncIterable<Envelope>;
-  leftOut: readonly string[];
 };
 
 export type OpenedSource = { ok: true; source: Source } | Refused;
@@ -44,10 +42,8 @@ export async function openSource(options: {
   name: string;
   findEvent: (id: string) => Promise<Envelope>;
   newId: () => string;
-  /** Leaves out what is no envelope, instead of refusing the whole file. */
-  skipInvalid?: boolean | undefined;
 }): Promise<OpenedSource> {
-  const { name, findEvent, newId, skipInvalid = false } = options;
+  const { name, findEvent, newId } = options;
   if (eventIdSchema.safeParse(name).success) return known(name, [await findEvent(name)]);
   if (isEventType(name)) return known(name, [sampleEnvelope(name, { id: newId() })]);
   if (!existsSync(name)) {
@@ -56,42 +52,33 @@ export async function openSource(options: {
     );
   }
   if (!statSync(name).isFile()) return refused(`${name} is no file, but a folder or a device.`);
-  return openFile(name, skipInvalid);
+  return openFile(name);
 }
 
-function known(name: string, envelopes: Envelope[], leftOut: string[] = []): OpenedSource {
-  return { ok: true, source: { name, count: envelopes.length, open: () => each(envelopes), leftOut } };
+function known(name: string, envelopes: Envelope[]): OpenedSource {
+  return { ok: true, source: { name, count: envelopes.length, open: () => each(envelopes) } };
 }
 
-async function openFile(path: string, skipInvalid: boolean): Promise<OpenedSource> {
+async function openFile(path: string): Promise<OpenedSource> {
   const whole = wholeDocument(path);
   if (typeof whole === "string") return refused(`${path} cannot be read: ${whole}.`);
-  const leftOut: string[] = [];
-  const refuse = (message: string): OpenedSource | undefined => {
-    leftOut.push(message);
-    return skipInvalid ? undefined : refused(`${message} Nothing was sent; --skip-invalid leaves such out.`);
-  };
   if (whole !== undefined) {
     const envelopes: Envelope[] = [];
     for (const [index, value] of whole.entries()) {
       const envelope = readEnvelope(value);
-      if (envelope.ok) envelopes.push(envelope.value);
-      else {
-        const refused = refuse(`${path}, item ${index + 1}: ${envelope.message}`);
-        if (refused !== undefined) return refused;
-      }
+      if (!envelope.ok) return refused(`${path}, item ${index + 1}: ${envelope.message}`);
+      envelopes.push(envelope.value);
     }
-    return envelopes.length === 0 ? empty(path) : known(path, envelopes, leftOut);
+    return envelopes.length === 0 ? empty(path) : known(path, envelopes);
   }
   let count = 0;
   for await (const { number, line } of linesOf(path)) {
     const envelope = readLine(line);
-    const refused = envelope.ok ? undefined : refuse(`${path}:${number}: ${envelope.message}`);
-    if (refused !== undefined) return refused;
-    if (envelope.ok) count += 1;
+    if (!envelope.ok) return refused(`${path}:${number}: ${envelope.message}`);
+    count += 1;
   }
   if (count === 0) return empty(path);
-  return { ok: true, source: { name: path, count, open: () => fromLines(path), leftOut } };
+  return { ok: true, source: { name: path, count, open: () => fromLines(path) } };
 }
 
 function empty(path: string): OpenedSource {

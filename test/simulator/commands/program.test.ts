@@ -29,11 +29,6 @@ test.each([
   [["triger", "call.completed"], "unknown command 'triger'", "(Did you mean trigger?)"],
   [["deliveries", "lst"], "unknown command 'lst'", 'Did you mean "list"?'],
   [["clock", "--jsn"], "unknown option '--jsn'", "(Did you mean --json?)"],
-  [
-    ["serve", "--colour"],
-    "unknown option '--colour'",
-    "(Colours are for terminals; NO_COLOR=1 turns them off.)",
-  ],
   [["serve", "--clamp"], "unknown option '--clamp'", "(--help lists"],
 ])("%j is wrong usage, with a suggestion", async (args, message, suggestion) => {
   const { code, out, err } = await run(...args);

@@ -303,22 +303,6 @@ test.each([
   expect(err).toContain(message);
 });
 
-test("--skip-invalid leaves out the lines that are no envelopes, and names them", async () => {
-  const receiver = await startEndpoint();
-  const file = join(temporaryDirectory(), "inbox.jsonl");
-  const [first, second, third] = envelopes(3);
-  const { data: _, ...withoutData } = second!;
-  writeFileSync(file, [first, withoutData, third].map((line) => JSON.stringify(line)).join("\n"));
-  const refused = await run("replay", file, "--to", receiver.url, "--secret", secret);
-  expect(refused.err).toContain("inbox.jsonl:2: this is no event envelope");
-  expect(refused.err).toContain("Nothing was sent; --skip-invalid leaves such out.");
-  expect(receiver.received).toEqual([]);
-  const sent = await run("replay", file, "--to", receiver.url, "--secret", secret, "--skip-invalid");
-  expect(sent.err).toContain("Left out: ");
-  expect(sent.err).toContain("inbox.jsonl:2: ");
-  expect(idsOf(receiver)).toEqual([first?.id, third?.id]);
-});
-
 test("a number that is too long for JavaScript arrives digit by digit, straight and through the simulator", async () => {
   const long = "123456789012345678901234567890";
   const file = join(temporaryDirectory(), "inbox.jsonl");
@@ -363,22 +347,6 @@ test.each([1, 10, 11, 25])(
       outcomes: { 500: count },
       failures: ids.slice(0, 10).map((id) => ({ event_id: id, outcome: 500 })),
     });
-  },
-);
-
-test.each([10, 11, 13])(
-  "of %i lines that are left out the first ten are named, and the others counted",
-  async (count) => {
-    const receiver = await startEndpoint();
-    const file = join(temporaryDirectory(), "mixed.jsonl");
-    const good = envelopes(2).map((envelope) => JSON.stringify(envelope));
-    writeFileSync(file, [good[0], ...Array.from({ length: count }, () => "{}"), good[1]].join("\n"));
-    const words = ["replay", file, "--to", receiver.url, "--secret", secret, "--skip-invalid"];
-    const { code, out, err } = await run(...words);
-    expect({ code, out }).toEqual({ code: 0, out: `2 sent to ${receiver.url}: 2 × 200.\n` });
-    expect(err.match(/^Left out: .*mixed\.jsonl:\d+: /gm)).toHaveLength(10);
-    expect(err).toContain(`mixed.jsonl:2: `);
-    expect(err.includes(`… and ${count - 10} more left out.`)).toBe(count > 10);
   },
 );
 
