@@ -161,6 +161,10 @@ const configSchema = z
       .default("/webhooks"),
     SIGNING_SECRET: signingSecrets.default([]),
     DATABASE_URL: databaseUrl,
+    DATABASE_SCHEMA: text(
+      /^[a-z][a-z0-9_]{0,30}$/,
+      "must be a name of lower-case letters, digits and _, such as receiver_staging.",
+    ).default("receiver"),
     RECEIVER_ROLE: choice(["all", "ingest", "worker"], "all"),
     ADMIN_PORT: integer(3_001, 0, 65_535),
     ADMIN_HOST: host,
@@ -192,6 +196,8 @@ const configSchema = z
     /** Active secrets, the current one first. Empty in the role `worker`. */
     signingSecrets: values.SIGNING_SECRET,
     ...values.DATABASE_URL,
+    /** Of the tables in PostgreSQL. */
+    databaseSchema: values.DATABASE_SCHEMA,
     role: values.RECEIVER_ROLE,
     adminPort: values.ADMIN_PORT,
     adminHost: values.ADMIN_HOST,

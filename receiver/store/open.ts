@@ -3,12 +3,16 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Store } from "./port.ts";
 
-export type StoreOptions = Partial<Pick<Config, "databaseFile" | "databaseUrl">> & {
+export type StoreOptions = Partial<Pick<Config, "databaseFile" | "databaseUrl" | "databaseSchema">> & {
   clock: Clock;
   /** Whether this process handles jobs. */
   isWorker: boolean;
   /** Ends the process: what was committed may not be on disk. */
   onFatal: (problem: string) => void;
+  /** Ends the process of the handlers: another worker may begin what runs here. */
+  onCutOff?: ((problem: string) => void) | undefined;
+  /** The app's own connections to PostgreSQL. */
+  pool?: object | undefined;
 };
 
 /** A folder with a store on a server, and with commands of its own. */
@@ -17,7 +21,9 @@ export type ServerRoom = {
   addCommands: (program: Command) => void;
 };
 
-const rooms: (() => Promise<ServerRoom>)[] = [];
+const rooms: (() => Promise<ServerRoom>)[] = [
+  async () => import("../postgres/room.ts"),
+];
 
 /** The folder for PostgreSQL, if it was not deleted. */
 export async function serverRoom(): Promise<ServerRoom | undefined> {

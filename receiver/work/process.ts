@@ -55,7 +55,7 @@ process.on("message", (message) => {
 await work().catch(endByError);
 
 async function work(): Promise<void> {
-  const store = await openStore({ ...config, clock, isWorker: true, onFatal });
+  const store = await openStore({ ...config, clock, isWorker: true, onFatal, onCutOff: onFatal });
   const { handlers, services, onDead, close } = await loadHandlers(process.argv[2], (file) =>
     files.push(file),
   );

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { accept, claim, event, handler, openStore, openWorker, type CreateBackend } from "./harness.ts";
+import {
+  accept,
+  claim,
+  event,
+  handler,
+  openStore,
+  openWorker,
+  replaceWorker,
+  type CreateBackend,
+} from "./harness.ts";
 
 export function describeAccepting(name: string, createBackend: CreateBackend): void {
   describe(`${name}: accepting`, () => {
@@ -88,9 +97,8 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       const [id = ""] = await accept(store, event());
       expect(await store.ledger.find(id)).toMatchObject({ state: "ignored", jobs: [], handled: 0 });
       expect(await store.ledger.counts()).toMatchObject({ unwanted: 1 });
-      await store.close();
 
-      const next = await openWorker(backend, [handler()]);
+      const next = await replaceWorker(backend, store, [handler()]);
       expect(await claim(next)).toEqual([]);
       expect(await next.ledger.find(id)).toMatchObject({ state: "ignored", jobs: [] });
     });

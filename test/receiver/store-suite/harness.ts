@@ -20,7 +20,18 @@ export type Backend = {
   kill: (store: Store) => Promise<void>;
   /** Rows of a handler's table, read past the store. */
   rows: (sql: string) => Promise<Record<string, unknown>[]>;
-  /** `atomically` on it ends within one turn of the event loop, and one worker at a time runs. */
+  /**
+   * The outcomes that differ:
+   *
+   * | | SQLite | PostgreSQL |
+   * |---|---|---|
+   * | `atomically` | ends within one turn of the event loop | is a transaction of 5 s at the most |
+   * | workers | one, others stand by | any number |
+   * | a worker that died | its jobs are due again when another begins | when its heartbeats are 25 s old |
+   * | a handler that is gone | its jobs are ignored at the next begin | ten minutes after its last worker was seen |
+   * | claimed first | what has been due for longest | what arrived first |
+   * | a requeued job, if a later one of its key waits for its retry | goes before it | goes after it |
+   */
   isSqlite: boolean;
 };
 
@@ -77,6 +88,20 @@ export async function openWorker(
   const store = await openStore(backend);
   await store.jobs.begin(handlers, AbortSignal.timeout(60_000));
   return store;
+}
+
+/**
+ * Another worker, with other handlers, after this one has ended for good. On SQLite those that it does not have are gone at
+ * once; on PostgreSQL ten minutes after their last worker was seen, so that none is gone during a rolling deploy.
+ */
+export async function replaceWorker(
+  backend: Backend,
+  store: Store,
+  handlers: readonly JobHandler[],
+): Promise<Store> {
+  await store.close();
+  if (!backend.isSqlite) await backend.pass(11 * MINUTE_MS);
+  return openWorker(backend, handlers);
 }
 
 /** Stores the events and returns their ids; fails if that was refused. */

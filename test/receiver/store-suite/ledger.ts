@@ -11,6 +11,7 @@ import {
   MINUTE_MS,
   openStore,
   openWorker,
+  replaceWorker,
   type CreateBackend,
 } from "./harness.ts";
 
@@ -129,9 +130,11 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.requeue([id], "other")).toBe(1);
       expect(await jobOf(store, id)).toMatchObject({ state: "dead" });
       expect(await store.ledger.requeue([id], "nobody")).toBe(0);
-      await store.close();
 
-      store = await openWorker(backend, [handler(), handler({ name: "new", types: ["call.completed"] })]);
+      store = await replaceWorker(backend, store, [
+        handler(),
+        handler({ name: "new", types: ["call.completed"] }),
+      ]);
       expect(await store.ledger.requeue([id, order], "new")).toBe(1);
       expect(await handleAll(store, "new")).toEqual([id]);
       expect(await store.ledger.requeue([id], "new")).toBe(0);
@@ -144,8 +147,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(ids(await store.ledger.list({ state: "ignored" }, { limit: 5 }))).toEqual([id]);
       expect(await store.ledger.requeue([id])).toBe(0);
       expect(await store.ledger.find(id)).toMatchObject({ state: "ignored" });
-      await store.close();
-      store = await openWorker(backend, [handler()]);
+      store = await replaceWorker(backend, store, [handler()]);
       expect(await store.ledger.requeue([id])).toBe(1);
       expect(await handleAll(store)).toEqual([id]);
       expect(await store.ledger.find(id)).toMatchObject({ state: "done", handled: 1 });

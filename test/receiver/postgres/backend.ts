@@ -1,0 +1,53 @@
+import { Client } from "pg";
+import { systemClock } from "../../../receiver/clock.ts";
+import { openServerStore } from "../../../receiver/postgres/index.ts";
+import type { Store } from "../../../receiver/store/port.ts";
+import type { Backend } from "../store-suite/harness.ts";
+import { newDatabase, query } from "./server.ts";
+
+/** A database of the test's own. Time passes by what is written in it, which becomes older. */
+export async function postgresBackend(): Promise<Backend & { url: string }> {
+  const url = await newDatabase();
+  return {
+    url,
+    isSqlite: false,
+    open: async () => withoutFsync(await openPostgres(url)),
+    pass: async (ms) => void (await query(url, passed(ms))),
+    // Its heartbeats end with it; others take over when they are too old.
+    kill: async (store) => {
+      await store.close();
+      await query(url, "UPDATE receiver.job SET heartbeat_on = heartbeat_on - interval '31 s'");
+    },
+    rows: async (sql) => {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      try {
+        await client.query("SET search_path = receiver_handlers");
+        return (await client.query<Record<string, unknown>>(sql)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+  };
+}
+
+export async function openPostgres(url: string): Promise<Store> {
+  return openServerStore({ databaseUrl: url, clock: systemClock, isWorker: true, onFatal: () => undefined });
+}
+
+/** The test's server does not sync, which `check` reports. */
+function withoutFsync(store: Store): Store {
+  const check = async (): Promise<string[]> =>
+    (await store.ledger.check()).filter((line) => !line.startsWith("fsync is off"));
+  return { ...store, ledger: { ...store.ledger, check } };
+}
+
+function passed(ms: number): string {
+  const by = `interval '${String(ms)} ms'`;
+  return `
+    UPDATE receiver.events SET received_at = received_at - ${by};
+    UPDATE receiver.job SET created_on = created_on - ${by}, start_after = start_after - ${by}, completed_on = completed_on - ${by},
+      data = CASE WHEN data ? 'since' THEN jsonb_build_object('since', (data->>'since')::bigint - ${String(ms)}) END;
+    UPDATE receiver.workers SET seen_at = seen_at - ${by};
+    UPDATE receiver.bookmarks SET value = (value::bigint - ${String(ms)})::text WHERE name = 'pruned before'`;
+}

@@ -1,0 +1,4 @@
+import { describeStore } from "../store-suite/index.ts";
+import { postgresBackend } from "./backend.ts";
+
+describeStore("PostgreSQL", postgresBackend);
