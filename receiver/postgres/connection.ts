@@ -99,14 +99,23 @@ async function rowsOf<Row extends QueryResultRow>(
   text: string,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  const { rows } = await on.query<Row>({ text, values: [...values], types: { getTypeParser } });
+  const { rows } = await on.query<Row>({ text, values: [...values], types: parsers(NUMBERS) });
   return rows;
 }
 
 /** Our own numbers are all within 2^53. */
-function getTypeParser(type: number, format?: "text" | "binary") {
-  if (type === types.builtins.INT8) return Number;
-  return types.getTypeParser(type, format ?? "text") as (text: string) => unknown;
+const NUMBERS = new Map<number, Parser>([[types.builtins.INT8, Number]]);
+
+export type Parser = (text: string) => unknown;
+
+/** What makes values of the columns' texts: these parsers, and where there is none `pg`'s. */
+export function parsers(own: ReadonlyMap<number, Parser>) {
+  const getTypeParser = (type: number, format?: "text" | "binary"): Parser => {
+    // eslint-disable-next-line typescript/no-unsafe-assignment -- its types say any
+    const usual: Parser = types.getTypeParser(type, format ?? "text");
+    return own.get(type) ?? usual;
+  };
+  return { getTypeParser };
 }
 
 const CONFLICTS = new Set(["40P01", "40001"]);

@@ -2,7 +2,7 @@ import { types, type PoolClient, type QueryConfig, type QueryResultRow } from "p
 import { within, type Clock } from "../clock.ts";
 import { bound, refuseTransactionControl } from "../store/handler-sql.ts";
 import type { HandlerDatabase } from "../store/port.ts";
-import { storable, type Query } from "./connection.ts";
+import { parsers, storable, type Parser, type Query } from "./connection.ts";
 
 /** Handlers' tables are in a schema of their own; `public` is the app's. */
 const SCHEMAS = `receiver_handlers, "$user", public`;
@@ -14,7 +14,7 @@ const LONGEST_MS = 5_000;
 const { builtins } = types;
 
 /** What comes out is what SQLite would give: numbers, bigint, text, bytes, null. `db.client` gives what `pg` gives. */
-const PARSERS = new Map<number, (text: string) => unknown>([
+const PARSERS = new Map<number, Parser>([
   [builtins.INT8, (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text))],
   [builtins.BOOL, (text) => (text === "t" ? 1 : 0)],
   [builtins.JSON, (text) => text],
@@ -23,10 +23,6 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   [builtins.TIMESTAMP, (text) => new Date(`${text}Z`).toISOString()],
   [builtins.DATE, (text) => text],
 ]);
-
-function getTypeParser(type: number, format?: "text" | "binary") {
-  return PARSERS.get(type) ?? (types.getTypeParser(type, format ?? "text") as (text: string) => unknown);
-}
 
 /**
  * Has `work` use the transaction that is open on `client`. Rejects if one of its statements failed, though it caught that,
@@ -59,7 +55,7 @@ export async function useTransaction<Result>(
       const given = bound(value, index + 1);
       return typeof given === "string" ? storable(given) : given;
     });
-    return (await send<Record<string, unknown>>({ text, values, types: { getTypeParser } })).rows;
+    return (await send<Record<string, unknown>>({ text, values, types: parsers(PARSERS) })).rows;
   };
   try {
     const done = work({ query, client: guarded(client, send) }).then((value) => ({ value }));

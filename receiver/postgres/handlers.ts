@@ -86,7 +86,9 @@ export function jobsOf(
 
 /** An index holds no long text. */
 function short(key: string): string {
-  return key.length <= LONGEST_KEY ? storable(key) : `${storable(key.slice(0, LONGEST_KEY))}/${hash("sha256", key)}`;
+  return key.length <= LONGEST_KEY
+    ? storable(key)
+    : `${storable(key.slice(0, LONGEST_KEY))}/${hash("sha256", key)}`;
 }
 
 /** What a worker says of its handlers, and what becomes of the jobs of those that are there no more. */

@@ -114,7 +114,8 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
         if (!row || !event) return [];
         const { length } = event.body;
         // Before the first announcement nobody knows whether it is wanted.
-        const wanted = handlers.length === 0 ? null : jobsOf({ ...row, at: 0 }, () => null, handlers).length > 0;
+        const wanted =
+          handlers.length === 0 ? null : jobsOf({ ...row, at: 0 }, () => null, handlers).length > 0;
         bodies.push(event.body);
         start += length;
         return [{ ...row, n, wanted, start: start - length, length }];

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Db } from "pg-boss";
 import { z } from "zod";
 import { causeOfError } from "../../shared/causes.ts";
 import type { Clock } from "../clock.ts";
@@ -60,9 +61,7 @@ const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.
 /** What is kept with a job in `output`. */
 export const outputSchema = z
   .object({
-    errors: z
-      .array(z.object({ attempt: z.number(), atMs: z.number(), error: z.string() }))
-      .default([]),
+    errors: z.array(z.object({ attempt: z.number(), atMs: z.number(), error: z.string() })).default([]),
     deferred: z.boolean().default(false),
     /** Why it is dead or ignored. */
     cause: z.string().optional(),
@@ -86,7 +85,6 @@ export function createJobs(database: Database, clock: Clock) {
   const claims = new WeakMap<Job, Claim>();
   const held = new Set<Claim>();
   const boss = createBoss(database.schema, executor(run));
-  const claimer = executor(async (text, values) => run(claimWith(text), values));
   const hasMore = new Set<string>();
   let looking: { queues: Set<string>; due: Promise<Set<string>> } | undefined;
   let ending: { all: Ended[]; written: Promise<Set<number>> } | undefined;
@@ -95,12 +93,17 @@ export function createJobs(database: Database, clock: Clock) {
   const jobs: Omit<Jobs, "begin" | "onArrival"> = {
     claim: async (handler, limit) => {
       const claimed: Claimed[] = [];
+      const db: Db = {
+        executeSql: async (text, values) => {
+          const rows = await run<Claimed>(claimWith(text), values);
+          claimed.push(...rows);
+          return { rows };
+        },
+      };
       for (const queue of await dueOf([handler, `${handler}/key`])) {
         if (claimed.length >= limit) break;
         const batchSize = limit - claimed.length;
-        const rows = await boss.fetch(queue, { batchSize, includeMetadata: true, db: claimer });
-        // They are rows of `claimWith`.
-        claimed.push(...(rows as unknown as Claimed[]));
+        const rows = await boss.fetch(queue, { batchSize, includeMetadata: true, db });
         if (rows.length === 0) hasMore.delete(queue);
         else hasMore.add(queue);
       }
@@ -139,7 +142,11 @@ export function createJobs(database: Database, clock: Clock) {
       ),
 
     findStep: async (job, name) => {
-      const [found] = await run<{ result: string }>(FIND_STEP, [claimOf(job).id, job.handler, storable(name)]);
+      const [found] = await run<{ result: string }>(FIND_STEP, [
+        claimOf(job).id,
+        job.handler,
+        storable(name),
+      ]);
       return found?.result;
     },
     recordStep: async (job, name, json) => {
@@ -220,9 +227,14 @@ export function createJobs(database: Database, clock: Clock) {
   function rowOf({ claim, ending: how }: Ended, n: number) {
     const { name, id, token, beat, attempt } = claim;
     const { errors } = outputSchema.parse(claim.output);
-    const all = "error" in how ? [{ attempt, atMs: clock.nowMs(), error: storable(how.error) }, ...errors] : errors;
+    const all =
+      "error" in how ? [{ attempt, atMs: clock.nowMs(), error: storable(how.error) }, ...errors] : errors;
     return {
-      ...{ n, name, id, token, beat },
+      n,
+      name,
+      id,
+      token,
+      beat,
       state: how.kind === "done" ? "completed" : how.kind === "dead" ? "failed" : "retry",
       delay: "delayMs" in how ? how.delayMs : 0,
       uncounted: how.kind === "later" || how.kind === "returned",

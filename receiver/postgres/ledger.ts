@@ -85,7 +85,10 @@ export function createLedger({ run, transaction }: Database): Ledger {
         const discarded = await query<{ id: string }>(DISCARD, [events, handler, reason]);
         return new Set(discarded.map(({ id }) => id)).size;
       }),
-    prune: async ({ bodiesMs, idsMs }) => ({ bodies: await pruneBodies(bodiesMs), ids: await pruneIds(idsMs) }),
+    prune: async ({ bodiesMs, idsMs }) => ({
+      bodies: await pruneBodies(bodiesMs),
+      ids: await pruneIds(idsMs),
+    }),
     prunedBeforeMs: async () => Number((await bookmark(PRUNED_BEFORE)) ?? 0),
     known: async (type, objectIds) => {
       const rows = await run<{ object_id: string }>(KNOWN, [type, objectIds]);
@@ -97,7 +100,9 @@ export function createLedger({ run, transaction }: Database): Ledger {
     check: async () => {
       const [found] = await run<{ fsync: string; pages: string; isStandby: boolean }>(CHECK);
       return [
-        ...(found?.fsync === "off" ? ["fsync is off: a power cut loses acknowledged events. Turn it on."] : []),
+        ...(found?.fsync === "off"
+          ? ["fsync is off: a power cut loses acknowledged events. Turn it on."]
+          : []),
         ...(found?.pages === "off" ? ["full_page_writes is off: turn it on."] : []),
         ...(found?.isStandby ? ["This server is a standby: name the primary in DATABASE_URL."] : []),
       ];
@@ -113,7 +118,9 @@ export function createLedger({ run, transaction }: Database): Ledger {
       announced(run),
       run<{ events: number; unwanted: number }>(COUNT_EVENTS),
     ]);
-    const names = [...new Set([...handlers, ...rows.map(({ handler: name }) => ({ name }))].map(({ name }) => name))];
+    const names = [
+      ...new Set([...handlers, ...rows.map(({ handler: name }) => ({ name }))].map(({ name }) => name)),
+    ];
     const sum = (of: readonly Row[], field: "jobs" | "failing" = "jobs") =>
       of.reduce((total, row) => total + row[field], 0);
     return {
@@ -161,7 +168,8 @@ export function createLedger({ run, transaction }: Database): Ledger {
     const changed = new Set(requeued.map(({ id }) => id));
     // Others get jobs that they never had: of the handler that was named, or of all if no handler had wanted them.
     const offered = events.filter(
-      ({ id, unwanted }) => !changed.has(id) && (handler === undefined ? unwanted === true : unwanted !== null),
+      ({ id, unwanted }) =>
+        !changed.has(id) && (handler === undefined ? unwanted === true : unwanted !== null),
     );
     const handlers = (await announced(query)).filter(({ name }) => handler === undefined || name === handler);
     const jobs = offered.flatMap((event) =>

@@ -73,7 +73,9 @@ export async function createSchema({ schema, run, transaction }: Database): Prom
     ]);
     if (!found) throw new Error("PostgreSQL returned nothing.");
     if (found.version < OLDEST_VERSION)
-      throw new Error(`PostgreSQL ${String(Math.floor(found.version / 10_000))} is too old. Use 13 or newer.`);
+      throw new Error(
+        `PostgreSQL ${String(Math.floor(found.version / 10_000))} is too old. Use 13 or newer.`,
+      );
     if (found.encoding !== "UTF8")
       throw new Error(`The encoding of the database is ${found.encoding}. Make one with ENCODING 'UTF8'.`);
     return found.hasBookmarks;

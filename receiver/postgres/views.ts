@@ -100,11 +100,19 @@ function toEvent({ isPruned, handled, unwanted, jobs: rows, id: hex, ...event }:
   const id = `evt_${hex}`;
   const summary = summaryOf(jobs);
   if (isPruned) return { ...event, id, ...summary, state: "pruned", handled: handled ?? 0, jobs: [] };
-  const nobody = { state: unwanted === true ? "ignored" : "waiting", finishedAtMs: unwanted === true ? event.receivedAtMs : null, handled: 0 } as const;
+  const nobody = {
+    state: unwanted === true ? "ignored" : "waiting",
+    finishedAtMs: unwanted === true ? event.receivedAtMs : null,
+    handled: 0,
+  } as const;
   return { ...event, id, ...summary, ...(jobs.length === 0 && nobody), jobs };
 }
 
-function toJob({ dueAtMs, output: { errors, deferred, cause }, ...row }: z.infer<typeof jobSchema>): InboxJob {
+function toJob({
+  dueAtMs,
+  output: { errors, deferred, cause },
+  ...row
+}: z.infer<typeof jobSchema>): InboxJob {
   const isWaiting = row.state === "waiting";
   return {
     ...row,

@@ -83,7 +83,10 @@ export function refuseTransactionControl(sql: string): void {
 }
 
 /** A value as both databases take it. */
-export function bound(value: SqlValue | undefined, number: number): string | number | bigint | null | Uint8Array {
+export function bound(
+  value: SqlValue | undefined,
+  number: number,
+): string | number | bigint | null | Uint8Array {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (value === undefined || typeof value === "function" || typeof value === "symbol")
     throw new TypeError(

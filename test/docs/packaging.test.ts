@@ -23,7 +23,7 @@ describe("examples/beside/compose.yaml", () => {
 });
 
 describe("the image of a fork", () => {
-  const files = forkFiles(ROOT, "my-receiver", { library: false });
+  const files = forkFiles(ROOT, "my-receiver", { library: false, postgres: false });
   const dockerfile = files.get("Dockerfile") ?? "";
 
   test("copies what a fork has, and starts what it has, as nobody in particular", () => {

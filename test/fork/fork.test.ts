@@ -15,7 +15,7 @@ import { ALL } from "../helpers/run/sizes.ts";
 
 let files: Map<string, string>;
 beforeAll(() => {
-  files = forkFiles(ROOT, "my-receiver", { library: false });
+  files = forkFiles(ROOT, "my-receiver", { library: false, postgres: false });
 });
 
 const parsed = (path: string) =>
@@ -65,7 +65,7 @@ describe("a fork", () => {
   });
 
   test("has nothing that mounts it in another app, but where it was asked for", () => {
-    const all = forkFiles(ROOT, "my-receiver", { library: true });
+    const all = forkFiles(ROOT, "my-receiver", { library: true, postgres: false });
     const only = [...all.keys()].filter((path) => !files.has(path));
     expect(only.filter((path) => !/^(?:receiver\/(?:library\/|index\.)|test\/)/.test(path))).toEqual([]);
     expect(only).toEqual(
@@ -76,6 +76,20 @@ describe("a fork", () => {
       ]),
     );
     expect([...files.keys()].filter((path) => path.includes("library"))).toEqual([]);
+  });
+
+  test("has nothing of PostgreSQL, but where it was asked for", () => {
+    const all = forkFiles(ROOT, "my-receiver", { library: false, postgres: true });
+    const only = [...all.keys()].filter((path) => !files.has(path));
+    expect(
+      only.filter(
+        (path) => !/^(?:receiver|test\/receiver)\/postgres\/|^docs\/scaling.md$|^test\/helpers\//.test(path),
+      ),
+    ).toEqual([]);
+    expect(only).toEqual(expect.arrayContaining(["receiver/postgres/room.ts", "docs/scaling.md"]));
+    expect(parsed("package.json")["dependencies"]).not.toHaveProperty("pg-boss");
+    expect(all.get("package.json")).toContain('"pg-boss"');
+    expect(files.get("receiver/store/open.ts")).not.toContain("../postgres/");
   });
 
   test("imports nothing but itself and what its package.json names", () => {

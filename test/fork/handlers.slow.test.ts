@@ -18,7 +18,8 @@ const ABOVE = "../../..";
 let fork: string;
 beforeEach(() => {
   fork = temporaryDirectory();
-  for (const [path, text] of forkFiles(ROOT, "my-receiver", { library: false })) write(path, text);
+  for (const [path, text] of forkFiles(ROOT, "my-receiver", { library: false, postgres: false }))
+    write(path, text);
   symlinkSync(join(ROOT, "node_modules"), join(fork, "node_modules"));
 });
 

@@ -26,8 +26,12 @@ const TAKEN = [
 /** What mounts the receiver in another app. */
 const LIBRARY = /^receiver\/(?:library\/|index\.)/;
 
+/** The store in PostgreSQL, and the one line that names it. */
+const POSTGRES = /^receiver\/postgres\//;
+const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/room\.ts"\).*\n/m;
+
 /** What a fork has only where it was asked for. */
-export type Rooms = { library: boolean };
+export type Rooms = { library: boolean; postgres: boolean };
 
 /** What a fork has of its own, by the template it is made of. */
 const MADE: Record<string, string> = {
@@ -42,14 +46,16 @@ const MADE: Record<string, string> = {
 
 /**
  * Every file of a fork, by its path. `kit` is the folder of the kit that it is made from, with a slash at its end. Without
- * `library` it runs as a service of its own alone.
+ * `library` it runs as a service of its own alone, without `postgres` on SQLite alone.
  */
-export function forkFiles(kit: string, name: string, { library }: Rooms): Map<string, string> {
+export function forkFiles(kit: string, name: string, { library, postgres }: Rooms): Map<string, string> {
   const files = new Map(
-    TAKEN.flatMap((path) => filesIn(kit, path))
-      .filter((path) => library || !LIBRARY.test(path))
+    [...TAKEN, ...(postgres ? ["docs/scaling.md"] : [])]
+      .flatMap((path) => filesIn(kit, path))
+      .filter((path) => (library || !LIBRARY.test(path)) && (postgres || !POSTGRES.test(path)))
       .map((path) => [path, readFileSync(kit + path, "utf8")]),
   );
+  if (!postgres) change(files, "receiver/store/open.ts", POSTGRES_LINE);
   const manifest = manifestSchema.parse(readJson(`${kit}package.json`));
   const installed = [...sourcesOf(files).values()].flatMap(importsOf).map(packageOf);
   const tests = [...filesIn(kit, "test/receiver"), ...filesIn(kit, "test/shared")].toSorted();

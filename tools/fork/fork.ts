@@ -16,11 +16,17 @@ type Request = { kit: string; target: string; kitVersion: string } & Partial<Roo
  * Makes a project of its own of the receiver in `kit`, in the folder `target`, which must be empty or not be there: its
  * files, a `.env` with a secret of its own, and a git history to which later versions can be merged.
  */
-export function makeFork({ kit, target, kitVersion, library = false }: Request): ForkResult {
+export function makeFork({
+  kit,
+  target,
+  kitVersion,
+  library = false,
+  postgres = false,
+}: Request): ForkResult {
   const problem = problemWith(kit, target);
   if (problem !== undefined) return { ok: false, message: problem };
 
-  const files = forkFiles(kit, packageName(basename(target)), { library });
+  const files = forkFiles(kit, packageName(basename(target)), { library, postgres });
   writeFiles(target, files);
   const hasHistory = canBegin(target);
   if (hasHistory) beginHistory(target, `Fork voice-agent-webhook-kit ${kitVersion}`);
@@ -46,7 +52,7 @@ export function makeFork({ kit, target, kitVersion, library = false }: Request):
 
 /**
  * Puts the kit's present files on the branch `kit` of a fork, from where the user merges them: with the
- * library if it was there, or is wanted now. Nothing else of the fork is touched.
+ * library and PostgreSQL if they were there, or are wanted now. Nothing else of the fork is touched.
  */
 export function upgradeFork({ kit, target, kitVersion, ...wanted }: Request): ForkResult {
   if (!existsSync(target))
@@ -69,6 +75,7 @@ export function upgradeFork({ kit, target, kitVersion, ...wanted }: Request): Fo
   try {
     const rooms = {
       library: wanted.library === true || branch.has("receiver/library"),
+      postgres: wanted.postgres === true || branch.has("receiver/postgres"),
     };
     writeFiles(source, forkFiles(kit, name, rooms));
     const isNew = commitKit(target, source, `Take over voice-agent-webhook-kit ${kitVersion}`);

@@ -1,11 +1,31 @@
 import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
+import { userInfo } from "node:os";
 import { Client } from "pg";
-import { onTestFinished } from "vitest";
+import { inject } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import { openServerStore } from "../../../receiver/postgres/index.ts";
 import { sharedProgram } from "../../helpers/run/shared-program.ts";
 
 const TEMPLATE = "receiver_template";
+
+/** Whether there can be no server; the reason is printed. */
+export function noServer(): boolean {
+  const problem = whyNoServer();
+  if (problem !== undefined) process.stderr.write(`Tests on PostgreSQL are skipped: ${problem}\n`);
+  return problem !== undefined;
+}
+
+function whyNoServer(): string | undefined {
+  if ((process.env["TEST_DATABASE_URL"] ?? "") !== "") return undefined;
+  // A fork has no server of its own.
+  if (typeof inject("sharedPrograms") !== "string") return "set TEST_DATABASE_URL=postgres://… to a server.";
+  const isClosed = process.platform === "linux" && (statSync("/dev/null").mode & 0o006) !== 0o006;
+  // Root's server runs as nobody.
+  if (isClosed && userInfo().uid === 0)
+    return "only root may use /dev/null here, and PostgreSQL does not run as root: chmod 666 /dev/null";
+  return undefined;
+}
 
 /** The address of a server that takes any number of databases: TEST_DATABASE_URL, or one for all test files of a run. */
 export async function sharedServer(): Promise<string> {
@@ -13,14 +33,16 @@ export async function sharedServer(): Promise<string> {
   return given !== undefined && given !== "" ? given : sharedProgram("postgres");
 }
 
-/** A database of the test's own with the receiver's tables, as `postgres://…`. */
+/** A new database with the receiver's tables, as `postgres://…`. It ends with the server. */
 export async function newDatabase(template = true): Promise<string> {
   const server = await sharedServer();
   if (template) await (made ??= makeTemplate(server));
   const name = `test_${randomBytes(8).toString("hex")}`;
   // By its files: written to the log block by block, it costs the server three times as much.
-  await query(server, `CREATE DATABASE ${name} ${template ? `TEMPLATE ${TEMPLATE} STRATEGY = FILE_COPY` : ""}`);
-  onTestFinished(async () => void (await query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)));
+  await query(
+    server,
+    `CREATE DATABASE ${name} ${template ? `TEMPLATE ${TEMPLATE} STRATEGY = FILE_COPY` : ""}`,
+  );
   return databaseUrl(server, name);
 }
 
