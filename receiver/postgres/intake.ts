@@ -14,9 +14,9 @@ const BEGIN = `
 const ADD_EVENTS = `
   WITH given AS MATERIALIZED (
     SELECT g.*, nextval('receiver.seqs') AS seq, ceil(extract(epoch FROM clock_timestamp()) * 1000000)::bigint + n AS at
-    FROM json_to_recordset($1) AS g(n integer, id uuid, type text, object text, source text, trace text, wanted boolean, start integer, length integer))
-  INSERT INTO receiver.events (seq, id, type, object_id, source, received_at, unwanted, trace, body)
-  SELECT seq, id, type, object, source, to_timestamp(0) + at * interval '1 microsecond', NOT wanted, trace,
+    FROM json_to_recordset($1) AS g(n integer, id uuid, type text, object text, source text, wanted boolean, start integer, length integer))
+  INSERT INTO receiver.events (seq, id, type, object_id, source, received_at, unwanted, body)
+  SELECT seq, id, type, object, source, to_timestamp(0) + at * interval '1 microsecond', NOT wanted,
     substring($2::bytea FROM start FOR length)
   FROM given WHERE object IS NULL OR NOT EXISTS (
     SELECT FROM receiver.events AS twin WHERE object_id = object AND twin.type = given.type
@@ -148,13 +148,12 @@ async function countDuplicates(query: Query, rows: readonly Row[]): Promise<Map<
 
 type Row = ReturnType<typeof rowOf>;
 
-function rowOf({ id, type, objectId, source, trace }: NewEvent) {
+function rowOf({ id, type, objectId, source }: NewEvent) {
   return {
     id: hexOf(id),
     type: storable(type),
     object: objectId === null ? null : storable(objectId),
     source,
-    trace: trace && JSON.stringify(trace),
   };
 }
 

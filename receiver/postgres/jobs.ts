@@ -21,7 +21,7 @@ const LOOK = `
 const claimWith = (fetch: string): string => `
   WITH claimed AS (${fetch})
   SELECT claimed.name, claimed.id, "startedOn"::text AS token, "retryCount" + 1 AS attempt, output,
-    type, body, trace, floor(extract(epoch FROM received_at) * 1000)::bigint AS "receivedAtMs",
+    type, body, floor(extract(epoch FROM received_at) * 1000)::bigint AS "receivedAtMs",
     (data->>'since')::bigint AS since
   FROM claimed JOIN receiver.events USING (id) ORDER BY "createdOn"`;
 /** The token of a claim is the moment at which it was made, to the microsecond. */
@@ -56,8 +56,6 @@ const RECORD_STEP = `
   INSERT INTO receiver.steps SELECT id, $4, $5, $6 FROM held
   ON CONFLICT (id, handler, name) DO UPDATE SET result = excluded.result RETURNING 1`;
 
-const traceSchema = z.object({ traceparent: z.string().optional(), requestId: z.string().optional() });
-
 /** What is kept with a job in `output`. */
 export const outputSchema = z
   .object({
@@ -73,7 +71,6 @@ type Claim = { name: string; id: string; token: string; beat?: string; attempt: 
 type Claimed = Claim & {
   type: string;
   body: Buffer;
-  trace: string | null;
   receivedAtMs: number;
   since: number | null;
 };
@@ -247,13 +244,12 @@ export function createJobs(database: Database, clock: Clock) {
   }
 
   function toJob(handler: string, row: Claimed): Job {
-    const { type, body, trace, attempt, receivedAtMs, since } = row;
+    const { type, body, attempt, receivedAtMs, since } = row;
     const job = {
       handler,
       id: `evt_${row.id.replaceAll("-", "")}`,
       type,
       body: body.toString("utf8"),
-      trace: trace === null ? null : traceSchema.parse(JSON.parse(trace)),
       attempt,
       receivedAtMs,
       waitingSinceMs: since ?? receivedAtMs,

@@ -51,7 +51,7 @@ const PRUNE = `
     DELETE FROM receiver.job USING old WHERE name = ANY (${QUEUES}) AND job.id = old.id RETURNING job.id, job.state
   ), steps AS (
     DELETE FROM receiver.steps USING old WHERE steps.id = old.id)
-  UPDATE receiver.events SET body = NULL, trace = NULL, duplicates = 0,
+  UPDATE receiver.events SET body = NULL, duplicates = 0,
     handled = (SELECT count(*) FROM (SELECT FROM jobs WHERE jobs.id = events.id AND jobs.state = 'completed' LIMIT 1) AS done),
     type = CASE WHEN source = 'reconcile' THEN type END, object_id = CASE WHEN source = 'reconcile' THEN object_id END,
     source = CASE WHEN source = 'reconcile' THEN source END

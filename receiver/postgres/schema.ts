@@ -23,8 +23,7 @@ const CREATE = `
     duplicates integer NOT NULL DEFAULT 0,
     unwanted boolean,                         -- null until there are handlers that could want it
     handled integer,                          -- set when the event is pruned
-    body bytea,                               -- null once the event is pruned
-    trace text                                -- JSON
+    body bytea                                -- null once the event is pruned
   );
   ALTER TABLE receiver.events ALTER COLUMN body SET STORAGE EXTERNAL;
   CREATE UNIQUE INDEX ON receiver.events (alias) WHERE alias IS NOT NULL;
