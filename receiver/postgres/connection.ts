@@ -1,8 +1,6 @@
 import { Pool, types, type PoolClient, type QueryResultRow } from "pg";
 import type { Refusal, Unavailable } from "../store/port.ts";
 
-export type { PoolClient as Client } from "pg";
-
 const CONNECT_MS = 5_000;
 /** The answer to a webhook is due 8 s after the event came. */
 const ANSWER_MS = 7_500;
