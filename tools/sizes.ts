@@ -26,7 +26,7 @@ const files = new Map(
     .filter((path) => path !== "" && existsSync(ROOT + path))
     .map((path) => [path, readFileSync(ROOT + path, "utf8")] as const),
 );
-const fork = forkFiles(ROOT, "my-receiver", { library: false, postgres: false });
+const fork = forkFiles(ROOT, "my-receiver", { library: false });
 
 const linesOf = (text: string): number => text.split("\n").length - 1;
 const wordsOf = (text: string): number => text.split(/\s+/).filter(Boolean).length;
@@ -57,7 +57,7 @@ const GOALS: [part: string, most: number, today: number][] = [
   ["lines of a fork for SQLite", 3_900, lines(/^(?:receiver|shared)\//, fork)],
   ["files of a fork for SQLite", 60, code(/^(?:receiver|shared)\//, fork).length],
   ["lines of its tests", 6_000, lines(/^test\//, fork)],
-  ["lines for PostgreSQL", 1_000, lines(/^receiver\/postgres\//)],
+  ["lines for PostgreSQL", 1_000, lines(/^receiver\/(?:engines\/)?postgres\//)],
   ["lines of the library", 250, lines(/^receiver\/(?:library\/|index\.)/)],
   ["lines of the simulator", 21_500, lines(/^simulator\/(?!dashboard\/)/)],
   ["lines of its dashboard", 9_200, lines(/^simulator\/dashboard\//)],

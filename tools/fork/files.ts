@@ -31,7 +31,7 @@ const POSTGRES = /^receiver\/postgres\//;
 const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/room\.ts"\).*\n/m;
 
 /** What a fork has only where it was asked for. */
-export type Rooms = { library: boolean; postgres: boolean };
+export type Rooms = { library: boolean; postgres?: boolean };
 
 /** What a fork has of its own, by the template it is made of. */
 const MADE: Record<string, string> = {
@@ -48,7 +48,11 @@ const MADE: Record<string, string> = {
  * Every file of a fork, by its path. `kit` is the folder of the kit that it is made from, with a slash at its end. Without
  * `library` it runs as a service of its own alone, without `postgres` on SQLite alone.
  */
-export function forkFiles(kit: string, name: string, { library, postgres }: Rooms): Map<string, string> {
+export function forkFiles(
+  kit: string,
+  name: string,
+  { library, postgres = false }: Rooms,
+): Map<string, string> {
   const files = new Map(
     [...TAKEN, ...(postgres ? ["docs/scaling.md"] : [])]
       .flatMap((path) => filesIn(kit, path))
