@@ -102,6 +102,28 @@ test("an event that went to nobody has a row until it is delivered", async () =>
   expect(keys()).toEqual(["c", "b", "a"]);
 });
 
+test("what is older than the last row that is loaded comes with its page", async () => {
+  const { feed, asked, answerNext, keys } = startFeed();
+  void feed.load(NO_FILTERS);
+  const lonely = (minute: number, id: string): EventRecord => ({
+    object: "event",
+    origin: "world",
+    id,
+    type: "order.created",
+    org_id: "org_1",
+    created_at: at(minute),
+    summary: "",
+  });
+  await answerNext(page([deliveryAt(5, "e"), deliveryAt(3, "c")], "c"), {
+    data: [lonely(4, "evt_4"), lonely(2, "evt_2")],
+  });
+  feed.put(deliveryAt(1, "a"));
+  expect(keys()).toEqual(["e", "evt_4", "c"]);
+  void feed.loadOlder();
+  asked.shift()?.answer(page([deliveryAt(1, "a")]));
+  await vi.waitFor(() => expect(keys()).toEqual(["e", "evt_4", "c", "a"]));
+});
+
 test("what the stream tells while a page is on its way counts after the page, too", async () => {
   const { feed, asked, answerNext } = startFeed();
   void feed.load(NO_FILTERS);

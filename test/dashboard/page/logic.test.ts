@@ -79,6 +79,7 @@ test("rows are chosen one by one, by a range in either direction, and all that a
   const one = pick(NOTHING_PICKED, listed, "d");
   const range = pick(one, listed, "b", true);
   expect(range.ids.toSorted()).toEqual(["b", "c", "d"]);
+  expect(pick(one, listed, "e", true).ids.toSorted()).toEqual(["d", "e"]);
   expect(pick(range, listed, "c").ids.toSorted()).toEqual(["b", "d"]);
   // A range begins anew where its beginning is listed no more.
   expect(pick(one, ["a", "b"], "b", true).ids).toEqual(["d", "b"]);
