@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createFeed } from "../../../simulator/dashboard/app/core/feed.ts";
 import { type Filters, NO_FILTERS } from "../../../simulator/dashboard/app/core/filters.ts";
-import { createNewest } from "../../../simulator/dashboard/app/core/late-answers.ts";
+import { createNewest, createPatience } from "../../../simulator/dashboard/app/core/late-answers.ts";
 import type { Attempt, Delivery, EventRecord, Gets } from "../../../simulator/dashboard/app/core/types.ts";
 
 /** Minutes after eight. */
@@ -170,10 +170,10 @@ test("what passes no more leaves the list, and what one cannot tell by itself is
     await vi.advanceTimersByTimeAsync(1_000);
     expect(asked).toHaveLength(1);
     asked.shift()?.answer(page(lost.slice(1)));
-    await vi.advanceTimersByTimeAsync(1_000);
+    await vi.advanceTimersByTimeAsync(4_000);
     expect(keys()).toEqual(["a"]);
     asked.shift()?.answer(page([]));
-    await vi.advanceTimersByTimeAsync(1_000);
+    await vi.advanceTimersByTimeAsync(4_000);
     expect(keys()).toEqual([]);
     expect(asked).toEqual([]);
   } finally {
@@ -208,4 +208,21 @@ test("of answers to one question the newest counts, also where the older one com
   first.resolve(1);
   await both[0];
   expect(taken).toEqual([2]);
+});
+
+test("a question is asked again the later, the longer its answer took, up to four seconds", async () => {
+  vi.useFakeTimers();
+  try {
+    const patience = createPatience(250);
+    const waits: number[] = [];
+    for (const tookMs of [10, 500, 60_000]) {
+      const timed = patience.time(new Promise((resolve) => void setTimeout(resolve, tookMs)));
+      await vi.advanceTimersByTimeAsync(tookMs);
+      await timed;
+      waits.push(patience.ms());
+    }
+    expect(waits).toEqual([250, 2_000, 4_000]);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -1,6 +1,6 @@
 import { asError, type control as api } from "./api.ts";
 import { apiQuery, type Filters, isFiltered, NO_FILTERS, passes } from "./filters.ts";
-import { createMeanwhile } from "./late-answers.ts";
+import { createMeanwhile, createPatience } from "./late-answers.ts";
 import { addLonely, append, Listed, type Row, rowsOf } from "./rows.ts";
 import type { Delivery, EventRecord, List, Page } from "./types.ts";
 
@@ -9,7 +9,7 @@ const FIRST_PAGE = 60;
 const NEXT_PAGE = 250;
 /** What one tab remembers of deliveries that it does not list. */
 const MOST_HEARD = 5_000;
-/** How soon the simulator is asked again what passes filters that only it can judge by. */
+/** How soon at the earliest the simulator is asked again what passes filters that only it can judge by. */
 const ASK_AGAIN_MS = 250;
 
 type Control = Pick<typeof api, "get">;
@@ -30,6 +30,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   let doubts = 0;
   let rows: Row[] | undefined;
   const meanwhile = createMeanwhile();
+  const patience = createPatience(ASK_AGAIN_MS);
 
   function hear(place: () => void): void {
     meanwhile.tell(place);
@@ -149,7 +150,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     askTimer ??= setTimeout(async () => {
       const own = list;
       const before = doubts;
-      const page = await read(own.filters).catch(() => undefined);
+      const page = await patience.time(read(own.filters)).catch(() => undefined);
       askTimer = undefined;
       // One question at a time: what came meanwhile is asked about by the next.
       if (doubts > before) askAgainSoon();
@@ -161,7 +162,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
       for (const delivery of page.data.toReversed())
         if (!own.byId.has(delivery.id)) insert(heard.get(delivery.id) ?? delivery);
       tell();
-    }, ASK_AGAIN_MS);
+    }, patience.ms());
   }
 
   return {

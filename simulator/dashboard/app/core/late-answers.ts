@@ -23,6 +23,23 @@ export function createMeanwhile() {
   };
 }
 
+const MOST_PATIENCE_MS = 4_000;
+
+/**
+ * How long to wait until a question is asked again: a few times as long as its last answer took, `leastMs` at the least, so
+ * that a simulator that is busy sending has most of its time for that.
+ */
+export function createPatience(leastMs: number) {
+  let tookMs = 0;
+  return {
+    ms: () => Math.max(leastMs, Math.min(MOST_PATIENCE_MS, 4 * tookMs)),
+    async time<Answer>(answering: Promise<Answer>): Promise<Answer> {
+      const startedAt = performance.now();
+      return answering.finally(() => (tookMs = performance.now() - startedAt));
+    },
+  };
+}
+
 /**
  * Of answers to one question that are on their way at the same time, the newest counts: another connection can bring the
  * older one later.

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, asError, control, readApi } from "./api.ts";
-import { createNewest } from "./late-answers.ts";
+import { createNewest, createPatience } from "./late-answers.ts";
 import { useLive } from "./live.ts";
 import type { Gets, Resources } from "./types.ts";
 
@@ -8,14 +8,15 @@ type State<Value> = { key?: string; value?: Value; error?: ApiError };
 type Again = { again?: unknown; afterMs?: number };
 
 /**
- * What `load()` answers, loaded again when `key` changes and when the simulator came back; and `afterMs` after `again`
- * changed, however often it does meanwhile. The last value of a key stays in sight meanwhile, so nothing jumps.
+ * What `load()` answers, loaded again when `key` changes and when the simulator came back; and `afterMs` or more after
+ * `again` changed, however often it does meanwhile. The last value of a key stays in sight meanwhile, so nothing jumps.
  */
 export function useLoaded<Value>(key: string, load: () => Promise<Value>, options: Again = {}) {
   const { again, afterMs = 0 } = options;
   const { generation } = useLive();
   const [state, setState] = useState<State<Value>>({});
   const [newest] = useState(createNewest);
+  const [patience] = useState(() => createPatience(afterMs));
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const loadedFor = useRef(again);
   const latest = useRef({ key, load });
@@ -23,7 +24,7 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
 
   /** Loads what is wanted now: `key` may have changed since a timer was set. */
   const reload = useCallback(async (wanted = latest.current) => {
-    const asked = wanted.load().then(
+    const asked = patience.time(wanted.load()).then(
       (value): State<Value> => ({ key: wanted.key, value }),
       (error: unknown) => ({ key: wanted.key, error: asError(error) }),
     );
@@ -41,7 +42,7 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
     timer.current ??= setTimeout(() => {
       timer.current = undefined;
       void reload();
-    }, afterMs);
+    }, patience.ms());
   }, [again]);
   useEffect(() => () => clearTimeout(timer.current), []);
 
