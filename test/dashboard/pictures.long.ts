@@ -65,4 +65,3 @@ test("the README's picture shows the page as it is", { timeout: 120_000 }, async
   await page.getByText("2 attempts", { exact: true }).waitFor();
   await page.screenshot({ path: `${FOLDER}/dashboard-live.png` });
 });
-});
