@@ -236,7 +236,10 @@ describe("requeue and discard", () => {
     const { url } = await serveAdmin(inbox);
     await post(`${url}/confirm`, { action: "requeue", state: "dead", cause: "HTTP 500" });
     expect(await states()).toEqual(["dead", "waiting"]);
-    await post(`${url}/confirm`, { action: "discard", id, handler: "email", reason: "spam" });
+    // The list of one handler: what is ticked there means its jobs.
+    const list = await get(`${url}/events?handler=email`);
+    const [, name = "", value = ""] = /<input type="hidden" name="(\w+)" value="(\w+)"/.exec(list.text) ?? [];
+    await post(`${url}/confirm`, { action: "discard", id, [name]: value, reason: "spam" });
     expect(await states()).toEqual(["dead", "ignored"]);
   });
 
