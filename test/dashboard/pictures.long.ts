@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createObserver } from "../../simulator/observer/observer.ts";
 import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
@@ -63,5 +63,6 @@ test("the README's picture shows the page as it is", { timeout: 120_000 }, async
   await page.getByText("Answer lost on purpose, retried, handled once").first().waitFor();
   // What lies ahead is asked for by itself.
   await page.getByText("2 attempts", { exact: true }).waitFor();
+  expect(await page.locator(".feed-row").count()).toBeGreaterThan(10);
   await page.screenshot({ path: `${FOLDER}/dashboard-live.png` });
 });
