@@ -14,6 +14,7 @@ export {
 export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./work/handler.ts";
 export type { CreateServices, Handler, HandlerContext } from "./work/handler.ts";
 export { callService, type ServiceAnswer } from "./work/call-service.ts";
+export type { OnDead } from "./work/attempt.ts";
 export type { HandledEvent } from "./work/event.ts";
 export type { InboxEvent, InboxJob } from "./store/port.ts";
 export { createHandlerBench, type BenchResult, type HandlerBench } from "./work/bench.ts";

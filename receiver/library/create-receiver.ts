@@ -15,6 +15,7 @@ import { createRestClient } from "../operations/rest-client.ts";
 import { superviseHandlers } from "../receiver.ts";
 import { openStore } from "../store/open.ts";
 import type { InboxEvent, Store } from "../store/port.ts";
+import type { OnDead } from "../work/attempt.ts";
 import type { CreateServices, Handler } from "../work/handler.ts";
 import { logEnded } from "../work/messages.ts";
 import { startRetention } from "../work/retention.ts";
@@ -31,6 +32,8 @@ export type ReceiverOptions = Settings & {
   handlers?: URL | readonly Handler[];
   /** Makes the services of handlers that are given as a list; a module exports its own. */
   createServices?: CreateServices;
+  /** Called at least once for each dead job of handlers that are given as a list; a module exports its own. */
+  onDead?: OnDead;
   /** Who may use the operator's page: asked before each of its answers. Without it the page is closed. */
   operatorGuard?: (request: IncomingMessage) => boolean | Promise<boolean>;
   /** Where the receiver's lines of the log go, each of them JSON; standard output by default. */
@@ -61,7 +64,7 @@ export type MountedReceiver = {
  * HOST, which are the app's. Rejects with what to change if it cannot start.
  */
 export async function createReceiver(options: ReceiverOptions = {}): Promise<MountedReceiver> {
-  const { handlers, createServices, logTo, operatorGuard, ...settings } = options;
+  const { handlers, createServices, onDead, logTo, operatorGuard, ...settings } = options;
   if (handlers !== undefined && !(handlers instanceof URL) && !isList(handlers))
     throw new TypeError(
       'createReceiver(): handlers must be the URL of a module, such as new URL("./handlers.ts", import.meta.url), or a list of what defineHandler() returned.',
@@ -89,7 +92,7 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     },
   });
   const startWork = async (metrics: Metrics): Promise<Work> => {
-    if (isList(handlers)) return workHere(handlers, { config, store, log, metrics, createServices });
+    if (isList(handlers)) return workHere(handlers, { config, store, log, metrics, createServices, onDead });
     if (handlersModule) {
       const watchHandlers = isInDevelopment();
       const given = { config, store, clock, log, metrics, environment, handlersModule, watchHandlers };
@@ -155,9 +158,10 @@ async function workHere(
     log: Log;
     metrics: Metrics;
     createServices: CreateServices | undefined;
+    onDead: OnDead | undefined;
   },
 ): Promise<Work> {
-  const { config, store, log, metrics } = options;
+  const { config, store, log, metrics, onDead } = options;
   const created = await options.createServices?.();
   const stopping = new AbortController();
   const worker = startWorker({
@@ -168,6 +172,7 @@ async function workHere(
     log,
     random: Math.random,
     services: created?.services,
+    onDead,
     clean: createCleaner(secretsOf(config)),
     api: config.api && createRestClient(config.api),
     signal: stopping.signal,

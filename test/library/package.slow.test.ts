@@ -74,7 +74,8 @@ async function main(): Promise<void> {
   const receiver: kit.MountedReceiver = await kit.createReceiver({ signingSecrets: ["s"] });
   await receiver.stop();
   const { type }: kit.WebhookEvent = kit.unwrap({ body: "", header: undefined, secrets: [] });
-  console.log(type, new kit.RetryAfter(1).name, kit.createHandlerBench, kit.handlersWith);
+  console.log(type, new kit.RetryAfter(1).name, kit.createHandlerBench, kit.handlersWith, kit.callService);
+  console.log(kit.signForTest({ body: "", secret: "s" }).length);
 }
 void main();
 `;

@@ -16,12 +16,13 @@ import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** Handlers that an app gives as an array: they run in its own process. */
 
-async function start(handlers: readonly Handler[], databaseUrl: string) {
+async function start(handlers: readonly Handler[], databaseUrl: string, onDead?: ReceiverOptions["onDead"]) {
   const lines: { msg: string; handler?: string; outcome?: string }[] = [];
   const receiver = await createReceiver({
     signingSecrets: [SECRET],
     databaseUrl,
     handlers,
+    ...(onDead && { onDead }),
     logTo: (line) => void lines.push(JSON.parse(line) as (typeof lines)[0]),
   });
   onTestFinished(receiver.stop);
@@ -37,7 +38,7 @@ async function start(handlers: readonly Handler[], databaseUrl: string) {
 
 const object = z.looseObject({});
 
-test("handlers in an array handle events in this process, with retries, dead letters and metrics", async () => {
+test("handlers in an array handle events in this process, with retries, dead letters, onDead and metrics", async () => {
   const handled: { type: string; process: number }[] = [];
   const handlers = [
     defineHandler({
@@ -53,9 +54,11 @@ test("handlers in an array handle events in this process, with retries, dead let
       handle: () => Promise.reject(new PermanentFailure("never")),
     }),
   ];
+  const dead: unknown[] = [];
   const { receiver, lines, send } = await start(
     handlers,
     `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+    ({ event, ...rest }) => dead.push({ type: event.type, ...rest }),
   );
   await send("one");
   await send("two");
@@ -65,6 +68,9 @@ test("handlers in an array handle events in this process, with retries, dead let
     { type: "two", process: process.pid },
   ]);
   expect(lines.filter(({ outcome }) => outcome === "dead").map(({ handler }) => handler)).toEqual(["second"]);
+  expect(dead).toEqual([
+    { type: "two", handler: "second", attempts: 1, error: expect.stringContaining("never") as unknown },
+  ]);
   await expect
     .poll(async () => (await receiver.metrics()).body)
     .toMatch(/receiver_handling_seconds_count\{[^}]*outcome="dead"[^}]*\} 1/);
