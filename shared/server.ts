@@ -21,6 +21,8 @@ const LINGER_MS = 500;
 /** In a drain: how long the port stays open, and when idle connections are closed. */
 const QUIET_MS = 100;
 const IDLE_MS = 400;
+/** How many connections the kernel accepts for Node.js before it does so itself. */
+const BACKLOG = 511;
 
 /** Answers to what node:http cannot read, by the code of its error. */
 const REFUSALS: Readonly<Record<string, [status: string, error: string]>> = {
@@ -62,6 +64,7 @@ export async function serve(
   /** In the order of the latest answers: the longest idle is first. */
   const connections: Connections = new Map();
   const parseInPortions = createPortions();
+  let accepted = 0;
   let shut: Promise<void> | undefined;
 
   server.setTimeout(UNREAD_MS, (socket: Socket) => {
@@ -69,6 +72,7 @@ export async function serve(
     if (connections.get(socket)?.waiting.size === 0 || socket.writableLength > 0) socket.destroy();
   });
   server.on("connection", (socket) => {
+    accepted += 1;
     const connection: Connection = { waiting: new Set(), isOver: false };
     connections.set(socket, connection);
     socket.once("close", () => connections.delete(socket));
@@ -133,8 +137,12 @@ export async function serve(
     shut = shutting.promise;
     for (const { waiting } of connections.values())
       for (const latest of [...waiting].slice(-1)) latest.shouldKeepAlive = false;
-    // Closing the port resets connections that the kernel has accepted and we have not.
     await turn(Math.min(graceMs, QUIET_MS));
+    // Closing the port resets connections that the kernel has accepted and we have not: Node accepts one in each turn.
+    for (let turns = 0, before = -1; before !== accepted && turns < BACKLOG; turns += 1) {
+      before = accepted;
+      await turn(0);
+    }
     NetServer.prototype.close.call(server);
     shutting.resolve();
     for (let passedMs = QUIET_MS; connections.size > 0 && passedMs < graceMs; passedMs += QUIET_MS) {

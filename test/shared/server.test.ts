@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { RequestListener, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
+import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { serve } from "../../shared/server.ts";
 import { readAnswer } from "../receiver/helpers/raw.ts";
@@ -302,5 +303,39 @@ describe("a drain", () => {
     await drain(15_000);
     await Promise.all(clients);
     expect(bad).toEqual([]);
+  });
+
+  test("answers all that the system has accepted before the port was closed, and we have not", async () => {
+    const { port, drain } = await start(here);
+    const state = new Int32Array(new SharedArrayBuffer(8));
+    const clients = new Worker(
+      `const { parentPort, workerData: { port, state } } = require("node:worker_threads");
+       const { connect } = require("node:net");
+       const ask = () => new Promise((resolve) => {
+         let answer = "";
+         connect(port, "127.0.0.1", function connected() { this.write("GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"); made += 1; })
+           .on("data", (bytes) => (answer += bytes))
+           .on("error", ({ code }) => resolve(code))
+           .on("close", () => resolve(answer.slice(9, 12)));
+       });
+       let made = 0;
+       parentPort.once("message", async () => {
+         const answers = Array.from({ length: 8 }, ask);
+         while (made < 8) await new Promise(setImmediate);
+         Atomics.store(state, 0, 1);
+         Atomics.notify(state, 0);
+         parentPort.postMessage(await Promise.all(answers));
+       });`,
+      { eval: true, workerData: { port, state } },
+    );
+    onTestFinished(async () => void (await clients.terminate()));
+    await once(clients, "online");
+    const drained = drain(5_000);
+    clients.postMessage("ask");
+    // Until all are connected and the time of the drain is over, this thread accepts nothing.
+    Atomics.wait(state, 0, 0, 10_000);
+    Atomics.wait(state, 1, 0, 200);
+    expect(await once(clients, "message")).toEqual([Array.from({ length: 8 }, () => "200")]);
+    await drained;
   });
 });

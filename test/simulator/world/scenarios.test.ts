@@ -231,14 +231,14 @@ describe("docs/scenarios.md", () => {
   test("shows a scenario that can be told as it stands", () => {
     const [, example = ""] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
     const { world, steps } = tell(JSON.parse(example));
-    expect(steps.map(({ afterMs }) => afterMs / 1000)).toEqual([0, 600, 1_800, 7_200]);
+    expect(steps.map(({ afterMs }) => afterMs / 1000)).toEqual([0, 600, 7_200]);
     for (const { type, ...options } of steps) expect(world.happen(type, options)).toMatchObject({ ok: true });
   });
 
   test("names every scenario that comes with the simulator, and every field of a step", () => {
-    for (const { name } of SCENARIOS) expect(page).toContain(`| \`${name}\``);
+    for (const { name } of SCENARIOS) expect(page).toContain(`- \`${name}\``);
     const fields = Object.keys(SCENARIOS[0]?.steps[0] ?? {});
     expect(fields.length).toBeGreaterThan(4);
-    for (const field of fields) expect(page).toMatch(new RegExp(`\`(steps\\[\\]\\.)?${field}\``));
+    for (const field of fields) expect(page).toContain(`\`${field}\``);
   });
 });
