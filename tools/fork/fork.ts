@@ -40,6 +40,7 @@ export function makeFork({
     ok: true,
     lines: [
       `Made ${target}: ${files.size} files${hasHistory ? `, committed on the branches main and ${KIT_BRANCH}` : ""}.`,
+      `To own: ${sizeOf(files, /^(?:receiver|shared)\/.*ts$/)} of the receiver, ${sizeOf(files, /^test\/.*ts$/)} of its tests.`,
       "",
       "Next:",
       `  cd ${target}`,
@@ -118,4 +119,10 @@ function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
+}
+
+function sizeOf(files: ReadonlyMap<string, string>, matches: RegExp): string {
+  const texts = [...files].filter(([path]) => matches.test(path)).map(([, text]) => text);
+  const lines = texts.reduce((sum, text) => sum + text.split("\n").length - 1, 0);
+  return `${lines.toLocaleString("en-US")} lines in ${String(texts.length)} files`;
 }
