@@ -1,4 +1,4 @@
-import { nodeIsTooOld } from "./node-minimum.ts";
+import { runtimeProblem } from "./node-minimum.ts";
 
 /**
  * Every program imports this file first: on a Node.js before 22.19 better-sqlite3 dies with a segmentation fault and no
@@ -6,7 +6,7 @@ import { nodeIsTooOld } from "./node-minimum.ts";
  */
 const EXIT_CONFIGURATION = 78;
 
-const problem = nodeIsTooOld(process.versions.node);
+const problem = runtimeProblem(process.versions);
 if (problem !== undefined) {
   process.stderr.write(`${problem}\n`);
   process.exit(EXIT_CONFIGURATION);

@@ -7,7 +7,8 @@ import process from "node:process";
 await import("../shared/node-version.ts");
 // Keeps compiled code beside the packages, where no other user may write: the next command starts in half the time. Nothing
 // of it reaches a program of the user's; NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE come first.
-const manifest = module.findPackageJSON(import.meta.url);
+// Deno has no such cache.
+const manifest = "enableCompileCache" in module ? module.findPackageJSON(import.meta.url) : undefined;
 if (manifest !== undefined)
   module.enableCompileCache(path.join(path.dirname(manifest), "node_modules/.cache/compiled"));
 const { endUnexpectedly, runCommands } = await import("./commands/program.ts");

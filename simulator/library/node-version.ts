@@ -1,5 +1,5 @@
-import { nodeIsTooOld } from "../../shared/node-minimum.ts";
+import { runtimeProblem } from "../../shared/node-minimum.ts";
 
 /** The guard that the library imports first: it throws, since the process is somebody's test runner. */
-const problem = nodeIsTooOld(process.versions.node);
+const problem = runtimeProblem(process.versions);
 if (problem !== undefined) throw new Error(problem);

@@ -17,10 +17,16 @@ test.each(["22.18.9", "22.9.0", "21.99.0", "20.20.2", "4.0.0", "", "next"])(
 );
 
 test.each([
-  ["22.19.0", 0, "went on\n", ""],
-  ["20.20.2", 78, "", "Node.js 20.20.2 is too old: "],
-])("a program on Node.js %s ends with %i, and goes no further than it may", (node, code, stdout, said) => {
-  const versions = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${node}" } });`;
+  [{ node: "22.19.0" }, 0, "went on\n", ""],
+  [{ node: "20.20.2" }, 78, "", "Node.js 20.20.2 is too old: "],
+  [
+    { node: "26.3.0", bun: "1.4.5" },
+    78,
+    "",
+    "Bun 1.4.5 is not supported: run this with Node.js 22.19 or newer, or",
+  ],
+])("a program on %o ends with %i, and goes no further than it may", (runtime, code, stdout, said) => {
+  const versions = `Object.defineProperty(process, "versions", { value: { ...process.versions, ...${JSON.stringify(runtime)} } });`;
   const guard = new URL("../../shared/node-version.ts", import.meta.url).href;
   const program = `${versions} await import("${guard}"); console.log("went on");`;
   const words = [...RUN_TYPESCRIPT, "--input-type=module", "-e", program];
