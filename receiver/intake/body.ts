@@ -51,6 +51,8 @@ export function createBodyReader(options: {
         const { take, end } = collect(resolve);
         // What is left of a body that failed is forgotten, so that the answer gets through.
         request.on("data", take);
+        // An app may have paused it, to ask something first.
+        if ("resume" in request) request.resume();
         const over = (): void => end(request.readableEnded);
         request.once("end", () => end(true)).once("close", over);
         // Neither event comes again where the client left, or an empty body was read, before the request came here.

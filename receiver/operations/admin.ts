@@ -33,6 +33,7 @@ export function createAdminApp(
   const { ledger, health, metrics, log, clock } = options;
   const app = express();
   app.disable("x-powered-by");
+  app.enable("case sensitive routing");
   app.set("query parser", "simple");
 
   app.use((_request, response, next) => {

@@ -191,6 +191,11 @@ test.each(["{", "{}"])(
   },
 );
 
+test("a request that an app has paused in front is read all the same", async () => {
+  const { seen } = await throughNode({}, { before: (request) => void request.pause() });
+  expect(seen?.body).toBe("{}");
+});
+
 test("an empty body that was read before it came here is empty still", async () => {
   const { seen, webhook } = recording();
   const middleware = createMiddleware(webhook, body, () => false);

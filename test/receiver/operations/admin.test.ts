@@ -58,7 +58,8 @@ test("an event shows its jobs, how often it was handled, and the last errors of 
     jobs: [{ deferred: true }],
   });
   expect((await ask(`${url}/inbox/${newEventId()}`)).status).toBe(404);
-  expect((await ask(`${url}/inbox/maria`)).json()).toMatchObject({ error: "not_found" });
+  for (const path of ["/inbox/maria", "/INBOX", "/Metrics"])
+    expect((await ask(url + path)).json()).toMatchObject({ error: "not_found" });
 });
 
 test("the list is filtered and paged, newest first, without the history of errors", async () => {
