@@ -28,13 +28,11 @@ import { createVerdicts } from "./domain/verdicts.ts";
 import { systemTime, type WallTime } from "./domain/wall-time.ts";
 import { createWorld } from "./domain/world/world.ts";
 import { listListeners } from "./processes/listening.ts";
-import { probeReceiver } from "./processes/receiver-probe.ts";
 import { createSender } from "./sender/sender.ts";
 import { createClockVerbs } from "./verbs/clock.ts";
 import { createDeliveryVerbs } from "./verbs/deliveries.ts";
 import { createEndpointVerbs } from "./verbs/endpoints.ts";
 import { createJobVerbs } from "./verbs/jobs.ts";
-import { createReceiverVerbs } from "./verbs/receivers.ts";
 import { createVerdictVerbs } from "./verbs/verdicts.ts";
 import { createVerificationVerbs } from "./verbs/verification.ts";
 import { createRetention, DEFAULT_RETENTION, type RetentionBounds } from "./domain/retention.ts";
@@ -177,7 +175,7 @@ export function compose(
     retention: bounds,
     world,
     endpoints: createEndpointVerbs(parts),
-    receivers: createReceiverVerbs({ list: options.listListeners ?? listListeners, probe: probeReceiver }),
+    listListeners: options.listListeners ?? listListeners,
     events: {
       ...emitter,
       find: tables.events.find,

@@ -7,12 +7,12 @@ import type { Readings } from "../domain/readings.ts";
 import type { RetentionBounds } from "../domain/retention.ts";
 import type { createScenarios } from "../domain/scenarios.ts";
 import type { createTraffic } from "../domain/traffic.ts";
+import type { Listener } from "../processes/listening.ts";
 import type { World } from "../domain/world/world.ts";
 import type { createClockVerbs } from "./clock.ts";
 import type { DeliveryVerbs } from "./deliveries.ts";
 import type { createEndpointVerbs } from "./endpoints.ts";
 import type { JobVerbs } from "./jobs.ts";
-import type { createReceiverVerbs } from "./receivers.ts";
 import type { VerdictVerbs } from "./verdicts.ts";
 import type { createVerificationVerbs } from "./verification.ts";
 
@@ -25,7 +25,8 @@ export type Simulator = {
   notes: string[];
   world: World;
   endpoints: ReturnType<typeof createEndpointVerbs>;
-  receivers: ReturnType<typeof createReceiverVerbs>;
+  /** The usual ports of this machine that are open; nothing is sent to them. */
+  listListeners: () => Promise<Listener[]>;
   /** Lets events happen, sends recorded ones again; `summary` and `page` give what lists show. */
   events: Pick<Emitter, "emit" | "live" | "replay"> &
     Pick<EventLog, "find"> & { summary: EventSummaries["find"]; page: EventSummaries["page"] };
