@@ -8,19 +8,19 @@ import type { CheckContext } from "./context.ts";
 import { type Exchange, isAcknowledged } from "./delivery.ts";
 import { guessRecipe } from "./guess.ts";
 import { ending, failed, isHandled } from "./judgement.ts";
-import { RULES } from "./rules.ts";
+import { ruleOf } from "./rules.ts";
 
 /** The questions without which no other can be asked. They head every report. */
-export const reachableCheck = question("reachable", { title: "can be reached", spec: RULES.envelope });
+export const reachableCheck = question("reachable", { title: "can be reached", spec: ruleOf("envelope") });
 
 export const acceptsCheck = question("accepts", {
   title: "accepts genuine deliveries at all",
-  spec: RULES.signedString,
+  spec: ruleOf("signedString"),
 });
 
 export const observableCheck = question("observable", {
   title: "shows through --observe what it has handled",
-  spec: RULES.once,
+  spec: ruleOf("once"),
   hint: 'The --observe URL must answer JSON with a number "handled" for the event id put in place of {id}, and 404 or 0 for one never handled.',
 });
 

@@ -41,7 +41,7 @@ test("each page of docs/ is linked from the first one, and in llms.txt", () => {
 });
 
 test("each rule that verify cites is explained where it says", () => {
-  const dead = Object.values(RULES).filter(({ page }) => {
+  const dead = [...RULES.values()].filter(({ page }) => {
     const [file = "", anchor = ""] = page.split("#");
     return !anchorsOf(PAGES.get(file) ?? "").includes(anchor);
   });

@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
-import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { blockUnder } from "../docs/pages.ts";
 import { SECRET } from "../mutants/receiver.ts";
 import { run as runCommand } from "../simulator/commands/in-process.ts";
 import { runInBash } from "./bash.ts";
 import { type Failing, FAILING, type Failure, failureOf, startCounts } from "./failing.ts";
 
-const LONG_RUNS = process.env["VERIFY_AGAIN"] === undefined ? [] : [1];
 const LANES = 6;
 
 /** Bugs that show without a wait: one for each group, by the check meant for it. */
@@ -61,27 +59,6 @@ test("an `--explore` line finds the same schedule with the same seed, as docs/ve
   const shown = blockUnder("docs/verify.md", "Effects and kills", "text");
   expect(said).toContain(shown.trim().replaceAll(/\s+/g, " "));
 });
-
-test.for(LONG_RUNS)(
-  "every check's `again:` line, pasted into bash, fails as the check did",
-  { timeout: 3_600_000 },
-  async () => {
-    const failures = await failuresOf(FAILING);
-    const ids = new Set(failures.map(({ id }) => id));
-    expect.soft(CATALOGUE.map(({ id }) => id).filter((id) => !ids.has(id))).toEqual([]);
-    expect.soft(FAILING.map(nameOf).filter((name) => !failures.map(nameOf).includes(name))).toEqual([]);
-
-    const main = new URL("../../simulator/main.ts", import.meta.url).pathname;
-    const cli = `voice-agent-simulator() { ${process.execPath} ${main} "$@" 2>&1; echo "exit code $?"; }`;
-    const otherwise: string[] = [];
-    await inLanes(failures, async ({ name, id, again }) => {
-      const [output = ""] = await runInBash([again], { SIGNING_SECRET: SECRET, NO_COLOR: "1" }, cli);
-      if (/^exit code 1$/m.test(output) && isShown(id, output)) return;
-      otherwise.push(`${name}: ${again}\n${output}`);
-    });
-    expect(otherwise).toEqual([]);
-  },
-);
 
 async function failuresOf(subjects: readonly Failing[]): Promise<Failure[]> {
   const start = await startCounts();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { HandledCounts } from "../../simulator/verify/check.ts";
-import { isLastOfConnection, type Exchange } from "../../simulator/verify/delivery.ts";
+import type { Exchange } from "../../simulator/verify/delivery.ts";
 import {
   allAcknowledged,
   allRefused,
@@ -13,22 +13,6 @@ import { resultOf } from "../../simulator/verify/report.ts";
 import { createRedactor } from "../../simulator/text/redact.ts";
 import { reachableCheck } from "../../simulator/verify/preflight.ts";
 import type { NoAnswer } from "../../simulator/verify/wire.ts";
-
-test.each([
-  ["Connection", "close", true],
-  ["connection", "close", true],
-  ["CONNECTION", "Close", true],
-  ["Connection", "keep-alive", false],
-  ["X-Connection", "close", false],
-])("an answer with %s: %s is the last of its connection: %s", (name, value, isLast) => {
-  const { outcome } = answer(200);
-  if (outcome.kind !== "answered") throw new Error("It is an answer.");
-  const headers: [string, string][] = [
-    ["Content-Length", "0"],
-    [name, value],
-  ];
-  expect(isLastOfConnection({ ...outcome, headers })).toBe(isLast);
-});
 
 describe("a delivery counts as acknowledged", () => {
   test.each([200, 201, 204, 299])("with %i", (status) => {

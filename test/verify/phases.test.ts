@@ -6,7 +6,7 @@ import type { CheckContext } from "../../simulator/verify/context.ts";
 import { NEEDS } from "../../simulator/verify/context.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { failed } from "../../simulator/verify/judgement.ts";
-import { RULES } from "../../simulator/verify/rules.ts";
+import { ruleOf } from "../../simulator/verify/rules.ts";
 import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
@@ -20,7 +20,7 @@ function check(id: string, changes: Partial<Check> = {}): Check {
     title: `does ${id}`,
     level: "must",
     group: "wire",
-    spec: RULES.once,
+    spec: ruleOf("once"),
   } as const;
   return { ...about, id, run: () => Promise.resolve(PASSED), ...changes };
 }

@@ -5,7 +5,7 @@ import type { CauseName } from "../causes.ts";
 import type { Check, Verdict } from "../check.ts";
 import type { CheckContext } from "../context.ts";
 import { failed } from "../judgement.ts";
-import { RULES } from "../rules.ts";
+import { ruleOf } from "../rules.ts";
 import { settle } from "../settle.ts";
 import { createPlayer, type Player, type Played } from "./player.ts";
 import { describeSchedule, randomSchedule, type Schedule, simplerSchedules } from "./schedule.ts";
@@ -23,7 +23,7 @@ export function exploreCheck(count: number): Check {
     title: `keeps its promise under ${count} random schedules of failing attempts`,
     level: "must",
     group: "explore",
-    spec: RULES.retries,
+    spec: ruleOf("retries"),
     phase: "explore",
     needs: ["observe"],
     again: `--explore ${count}`,
