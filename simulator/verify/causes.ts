@@ -18,7 +18,7 @@ export const VERIFY_CAUSES = {
   },
   lost_in_crash: {
     words: "An acknowledged event was lost when the receiver was killed",
-    fix: "Commit the event to disk before the 2xx goes out, mark it as done in the transaction that holds its effect, and take up at the start what was stored but not done.",
+    fix: "Commit the event to disk before the 2xx goes out, mark it as done in the transaction that holds its effect, and take up at the start what was stored but not done. If a lease has to run out first, say --effects-within SECONDS.",
   },
   repeated_after_crash: {
     words: "An event was handled again after the receiver was killed",

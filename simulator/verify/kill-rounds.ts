@@ -19,6 +19,9 @@ const LATER_MS = 60;
 /** A kill that waits for the first handled event waits no longer than this. */
 const FIRST_HANDLED_MS = 1_500;
 
+/** What comes after the last kill of a stream, before effects are waited for. */
+const AFTERWARDS_MS = 8_000;
+
 /**
  * Kills the receiver and starts it again, once for all checks that can be judged by the same kill: a restart is what
  * takes the time. When and by what an event is met is random, and the same for the same seed.
@@ -60,7 +63,7 @@ export function createKillRounds(contextOf: () => CheckContext): KillRounds {
     const all: StreamedRound = { exchanges: [], retried: [], kills: 0, closestMs: Number.POSITIVE_INFINITY };
     const dueAt = performance.now() + timing.killsMs;
     const isTime = (): boolean => all.kills < LEAST_KILLS || performance.now() < dueAt;
-    while (all.kills < timing.kills && isTime() && own.leftMs() > timing.quietMs) {
+    while (all.kills < timing.kills && isTime() && own.leftMs() > timing.settleMs + AFTERWARDS_MS) {
       // In turn: right after an answer, when the first event was handled and others wait, and at any moment.
       const isAtHandling = all.kills % 3 === 1;
       const delayMs = random.int(0, (all.kills % 3 === 0 ? SOON_MS : LATER_MS) * 100) / 100;

@@ -26,11 +26,12 @@ export function createLedger() {
   const entries = new Map<string, Omit<LedgerEntry, "superseded">>();
   const undocumented = new Set<string>();
   const superseded = new Set<string>();
+  const unread = new Set<string>();
 
   return {
     record(delivery: Recorded): void {
       const { exchange } = delivery;
-      if (exchange.eventId === "") return;
+      if (exchange.eventId === "" || unread.has(exchange.eventId)) return;
       const entry = entries.get(exchange.eventId) ?? {
         eventId: exchange.eventId,
         checkIds: new Set(),
@@ -54,6 +55,8 @@ export function createLedger() {
     undocumented: (eventId: string): void => void undocumented.add(eventId),
     /** Marks an event about whose object a later event came: a receiver may keep the effect of the later one only. */
     superseded: (eventId: string): void => void superseded.add(eventId),
+    /** Leaves an event out, since only its delivery matters: reading the effects of a thousand takes seconds. */
+    unread: (eventId: string): void => void unread.add(eventId),
     all: (): LedgerEntry[] =>
       [...entries.values()].map((entry) => ({ ...entry, superseded: superseded.has(entry.eventId) })),
   };

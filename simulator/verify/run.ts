@@ -57,10 +57,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     await runLevel("must");
     await runner.judgePending(timing.settleMs, () => true);
     await runAll(ofPhase("crash"), 1);
-    // Events that were lost without a kill have been waited for.
-    const isLossKnown = [...results.values()].some(({ cause }) => cause === "never_handled");
-    const crashMs = isLossKnown ? timing.settleMs : timing.settleAfterCrashMs;
-    await runner.judgePending(crashMs, ({ checkIds }) => [...checkIds].some(runner.isAboutKills));
+    await runner.judgePending(timing.settleMs, ({ checkIds }) => [...checkIds].some(runner.isAboutKills));
     await runAll(ofPhase("explore"), 1);
     // Whatever comes now, no must depends on it.
     await runLevel("advice");

@@ -18,8 +18,6 @@ export const DEFAULT_TIMING = {
   stallMs: 1_000,
   /** How long a receiver has to handle what it acknowledged, counted from the last delivery or the last event handled. */
   settleMs: 15_000,
-  /** The same after a crash, where a lease may have to run out first. */
-  settleAfterCrashMs: 40_000,
   /** The same while a failing schedule is shrunk: each try that fails waits for this long. */
   settleShrinkingMs: 2_000,
   /** How long nothing is sent before effects are counted. */
@@ -62,7 +60,7 @@ export function timingFor(said: {
   thorough?: boolean;
 }): Partial<Timing> {
   const { readyTimeoutMs: readyMs, effectsWithinMs = 0, thorough } = said;
-  const { runMs, lateMs, settleMs, settleAfterCrashMs, settleShrinkingMs, promptMs } = DEFAULT_TIMING;
+  const { runMs, lateMs, settleMs, settleShrinkingMs, promptMs } = DEFAULT_TIMING;
   const moreMs = Math.max(0, readyMs - DEFAULT_TIMING.readyMs) + 2 * effectsWithinMs;
   return {
     readyMs,
@@ -70,7 +68,6 @@ export function timingFor(said: {
     lateMs: lateMs + moreMs,
     promptMs: effectsWithinMs === 0 ? promptMs : effectsWithinMs,
     settleMs: Math.max(settleMs, effectsWithinMs),
-    settleAfterCrashMs: Math.max(settleAfterCrashMs, effectsWithinMs),
     settleShrinkingMs: Math.max(settleShrinkingMs, effectsWithinMs),
     ...(thorough === true ? THOROUGH_TIMING : {}),
   };

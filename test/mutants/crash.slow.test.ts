@@ -116,7 +116,7 @@ async function judgeKilled(
       clockVariable,
       observe: createObserver(`http://127.0.0.1:${port}/handled/{id}`),
       receiver: started.receiver,
-      timing: { ...QUICK, settleAfterCrashMs: 3_000, promptMs: 3_000, ...timing },
+      timing: { ...QUICK, settleMs: 3_000, promptMs: 3_000, ...timing },
       now: Date.now,
     });
   } finally {

@@ -12,7 +12,6 @@ test("a run gets as much longer as its receiver may take longer, and with --thor
     readyMs: 90_000,
     promptMs: 60_000,
     settleMs: 60_000,
-    settleAfterCrashMs: 60_000,
   });
   expect((slow.runMs ?? 0) - (usual.runMs ?? 0)).toBe(180_000);
   expect(timingFor({ readyTimeoutMs: 1_000, effectsWithinMs: 1_000 })).toMatchObject({

@@ -60,6 +60,11 @@ export const crashRuns: Runs = {
   ),
 };
 
+const NOT_KILLED: Verdict = {
+  outcome: "unverified",
+  reason: "There was no time left to kill it and to wait for its effects: run it by --only crash.",
+};
+
 /** Plays a round of kills, and judges it when all is at rest. */
 function killed<Played extends Round>(
   play: (context: CheckContext) => Promise<Played>,
@@ -67,7 +72,8 @@ function killed<Played extends Round>(
 ): Check["run"] {
   return async (context) => {
     const round = await play(context);
-    if (round.notRestarted === undefined) return whenSettled((handled) => judge(round, handled));
+    if (round.notRestarted === undefined)
+      return round.exchanges.length === 0 ? NOT_KILLED : whenSettled((handled) => judge(round, handled));
     if (round.notRestarted.reason === "port_taken") return { outcome: "unverified", reason: OUTLIVED };
     return failed(
       "not_restarted",

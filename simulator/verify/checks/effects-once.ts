@@ -79,7 +79,7 @@ export const effectOnceRuns: Runs = {
  * works them off slowly gets no more of them, since everything that comes later would wait behind them.
  */
 async function sendOthers(context: CheckContext, count: number): Promise<number> {
-  const { deliver, event, handledNow, waitUntil, timing } = context;
+  const { deliver, event, handledNow, ledger, waitUntil, timing } = context;
   const dueAt = performance.now() + timing.manyOthersMs;
   let left = count;
   for (let portion = FIRST_PORTION; left > 0 && performance.now() < dueAt; portion = PORTION) {
@@ -90,7 +90,10 @@ async function sendOthers(context: CheckContext, count: number): Promise<number>
       Array.from({ length: LANES }, async () => {
         while (unsent > 0) {
           unsent -= 1;
-          last = (await deliver(event("call.completed"))).eventId;
+          const envelope = event("call.completed");
+          if (unsent === 0) last = envelope.id;
+          else ledger.unread(envelope.id);
+          await deliver(envelope);
         }
       }),
     );
