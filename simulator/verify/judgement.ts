@@ -21,6 +21,7 @@ export function refused(send: Send): Check["run"] {
 
 /** How often an event may be handled. */
 export const ONCE = { least: 1, most: 1 };
+export const AT_LEAST_ONCE = { least: 1, most: Number.POSITIVE_INFINITY };
 export const NEVER = { least: 0, most: 0 };
 export const AT_MOST_ONCE = { least: 0, most: 1 };
 
@@ -40,6 +41,15 @@ export function whenSettled(judge: (handled: HandledCounts) => Verdict): Pending
 /** Whether the receiver says that it handled an event. */
 export function isHandled(reading: Reading): boolean {
   return reading.known && reading.count > 0;
+}
+
+/** Whether there is nothing left to wait for: the receiver handled an event, put it off, or ignores it. */
+export function isAtRest(reading: Reading): boolean {
+  return isHandled(reading) || (reading.known && isPutAside(reading));
+}
+
+function isPutAside({ deferredUntil, isIgnored }: Extract<Reading, { known: true }>): boolean {
+  return deferredUntil !== undefined || isIgnored === true;
 }
 
 /** Passed when each exchange ended with a 2xx in time. */
@@ -111,7 +121,7 @@ export function ending({ outcome, durationMs }: Exchange): string {
   if (outcome.kind === "no_answer") {
     return `it got no answer: ${outcome.message.replace(/\.$/, "").replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())}`;
   }
-  const text = outcome.body.toString("utf8").trim();
+  const text = outcome.body.toString("utf8").replaceAll(/\s+/g, " ").trim();
   const shown = text.length > 160 ? `${text.slice(0, 160)}…` : text;
   return `the receiver answered ${outcome.status} after ${Math.round(durationMs)} ms${shown === "" ? "" : ` (${shown})`}`;
 }
@@ -133,9 +143,7 @@ export function handledTimes(handled: HandledCounts, exchanges: Exchange[], expe
       unsure = { outcome: "unverified", reason: open };
       continue;
     }
-    const range =
-      expected.least === expected.most ? times(expected.least) : `at most ${times(expected.most)}`;
-    const problem = `Event ${eventId} should be handled ${range}, but the receiver says ${times(count)}.`;
+    const problem = `Event ${eventId} should be handled ${inWords(expected)}, but the receiver says ${times(count)}.`;
     const cause = expected.most === 0 ? "forgery_handled" : count === 0 ? "never_handled" : "handled_twice";
     return failed(cause, problem, own.slice(0, 3));
   }
@@ -149,6 +157,11 @@ function whyOpen(id: string, reading: Extract<Reading, { known: true }>, isOver 
   if (reading.isIgnored === true) return `The receiver ignores event ${id}: no handler wants its type.`;
   if (!isOver) return undefined;
   return "Events were still being handled when the time of the run was over: give it longer with --effects-within SECONDS.";
+}
+
+function inWords({ least, most }: typeof ONCE): string {
+  if (least === most) return times(least);
+  return most === Number.POSITIVE_INFINITY ? `at least ${times(least)}` : `at most ${times(most)}`;
 }
 
 function times(count: number): string {

@@ -7,7 +7,7 @@ import type { Check, Verdict } from "./check.ts";
 import type { CheckContext } from "./context.ts";
 import { type Exchange, isAcknowledged } from "./delivery.ts";
 import { guessRecipe } from "./guess.ts";
-import { ending, failed, isHandled } from "./judgement.ts";
+import { ending, failed, isAtRest, isHandled } from "./judgement.ts";
 import { ruleOf } from "./rules.ts";
 
 /** The questions without which no other can be asked. They head every report. */
@@ -73,17 +73,12 @@ export async function observable(
   let last: Reading | undefined;
   await context.waitUntil(async () => {
     last = await context.handledNow(entry.eventId);
-    return last.known && (last.count > 0 || last.deferredUntil !== undefined || last.isIgnored === true);
+    return isAtRest(last);
   }, withinMs);
-  if (
-    last?.known === true &&
-    last.count === 0 &&
-    (last.deferredUntil !== undefined || last.isIgnored === true)
-  )
-    return { outcome: "passed", note: "The first event was put off or ignored: that it is shown is enough." };
-  if (last?.known === true && last.count > 0) {
+  if (last !== undefined && isHandled(last))
     return handledBefore ? { outcome: "unverified", reason: usedSeed(context.seed) } : { outcome: "passed" };
-  }
+  if (last !== undefined && isAtRest(last))
+    return { outcome: "passed", note: "The first event was put off or ignored: that it is shown is enough." };
   const found = last?.known === false ? last.reason : "It says that the event was handled 0 times.";
   const problem = `Event ${entry.eventId} was acknowledged, but not seen as handled within ${withinMs / 1_000} s. ${found}`;
   return failed("never_handled", problem, entry.exchanges.slice(0, 1));

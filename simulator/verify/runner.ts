@@ -11,6 +11,7 @@ import { failed } from "./judgement.ts";
 import { createKillRounds } from "./kill-rounds.ts";
 import { createLedger, type LedgerEntry } from "./ledger.ts";
 import { createPatience } from "./patience.ts";
+import { createPresence } from "./presence.ts";
 import { createReceiverClock } from "./receiver-clock.ts";
 import { type CheckResult, type Report, resultOf } from "./report.ts";
 import { settle } from "./settle.ts";
@@ -64,12 +65,13 @@ export function createRunner(options: RunOptions) {
   const redact = createRedactor([options.secret]);
   const clock = createReceiverClock({ local: isLoopbackHost(options.url), now: options.now });
   const kills = createKillRounds(() => contextFor(KILLS));
+  const presence = createPresence({ open: () => contextFor("liveness").open(), receiver });
   /** What there was no time to wait for is tried once more. */
   let late: Check[] = [];
   let pending: Waiting[] = [];
+  /** What ran beside others when the receiver ended: only alone it shows which of them did it. */
+  let suspects: Check[] = [];
   let effectsUnreadable: string | undefined;
-  /** The check after which the receiver no longer listened. */
-  let broughtDownBy: string | undefined;
   let bug: string | undefined;
 
   function contextFor(checkId: string): CheckContext {
@@ -111,22 +113,27 @@ export function createRunner(options: RunOptions) {
   }
 
   async function runOne(check: Check): Promise<void> {
-    const reason = missingNeed(check) ?? patience.outOfTime() ?? (await missingReceiver());
+    const reason = missingNeed(check) ?? patience.outOfTime() ?? (await presence.missing());
     if (reason !== undefined) return finish(check, { outcome: "unverified", reason });
     const startedAtMs = performance.now();
+    const endsBefore = presence.ends();
+    const isAlone = ["alone", "odd", "crash"].includes(check.phase ?? "");
     const found = await judged(check, async () => check.run(contextFor(check.id)));
     const first = found.outcome === "pending" ? found : patience.judge(check, found);
-    const isGone = (check.phase === "alone" || check.phase === "odd") && !(await listens());
-    if (isGone) broughtDownBy = check.id;
-    const verdict = isGone ? endedBy(check, first) : await repeated(check, first);
+    const isGone = (isAlone || first.outcome !== "passed") && (await presence.isGoneAfter(check.id));
+    const isSuspect = !isAlone && first.outcome !== "passed" && presence.ends() > endsBefore;
+    if (isSuspect && receiver !== undefined) return void suspects.push(check);
+    // A receiver that is killed has not ended by itself.
+    const isEnded = isGone && check.phase !== "crash";
+    const verdict = isEnded ? endedBy(check, first) : await repeated(check, first);
     const durationMs = performance.now() - startedAtMs;
     if (verdict.outcome === "pending") pending.push({ check, judge: verdict.judge, durationMs });
     else if (verdict.outcome === "unverified" && verdict.isLate === true && !isLastTry) late.push(check);
     else finish(check, verdict, durationMs);
   }
 
-  function endedBy(check: Check, verdict: Verdict | { outcome: "pending" }): Verdict {
-    const shown = verdict.outcome === "failed" ? verdict.exchanges : lastExchangesOf(check, 1);
+  function endedBy(check: Check, verdict?: Verdict | { outcome: "pending" }): Verdict {
+    const shown = verdict?.outcome === "failed" ? verdict.exchanges : lastExchangesOf(check, 1);
     return failed("ended", "The receiver no longer listens after this: it ended, or closed its port.", shown);
   }
 
@@ -150,21 +157,6 @@ export function createRunner(options: RunOptions) {
       bug ??= `verify itself failed in the check ${check.id}, please report it: ${describeBug(error)}`;
       return { outcome: "unverified", reason: "verify itself failed here." };
     }
-  }
-
-  async function listens(): Promise<boolean> {
-    const wire = await contextFor("liveness").open();
-    wire.close();
-    return wire.connected;
-  }
-
-  /** Why a check cannot be run any more, since an earlier one brought the receiver down; ours is started again. */
-  async function missingReceiver(): Promise<string | undefined> {
-    if (broughtDownBy === undefined) return undefined;
-    const restarted = await receiver?.restart();
-    if (restarted?.ok !== true) return `The receiver no longer listens since the check ${broughtDownBy}.`;
-    broughtDownBy = undefined;
-    return undefined;
   }
 
   function lastExchangesOf(check: Pick<Check, "id">, most: number): Exchange[] {
@@ -213,6 +205,14 @@ export function createRunner(options: RunOptions) {
     receiverOutput: (): string[] => receiver?.output().map(redact.text) ?? [],
     /** Runs once more, side by side, what there was no time to wait for. */
     async runLate(): Promise<void> {
+      const [first, ...others] = suspects;
+      suspects = [];
+      for (const check of [...others, ...(first === undefined ? [] : [first])])
+        await runOne({ ...check, phase: "alone" });
+      if (first !== undefined && ![...results.values()].some(({ cause }) => cause === "ended")) {
+        pending = pending.filter(({ check }) => check.id !== first.id);
+        finish(first, endedBy(first));
+      }
       isLastTry = true;
       await runAll(late, late.length);
       [late, isLastTry] = [[], false];

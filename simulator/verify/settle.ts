@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HandledCounts } from "./check.ts";
+import { isAtRest } from "./judgement.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { Observer, Reading } from "../observer/observer.ts";
 
@@ -14,7 +15,8 @@ const LAST_READ_MS = 2_000;
 
 /**
  * Waits until every acknowledged event of `entries` was handled, put off or ignored, until `withinMs` have passed without
- * any progress, or until `leftMs` says that no time is left. All counts it returns were read after `quietMs` more.
+ * any progress, or until `leftMs` says that no time is left. All counts it returns were read after `quietMs` without a
+ * delivery, and after the last event that it waited for.
  */
 export async function settle(options: {
   entries: Settling[];
@@ -26,24 +28,40 @@ export async function settle(options: {
   onWait?: (events: number) => void;
 }): Promise<HandledCounts> {
   const { entries, observe, quietMs, leftMs = () => Number.POSITIVE_INFINITY } = options;
-  let waiting = entries.filter(
-    ({ acknowledged, documented, superseded }) => acknowledged && documented && superseded !== true,
-  );
-  let dueAt = performance.now() + options.withinMs;
-  for (let pollMs = FIRST_POLL_MS; waiting.length > 0; pollMs = Math.min(LONGEST_POLL_MS, pollMs * 1.5)) {
-    const readings = await readAll(waiting, observe, dueAt);
-    const left = waiting.filter(({ eventId }) => isOpen(readings.get(eventId)));
-    // A slow receiver gets its time as long as it moves.
-    if (left.length < waiting.length) dueAt = performance.now() + options.withinMs;
-    waiting = left;
-    if (left.length === 0 || performance.now() >= dueAt || leftMs() <= quietMs) break;
-    options.onWait?.(left.length);
-    // Less and less often: a receiver that is slow should not be busy with our questions.
-    await sleep(pollMs);
+  let isOver = false;
+
+  /** Waits as long as fewer and fewer of `open` are left. */
+  async function waitFor(open: Settling[]): Promise<void> {
+    let waiting = open;
+    let dueAt = performance.now() + options.withinMs;
+    for (let pollMs = FIRST_POLL_MS; waiting.length > 0; pollMs = Math.min(LONGEST_POLL_MS, pollMs * 1.5)) {
+      isOver = leftMs() <= quietMs;
+      if (isOver || performance.now() >= dueAt) return;
+      options.onWait?.(waiting.length);
+      // Less and less often: a receiver that is slow should not be busy with our questions.
+      await sleep(pollMs);
+      const readings = await readAll(waiting, observe, dueAt);
+      const left = waiting.filter(({ eventId }) => isOpen(readings.get(eventId)));
+      // A slow receiver gets its time as long as it moves.
+      if (left.length < waiting.length) dueAt = performance.now() + options.withinMs;
+      waiting = left;
+    }
   }
-  const isOver = waiting.length > 0 && performance.now() < dueAt;
-  await sleep(quietMs);
-  const counts = await readAll(entries, observe, performance.now() + Math.max(LAST_READ_MS, leftMs()));
+
+  async function readAtRest(): Promise<Map<string, Reading>> {
+    await sleep(quietMs);
+    return readAll(entries, observe, performance.now() + Math.max(LAST_READ_MS, leftMs()));
+  }
+
+  let counts = await readAtRest();
+  const open = entries.filter(
+    ({ eventId, acknowledged, documented, superseded }) =>
+      acknowledged && documented && superseded !== true && isOpen(counts.get(eventId)),
+  );
+  if (open.length > 0) {
+    await waitFor(open);
+    counts = await readAtRest();
+  }
   return {
     isOver,
     of: (eventId) => counts.get(eventId) ?? { known: false, reason: `Event ${eventId} was not read back.` },
@@ -51,8 +69,7 @@ export async function settle(options: {
 }
 
 function isOpen(reading: Reading | undefined): boolean {
-  if (reading?.known !== true) return false;
-  return reading.count === 0 && reading.deferredUntil === undefined && reading.isIgnored !== true;
+  return reading?.known === true && !isAtRest(reading);
 }
 
 /** Reads all of `entries`, or as many as there is time for until `dueAt`. */

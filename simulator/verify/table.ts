@@ -89,7 +89,7 @@ raw-bytes.replacement-character     must    together  signedString  refuses an i
 duplicates.in-sequence              must    together  duplicates    acknowledges the same event six times in a row
 duplicates.at-once                  advice  together  duplicates    acknowledges the same event arriving ten times at once
 duplicates.at-once-any              must    together  duplicates    acknowledges at least one of ten copies arriving at once
-duplicates.after-lost-answer        must    alone     duplicates    acknowledges an event whose first answer was lost
+duplicates.after-lost-answer        must    stalled   duplicates    acknowledges an event whose first answer was lost
 duplicates.hour-between             must    together  retries       acknowledges a duplicate of an event created an hour ago
 duplicates.same-call-two-types      must    together  types         acknowledges one call under two types
 duplicates.six-attempts-of-several  must    together  retries       acknowledges the attempts of several events in a jumble
@@ -125,7 +125,7 @@ wire.same-connection                advice  together  http          acknowledges
 wire.reset-mid-body                 must    alone     robust        survives a connection cut in the middle of a body
 wire.reset-mid-head                 must    alone     robust        survives a connection cut in the middle of the headers
 wire.body-ends-early                must    alone     robust        survives a client that ends before its body is complete
-wire.half-close                     must    alone     robust        survives a client that ends its side after the request
+wire.half-close                     must    stalled   robust        survives a client that ends its side after the request
 wire.not-http                       must    alone     robust        survives bytes that are not HTTP
 wire.large-head                     must    alone     robust        survives headers of 200 KB
 wire.large-forgery                  must    alone     forged        refuses a forged body of 2 MB and lives on
@@ -161,7 +161,7 @@ effects.in-sequence                 must    together  duplicates    handles an e
 effects.at-once                     must    together  duplicates    handles an event once that arrives ten times at once
 effects.after-handling              must    together  duplicates    handles an event once whose duplicate comes after it was handled
 effects.after-many-others           must    alone     duplicates    handles an event once whose duplicate comes after many others
-effects.lost-answer                 must    alone     duplicates    handles an event once whose first answer was lost
+effects.lost-answer                 must    stalled   duplicates    handles an event once whose first answer was lost
 effects.reserialized-retry          must    together  duplicates    handles an event once whose retry is written differently
 effects.same-call-two-types         must    together  types         handles both events of one call
 effects.distinct-ids                must    together  duplicates    handles two events about one object

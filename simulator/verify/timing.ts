@@ -36,7 +36,7 @@ export const DEFAULT_TIMING = {
   /** Deliveries between an event and its late duplicate. */
   manyOthers: 1_050,
   /** How long they may take. */
-  manyOthersMs: 15_000,
+  manyOthersMs: 8_000,
 };
 
 /** Tests and the options of the command change parts of it. */

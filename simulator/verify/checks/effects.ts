@@ -8,6 +8,7 @@ import {
   failed,
   handledSo,
   handledTimes,
+  isAtRest,
   isHandled,
   NEVER,
   ONCE,
@@ -52,9 +53,9 @@ export const effectRuns: Runs = {
   "effects.prompt": async ({ deliver, event, timing: { promptMs }, handledNow, waitUntil }) => {
     const exchange = await deliver(event("voicemail.created"));
     let last: Reading | undefined;
-    const isDone = async () => isHandled((last = await handledNow(exchange.eventId)));
-    if (await waitUntil(isDone, promptMs)) return { outcome: "passed" };
-    if (last?.known === true && (last.deferredUntil !== undefined || last.isIgnored === true))
+    await waitUntil(async () => isAtRest((last = await handledNow(exchange.eventId))), promptMs);
+    if (last !== undefined && isHandled(last)) return { outcome: "passed" };
+    if (last !== undefined && isAtRest(last))
       return {
         outcome: "unverified",
         reason: `The receiver put event ${exchange.eventId} off, or ignores it.`,

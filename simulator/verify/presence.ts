@@ -1,0 +1,42 @@
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
+import type { WireConnection } from "./wire.ts";
+
+/** Whether the receiver is still there: notes which check it ended after, and starts it again where it is ours. */
+export function createPresence(options: {
+  open: () => Promise<WireConnection>;
+  receiver?: ReceiverProcess | undefined;
+}) {
+  let ends = 0;
+  let broughtDownBy: string | undefined;
+  let restarting: Promise<string | undefined> | undefined;
+
+  async function listens(): Promise<boolean> {
+    const wire = await options.open();
+    wire.close();
+    return wire.connected;
+  }
+
+  async function startAgain(since: string): Promise<string | undefined> {
+    const isBack = (await listens()) || (await options.receiver?.restart())?.ok === true;
+    if (!isBack) return `The receiver no longer listens since the check ${since}.`;
+    broughtDownBy = undefined;
+    return undefined;
+  }
+
+  return {
+    /** How often it was found to have ended. */
+    ends: (): number => ends,
+    /** Whether it ended before or during this check. */
+    async isGoneAfter(checkId: string): Promise<boolean> {
+      if (await listens()) return false;
+      broughtDownBy = checkId;
+      ends += 1;
+      return true;
+    },
+    /** Why no further check can be run; undefined if it is there, or there again. */
+    async missing(): Promise<string | undefined> {
+      if (broughtDownBy === undefined) return undefined;
+      return (restarting ??= startAgain(broughtDownBy).finally(() => (restarting = undefined)));
+    },
+  };
+}
