@@ -8,9 +8,12 @@ export const handlers = [
     migrations: ["CREATE TABLE calls (call_id TEXT PRIMARY KEY, seconds INTEGER)"],
     handle: async (event, { atomically }) => {
       const { id, duration_sec: seconds } = event.data.object;
-      // Written together with "this event is done": exactly once.
+      // Any field may be missing. Written together with "this event is done": exactly once.
       await atomically((db) =>
-        db.query("INSERT INTO calls VALUES ($1, $2) ON CONFLICT DO NOTHING", [id, seconds]),
+        db.query("INSERT INTO calls VALUES ($1, $2) ON CONFLICT DO NOTHING", [
+          id ?? event.id,
+          seconds ?? null,
+        ]),
       );
     },
   }),

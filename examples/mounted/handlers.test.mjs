@@ -25,9 +25,10 @@ test("a call is listed once, however often its event comes", async () => {
   await bench.close();
 });
 
-test("a call whose length is missing is listed, too", async () => {
-  const bench = await createHandlerBench(listCalls);
-  assert.equal((await bench.run(completed({ duration_sec: null }))).outcome, "done");
-  assert.deepEqual(await bench.rows("SELECT seconds FROM calls"), [{ seconds: null }]);
-  await bench.close();
-});
+for (const missing of [null, undefined])
+  test(`a call whose length is ${missing} is listed, too`, async () => {
+    const bench = await createHandlerBench(listCalls);
+    assert.equal((await bench.run(completed({ duration_sec: missing }))).outcome, "done");
+    assert.deepEqual(await bench.rows("SELECT seconds FROM calls"), [{ seconds: null }]);
+    await bench.close();
+  });

@@ -3,7 +3,7 @@
 Under WSGI Django reads as many bytes as Content-Length says, so a chunked body is empty: run it behind nginx, which collects
 the body and states its length, or under ASGI (uvicorn django_app:asgi)."""
 
-import hashlib, hmac, json, os, sqlite3, threading, time
+import hashlib, hmac, json, logging, os, sqlite3, threading, time
 
 import django
 from django.conf import settings
@@ -63,8 +63,11 @@ def handle_events():
     while True:
         ARRIVED.clear()
         for event_id, body in database.execute("SELECT id, body FROM events WHERE handled = 0").fetchall():
-            # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
-            database.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
+            try:
+                # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                database.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
+            except Exception:  # It is tried again when the next event comes, and stops none behind it.
+                logging.exception(event_id)
         ARRIVED.wait()
 
 

@@ -1,6 +1,6 @@
 """A receiver on FastAPI. Start it: uvicorn fastapi_app:app --port 3000 (pip install fastapi uvicorn)"""
 
-import asyncio, hashlib, hmac, json, os, sqlite3, time
+import asyncio, hashlib, hmac, json, logging, os, sqlite3, time
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
@@ -62,7 +62,10 @@ async def handle_events():
     while True:
         ARRIVED.clear()
         for event_id, body in DATABASE.execute("SELECT id, body FROM events WHERE handled = 0").fetchall():
-            # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
-            DATABASE.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
+            try:
+                # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                DATABASE.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
+            except Exception:  # It is tried again when the next event comes, and stops none behind it.
+                logging.exception(event_id)
             await asyncio.sleep(0)
         await ARRIVED.wait()

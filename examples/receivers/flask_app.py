@@ -1,6 +1,6 @@
 """A receiver on Flask. Start it: python3 flask_app.py, or behind a server such as gunicorn: gunicorn flask_app:app"""
 
-import hashlib, hmac, json, os, sqlite3, threading, time
+import hashlib, hmac, json, logging, os, sqlite3, threading, time
 
 from flask import Flask, jsonify, request
 
@@ -56,8 +56,11 @@ def handle_events():
     while True:
         ARRIVED.clear()
         for event_id, body in database.execute("SELECT id, body FROM events WHERE handled = 0").fetchall():
-            # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
-            database.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
+            try:
+                # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                database.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
+            except Exception:  # It is tried again when the next event comes, and stops none behind it.
+                logging.exception(event_id)
         ARRIVED.wait()
 
 

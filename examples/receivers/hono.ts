@@ -44,8 +44,12 @@ serve({ fetch: app.fetch, port: Number(PORT), hostname: "127.0.0.1" });
 /** Work comes after the answer, which has to be out within ten seconds; at the start, what a crash left undone. */
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
-    // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
-    done.run(id);
+    try {
+      // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+      done.run(id);
+    } catch (error) {
+      console.error(id, error); // It is tried again when the next event comes, and stops none behind it.
+    }
   }
 }
 

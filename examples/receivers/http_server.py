@@ -1,6 +1,6 @@
 """A receiver on Python's own http.server, with nothing to install. Start it: python3 http_server.py"""
 
-import hashlib, hmac, json, os, sqlite3, threading, time
+import hashlib, hmac, json, logging, os, sqlite3, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = os.environ["SIGNING_SECRET"].encode()
@@ -67,9 +67,12 @@ def handle_events():
             ARRIVED.clear()
             waiting = DATABASE.execute("SELECT id, body FROM events WHERE handled = 0").fetchall()
         for event_id, body in waiting:
-            # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
-            with LOCK:
-                DATABASE.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
+            try:
+                # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                with LOCK:
+                    DATABASE.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
+            except Exception:  # It is tried again when the next event comes, and stops none behind it.
+                logging.exception(event_id)
         ARRIVED.wait()
 
 

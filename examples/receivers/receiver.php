@@ -59,8 +59,12 @@ function handle_events(PDO $database): never
 {
     while (true) {
         foreach ($database->query('SELECT id, body FROM events WHERE handled = 0')->fetchAll() as ['id' => $id]) {
-            // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
-            $database->prepare('UPDATE events SET handled = handled + 1 WHERE id = ?')->execute([$id]);
+            try {
+                // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                $database->prepare('UPDATE events SET handled = handled + 1 WHERE id = ?')->execute([$id]);
+            } catch (Throwable $error) {
+                error_log("$id: $error"); // It is tried again in a moment, and stops none behind it.
+            }
         }
         usleep(200_000);
     }

@@ -60,6 +60,9 @@ Thread.new do
     waiting.each do |id, _body|
       # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
       LOCK.synchronize { DATABASE.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", [id]) }
+    rescue StandardError => error
+      warn "#{id}: #{error.full_message}" # It is tried again when the next event comes, and stops none behind it.
+    ensure
       Thread.pass # Whoever unlocks and locks at once gets the lock before those who wait: requests go first.
     end
     ARRIVED.pop
