@@ -63,7 +63,7 @@ async function start(one: Example | undefined, database: string, path = one && p
     readyTimeoutMs: 60_000,
   });
   if (!started.ok) throw new Error([started.message, ...started.output].join("\n"));
-  onTestFinished(async () => void (await started.receiver.kill()));
+  onTestFinished(() => started.receiver.kill());
   return {
     deliver: async (id = ""): Promise<number> => {
       const body = JSON.stringify({ ...sampleEnvelope("call.completed"), id });
