@@ -5,7 +5,7 @@ import type { Check, Verdict } from "../../simulator/verify/check.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
 import { NEEDS } from "../../simulator/verify/context.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import { failed } from "../../simulator/verify/judgement.ts";
+import { allAcknowledged, failed } from "../../simulator/verify/judgement.ts";
 import { ruleOf } from "../../simulator/verify/rules.ts";
 import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
@@ -261,4 +261,29 @@ test("a receiver that is brought down fails the check that did it, and the other
           ]),
     ]);
   }
+});
+
+test("of checks side by side, the one that ends the receiver fails, and the others are judged after a new start", async () => {
+  let running = await startMutant({}, Date.now);
+  onTestFinished(() => running.close());
+  const { url } = running;
+  const process = fakeProcess(async () => {
+    running = await startMutant({}, Date.now, Number(new URL(url).port));
+    return { ok: true, receiver: process };
+  });
+  const sending = (id: string) =>
+    check(id, { run: async ({ deliver, event }) => allAcknowledged([await deliver(event())]) });
+  const deadly = check("wire.deadly", {
+    run: async ({ deliver, event }) => {
+      await running.close();
+      return allAcknowledged([await deliver(event())]);
+    },
+  });
+  const others = Array.from({ length: 20 }, (_, n) => sending(`wire.other-${n}`));
+  const { report } = await play([...others.slice(10), deadly, ...others.slice(0, 10)], {
+    url,
+    receiver: process,
+  });
+  const failures = report.results.filter(({ outcome }) => outcome !== "passed");
+  expect(failures.map(({ check: { id }, cause }) => [id, cause])).toEqual([["wire.deadly", "ended"]]);
 });
