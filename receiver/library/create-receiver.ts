@@ -38,6 +38,8 @@ export type ReceiverOptions = Settings & {
   operatorGuard?: (request: IncomingMessage) => boolean | Promise<boolean>;
   /** Where the receiver's lines of the log go, each of them JSON; standard output by default. */
   logTo?: (line: string) => void;
+  /** With `databaseUrl: "postgres://…"`: the app's own `Pool` of the package `pg`, which stays the app's to end. */
+  pool?: object;
 };
 
 /** A receiver inside an app of yours. */
@@ -64,7 +66,7 @@ export type MountedReceiver = {
  * HOST, which are the app's. Rejects with what to change if it cannot start.
  */
 export async function createReceiver(options: ReceiverOptions = {}): Promise<MountedReceiver> {
-  const { handlers, createServices, onDead, logTo, operatorGuard, ...settings } = options;
+  const { handlers, createServices, onDead, logTo, operatorGuard, pool, ...settings } = options;
   if (handlers !== undefined && !(handlers instanceof URL) && !isList(handlers))
     throw new TypeError(
       'createReceiver(): handlers must be the URL of a module, such as new URL("./handlers.ts", import.meta.url), or a list of what defineHandler() returned.',
@@ -85,6 +87,7 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
   const store = await openStore({
     ...config,
     clock,
+    pool,
     isWorker: isList(handlers),
     onFatal: (problem) => {
       log.fatal({ problem }, "stored events may be lost: this process ends");

@@ -76,12 +76,16 @@ export function jobsOf(
 ): { id: string; at: number; name: string; key: string | null }[] {
   return handlers
     .filter(({ types }) => types === "*" || types.includes(type))
-    .map((handler) => {
-      const isKeyed = handler.key.length > 0;
-      const key = isKeyed ? keyOf(envelope(), handler.key) : null;
-      // In a queue with keys each job has one; this one is nobody else's.
-      return { id, at, name: queueOf(handler), key: key === null ? (isKeyed ? `/${id}` : null) : short(key) };
-    });
+    .map(({ name, key }) => ({
+      id,
+      at,
+      ...keyed(id, name, key.length > 0, key.length > 0 ? keyOf(envelope(), key) : null),
+    }));
+}
+
+/** In a queue with keys each job has one: without a value, one that is nobody else's. */
+export function keyed(id: string, name: string, isKeyed: boolean, key: string | null) {
+  return isKeyed ? { name: `${name}/key`, key: key === null ? `/${id}` : short(key) } : { name, key: null };
 }
 
 /** An index holds no long text. */

@@ -1,3 +1,4 @@
+import { withConfig } from "../operations/commands/run.ts";
 import type { ServerRoom } from "../store/open.ts";
 
 /** What to do if a package that only this folder needs is not installed. */
@@ -13,4 +14,12 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options) =>
   return room.openServerStore(options);
 };
 
-export const addCommands: ServerRoom["addCommands"] = () => undefined;
+/** The way from SQLite to here. */
+export const addCommands: ServerRoom["addCommands"] = (program) => {
+  program
+    .command("move")
+    .description("copy the SQLite inbox of a stopped receiver to PostgreSQL")
+    .requiredOption("--to <url>", "where to: postgres://…")
+    .option("--json", "print JSON")
+    .action(withConfig(async () => (await import("./move.ts")).move, { needsSecret: false }));
+};

@@ -1,0 +1,85 @@
+import { Client, Pool } from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createReceiver, defineHandler } from "../../../receiver/index.ts";
+import type { HandlerDatabase } from "../../../receiver/store/port.ts";
+import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
+import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
+import { accept, claimOne, event, jobOf, never, openWorker } from "../store-suite/harness.ts";
+import { postgresBackend } from "./backend.ts";
+import { newDatabase, noServer, query } from "./server.ts";
+
+function clientOf({ client }: HandlerDatabase): Pick<Client, "query"> {
+  if (typeof client !== "object" || client === null || !("query" in client)) throw new Error("no client");
+  return client as Client;
+}
+
+describe.skipIf(noServer())("the pg client of atomically", () => {
+  test("writes tables of the app together with done, or not at all", async () => {
+    const backend = await postgresBackend();
+    await query(
+      backend.url,
+      "DROP TABLE IF EXISTS orders; CREATE TABLE orders (id text, paid boolean, doc jsonb)",
+    );
+    const store = await openWorker(backend);
+    const [id = ""] = await accept(store, event());
+    const job = await claimOne(store);
+    const write = async (db: HandlerDatabase) =>
+      clientOf(db).query("INSERT INTO orders VALUES ($1, $2, $3)", [id, true, { a: [1] }]);
+    const failing = store.jobs.atomically(
+      job,
+      async (db) => {
+        await write(db);
+        throw new Error("changed my mind");
+      },
+      never,
+    );
+    await expect(failing).rejects.toThrow("changed my mind");
+    expect(await query(backend.url, "SELECT * FROM orders")).toEqual([]);
+
+    await store.jobs.atomically(job, write, never);
+    expect(await query(backend.url, "SELECT * FROM orders")).toEqual([{ id, paid: true, doc: { a: [1] } }]);
+    expect(await jobOf(store, id)).toMatchObject({ state: "done" });
+    // By db.query the app's columns read as they would on SQLite.
+    expect(
+      await store.jobs.query("SELECT paid, doc, '2026-03-01T00:00:00Z'::timestamptz AS at FROM orders"),
+    ).toEqual([{ paid: 1, doc: '{"a":[1]}', at: "2026-03-01T00:00:00.000Z" }]);
+  });
+
+  test.each(["COMMIT", "begin", "SAVEPOINT s"])("cannot end the transaction: %s", async (sql) => {
+    const backend = await postgresBackend();
+    const store = await openWorker(backend);
+    const [id = ""] = await accept(store, event());
+    const job = await claimOne(store);
+    const outcome = store.jobs.atomically(
+      job,
+      async (db) =>
+        clientOf(db)
+          .query(sql)
+          .catch(() => 0),
+      never,
+    );
+    await expect(outcome).rejects.toThrow(/refused here/);
+    expect(await jobOf(store, id)).toMatchObject({ state: "running" });
+  });
+});
+
+test.skipIf(noServer())("an app's own pool serves its receiver, which does not end it", async () => {
+  const url = await newDatabase();
+  const pool = new Pool({ connectionString: url, max: 4 });
+  onTestFinished(async () => pool.end());
+  const handled: string[] = [];
+  const receiver = await createReceiver({
+    databaseUrl: url,
+    pool,
+    signingSecrets: [SECRET],
+    logLevel: "silent",
+    handlers: [defineHandler({ name: "all", type: "*", handle: ({ id }) => void handled.push(id) })],
+  });
+  const body = newBody();
+  const headers = { [SIGNATURE_HEADER]: signatureFor(body) };
+  const answer = await receiver.fetch(new Request("http://app/webhooks", { method: "POST", body, headers }));
+  expect(answer.status).toBe(200);
+  await expect.poll(() => handled.length, { timeout: 9_000 }).toBe(1);
+  await receiver.stop();
+  expect((await pool.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+});

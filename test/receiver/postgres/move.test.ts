@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { loadConfig, type Config } from "../../../receiver/config.ts";
+import { move } from "../../../receiver/postgres/move.ts";
+import { accept, claimOne, event, handler, openStore, openWorker } from "../store-suite/harness.ts";
+import { sqliteBackend } from "../store/sqlite.ts";
+import { openPostgres } from "./backend.ts";
+import { newDatabase, noServer, query } from "./server.ts";
+
+const HANDLERS = [
+  handler({ types: ["call.completed"] }),
+  handler({ name: "by-phone", types: ["order.created"], key: ["data.object.phone"] }),
+];
+
+function configOf(file: string): Config {
+  const loaded = loadConfig({ DATABASE_URL: `sqlite:${file}` }, { needsSecret: false });
+  if (!loaded.ok) throw new Error(loaded.problems.join());
+  return loaded.config;
+}
+
+describe.skipIf(noServer())("move", () => {
+  test("copies every event with its jobs, attempts, errors and steps, and work goes on where it was", async () => {
+    const backend = await sqliteBackend();
+    const store = await openWorker(backend, HANDLERS);
+    const order = () => event({ type: "order.created", object: { phone: "a" } });
+    const ids = await accept(
+      store,
+      event(),
+      event(),
+      event(),
+      order(),
+      order(),
+      event({ type: "fax.received" }),
+    );
+    await accept(store, event({ source: "reconcile", objectId: "call_1" }));
+    const late = event({ objectId: "call_1" });
+    await accept(store, late);
+    await store.jobs.end(await claimOne(store), { kind: "done" });
+    await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
+    const failed = await claimOne(store);
+    await store.jobs.recordStep(failed, "charge", '{"n":1}');
+    await store.jobs.end(failed, { kind: "failed", error: "busy", delayMs: 0 });
+    const all = [...ids, late.id];
+    const before = await Promise.all(all.map(async (id) => store.ledger.find(id)));
+    await store.close();
+
+    const to = await newDatabase();
+    const config = configOf(backend.file);
+    expect((await move({ config }, { to })).json).toEqual({ events: 7, jobs: 6, steps: 1 });
+    const moved = await openPostgres(to);
+    expect(await Promise.all(all.map(async (id) => moved.ledger.find(id)))).toEqual(before);
+
+    await moved.jobs.begin(HANDLERS, AbortSignal.timeout(9_000));
+    const again = await claimOne(moved);
+    expect(again).toMatchObject({ id: failed.id, attempt: 2 });
+    expect(await moved.jobs.findStep(again, "charge")).toBe('{"n":1}');
+    const [first] = await moved.jobs.claim("by-phone", 9);
+    expect(first?.id).toBe(ids[3]);
+    expect(await moved.intake.accept([{ ...late, id: late.id }])).toMatchObject({
+      acceptances: [{ duplicate: true }],
+    });
+    expect((await accept(moved, event())).length).toBe(1);
+    await moved.close();
+  });
+
+  test("goes on after the last batch that was copied, and refuses a database with events of its own", async () => {
+    const backend = await sqliteBackend();
+    const store = await openStore(backend);
+    await accept(store, ...Array.from({ length: 450 }, () => event()));
+    await store.close();
+    const to = await newDatabase();
+    await query(to, "ALTER TABLE receiver.events ADD CONSTRAINT broken CHECK (seq <> 300)");
+    const config = configOf(backend.file);
+    await expect(move({ config }, { to })).rejects.toThrow(/broken/);
+    await query(to, "ALTER TABLE receiver.events DROP CONSTRAINT broken");
+    expect((await move({ config }, { to })).json).toMatchObject({ events: 250 });
+    expect(await query(to, "SELECT count(*) AS n FROM receiver.events")).toEqual([{ n: "450" }]);
+
+    await query(to, "DELETE FROM receiver.bookmarks WHERE name = 'moved up to'");
+    await expect(move({ config }, { to })).rejects.toThrow(/has events already/);
+  });
+});
