@@ -182,7 +182,10 @@ function jobRow(
   const { name, state, attempts, due_at_ms: due, cause, errors, deferred } = job;
   const isKeyed = job.paths !== "[]";
   return {
-    ...{ id, seq, at, attempts },
+    id,
+    seq,
+    at,
+    attempts,
     ...keyed(id, name, isKeyed, job.key),
     state: STATES[state],
     // One that waits behind its key has the largest number there is.

@@ -1,4 +1,4 @@
-import { Client, Pool } from "pg";
+import { Pool, type Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createReceiver, defineHandler } from "../../../receiver/index.ts";
 import type { HandlerDatabase } from "../../../receiver/store/port.ts";
