@@ -19,7 +19,7 @@ const NOT_OURS = "is not a simulator's data file: use another --data file.";
 export type OpenedDatabase = { ok: true; database: Database.Database } | Refused;
 
 /** Version of the tables, kept as `PRAGMA user_version`: one more with each change of them. */
-const TABLES_VERSION = 10;
+const TABLES_VERSION = 11;
 
 /** Why a data file cannot be used, as words behind its name; undefined when it can. */
 function problemOfTables(database: Database.Database): string | undefined {
