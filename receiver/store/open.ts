@@ -21,7 +21,8 @@ export type ServerRoom = {
   addCommands: (program: Command) => void;
 };
 
-const rooms: (() => Promise<ServerRoom>)[] = [async () => import("../postgres/room.ts")];
+const rooms: (() => Promise<ServerRoom>)[] = [];
+rooms.push(async () => import("../postgres/room.ts"));
 
 /** The folder for PostgreSQL, if it was not deleted. */
 export async function serverRoom(): Promise<ServerRoom | undefined> {
