@@ -24,6 +24,9 @@ const python = PYTHONS.find((program) => runs(program, ["--version"]));
 const HAS_FLASK = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("flask") is None)';
 const pythonWithFlask = PYTHONS.find((program) => runs(program, ["-c", HAS_FLASK]));
 
+/** Before 0.93 it ignores `lifespan`. */
+const NEW_FASTAPI =
+  'import fastapi, inspect, uvicorn; assert "lifespan" in inspect.signature(fastapi.FastAPI).parameters';
 const HAS_SINATRA =
   'gem "sinatra"; gem "sqlite3"; exit %w[puma webrick].any? { |name| Gem::Specification.find_all_by_name(name).any? }';
 
@@ -52,8 +55,8 @@ export const EXAMPLES: Example[] = [
       'exec python3 -m uvicorn --app-dir "$0" fastapi_app:app --port "$PORT"',
       dirname(path),
     ],
-    ...(!runs("python3", ["-c", "import fastapi, uvicorn"]) && {
-      absent: "no python3 here has fastapi and uvicorn",
+    ...(!runs("python3", ["-c", NEW_FASTAPI]) && {
+      absent: "no python3 here has fastapi from 0.93 on, and uvicorn",
     }),
   },
   {
