@@ -1,25 +1,27 @@
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
+import { z } from "zod";
+
+const execute = promisify(execFile);
+const failedSchema = z.looseObject({ code: z.unknown(), stdout: z.string(), stderr: z.string() });
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const NAME = "voice-agent-webhook-kit";
 
 /** A project of somebody's in which the built package lies as npm would install it, with what it depends on beside it. */
-export function projectWithKit() {
+export async function projectWithKit() {
   const folder = mkdtempSync(join(tmpdir(), "project-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const modules = join(folder, "node_modules");
   const kit = join(modules, NAME);
   mkdirSync(kit, { recursive: true });
   // That everything compiles is seen elsewhere.
-  const built = spawnSync("node", [join(ROOT, "tools/build.ts"), join(kit, "dist"), "--noCheck"], {
-    encoding: "utf8",
-  });
-  if (built.status !== 0) throw new Error(built.stdout + built.stderr);
+  await execute("node", [join(ROOT, "tools/build.ts"), join(kit, "dist"), "--noCheck"]);
   for (const file of ["package.json", "CHANGELOG.md"]) cpSync(join(ROOT, file), join(kit, file));
 
   return {
@@ -35,13 +37,14 @@ export function projectWithKit() {
     write(file: string, text: string): void {
       writeFileSync(join(folder, file), text);
     },
-    run(program: string, ...words: string[]): { status: number | null; output: string } {
-      const { status, stdout, stderr } = spawnSync(program, words, {
-        cwd: folder,
-        encoding: "utf8",
-        timeout: 120_000,
-      });
-      return { status, output: stdout + stderr };
+    async run(program: string, ...words: string[]): Promise<{ status: unknown; output: string }> {
+      try {
+        const { stdout, stderr } = await execute(program, words, { cwd: folder, timeout: 120_000 });
+        return { status: 0, output: stdout + stderr };
+      } catch (error) {
+        const { code, stdout, stderr } = failedSchema.parse(error);
+        return { status: code, output: stdout + stderr };
+      }
     },
   };
 }

@@ -87,8 +87,8 @@ const COMPILE = "--noEmit --ignoreConfig --strict --skipLibCheck false --target 
 
 test(
   "the package is small, has what it names, compiles under skipLibCheck: false, and loads by import and require",
-  () => {
-    const project = projectWithKit();
+  async () => {
+    const project = await projectWithKit();
     const { kit } = project;
     const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(kit, "package.json"), "utf8")));
 
@@ -125,13 +125,13 @@ test(
     project.write("receiver.mts", RECEIVER_ESM);
     project.write("receiver.ts", RECEIVER_ESM);
     project.write("receiver.cts", RECEIVER_COMMONJS);
-    const tsc = (line: string) =>
+    const tsc = async (line: string) =>
       project.run("node", "node_modules/typescript/bin/tsc", ...COMPILE.split(" "), "", ...line.split(" "));
-    expect(tsc("--module nodenext use.mts use.cts receiver.mts receiver.cts")).toEqual({
+    expect(await tsc("--module nodenext use.mts use.cts receiver.mts receiver.cts")).toEqual({
       status: 0,
       output: "",
     });
-    expect(tsc("--module preserve --moduleResolution bundler use.ts receiver.ts")).toEqual({
+    expect(await tsc("--module preserve --moduleResolution bundler use.ts receiver.ts")).toEqual({
       status: 0,
       output: "",
     });
@@ -143,19 +143,19 @@ test(
       ..."--noEmit --strict --esModuleInterop --skipLibCheck false --target es2022 --types node".split(" "),
       ..."--module commonjs --moduleResolution node classic.ts classic-receiver.ts".split(" "),
     ];
-    expect(project.run("node", ...compile)).toEqual({ status: 0, output: "" });
+    expect(await project.run("node", ...compile)).toEqual({ status: 0, output: "" });
 
     project.lend(...Object.keys(manifest.dependencies).filter((name) => name !== "zod" && name !== "pino"));
     project.write(
       "require.cjs",
       `require("voice-agent-webhook-kit/simulator").startSimulator({ calls: 0 }).then((s) => s.close()).then(() => console.log("closed"))`,
     );
-    expect(project.run("node", "require.cjs")).toEqual({ status: 0, output: "closed\n" });
+    expect(await project.run("node", "require.cjs")).toEqual({ status: 0, output: "closed\n" });
     project.write(
       "import.mjs",
       `import { startSimulator } from "voice-agent-webhook-kit/simulator"; await (await startSimulator({ calls: 0 })).close(); console.log("closed");`,
     );
-    expect(project.run("node", "import.mjs")).toEqual({ status: 0, output: "closed\n" });
+    expect(await project.run("node", "import.mjs")).toEqual({ status: 0, output: "closed\n" });
     const stores = `
     const { createServer } = require("node:http");
     const { createHmac } = require("node:crypto");
@@ -175,7 +175,10 @@ test(
         `${load}s.cjs`,
         `const load = async () => ${load}("voice-agent-webhook-kit/receiver");${stores}`,
       );
-      expect(project.run("node", `${load}s.cjs`)).toEqual({ status: 0, output: "true call.completed\n" });
+      expect(await project.run("node", `${load}s.cjs`)).toEqual({
+        status: 0,
+        output: "true call.completed\n",
+      });
     }
   },
   TIMEOUT_MS,

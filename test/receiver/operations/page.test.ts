@@ -154,28 +154,34 @@ describe("events", () => {
 
   test("one with a body over 64 KB shows its beginning, which holds up no other answer", async () => {
     const inbox = await openInbox({});
-    const id = newEventId();
-    const deep = `${"[".repeat(59)}${"1,".repeat(500_000)}1${"]".repeat(59)}`;
-    const body = Buffer.from(
-      `{"id":"${id}","type":"call.completed","data":{"phone":"+12125550123","deep":${deep}}}`,
-    );
-    await inbox.stored({ id, body });
     const { url } = await serveAdmin(inbox);
-    await get(url);
-    // In CPU time: other processes take their part of a busy machine.
-    let longest = 0;
-    let { user } = process.threadCpuUsage();
-    const turning = setInterval(() => {
-      const now = process.threadCpuUsage().user;
-      longest = Math.max(longest, now - user);
-      user = now;
-    }, 1);
-    const page = await get(`${url}/events/${id}`);
-    clearInterval(turning);
-    expect(page.text).toContain("+10000000000");
-    expect(page.text).toContain("…");
-    expect(page.text).not.toContain("12125550123");
-    expect(longest / 1_000).toBeLessThan(200);
+    const show = async (numbers: number) => {
+      const id = newEventId();
+      const deep = `${"[".repeat(59)}${"1,".repeat(numbers)}1${"]".repeat(59)}`;
+      const body = Buffer.from(
+        `{"id":"${id}","type":"call.completed","data":{"phone":"+12125550123","deep":${deep}}}`,
+      );
+      await inbox.stored({ id, body });
+      // In CPU time: other processes take their part of a busy machine.
+      let longest = 0;
+      let { user } = process.threadCpuUsage();
+      const turning = setInterval(() => {
+        const now = process.threadCpuUsage().user;
+        longest = Math.max(longest, now - user);
+        user = now;
+      }, 1);
+      const { text } = await get(`${url}/events/${id}`);
+      clearInterval(turning);
+      return { text, longestMs: longest / 1_000 };
+    };
+    await show(40_000);
+    const [long, longer] = [await show(40_000), await show(500_000)];
+    for (const { text } of [long, longer]) {
+      expect(text).toContain("+10000000000");
+      expect(text).toContain("…");
+      expect(text).not.toContain("12125550123");
+    }
+    expect(longer.longestMs).toBeLessThan(3 * long.longestMs + 50);
   });
 });
 
