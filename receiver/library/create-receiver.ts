@@ -97,7 +97,7 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
   const startWork = async (metrics: Metrics): Promise<Work> => {
     if (isList(handlers)) return workHere(handlers, { config, store, log, metrics, createServices, onDead });
     if (handlersModule) {
-      const watchHandlers = isInDevelopment();
+      const watchHandlers = isInDevelopment(environment);
       const given = { config, store, clock, log, metrics, environment, handlersModule, watchHandlers };
       return superviseHandlers(given);
     }
@@ -136,8 +136,7 @@ function existingModule(url: URL): URL {
 }
 
 /** Whether this app is started anew by `next dev`, `tsx watch` or `node --watch`, which do not see the handlers' files. */
-function isInDevelopment(): boolean {
-  const { NODE_ENV, WATCH_REPORT_DEPENDENCIES } = process.env;
+function isInDevelopment({ NODE_ENV, WATCH_REPORT_DEPENDENCIES }: NodeJS.ProcessEnv): boolean {
   const isUnderTsx = process.execArgv.some((word) => /[/\\]tsx[/\\]/.test(word));
   return NODE_ENV === "development" || WATCH_REPORT_DEPENDENCIES !== undefined || isUnderTsx;
 }

@@ -1,17 +1,18 @@
 import { hash, randomUUID } from "node:crypto";
 import { z } from "zod";
+import { GONE } from "../store/failures.ts";
 import { keyOf } from "../store/keys.ts";
 import type { JobHandler } from "../store/port.ts";
 import { storable, type Database, type Query } from "./connection.ts";
 import { SEARCH_PATH } from "./handler-sql.ts";
 import type { EventRow } from "./intake.ts";
+import { JOB_POLICY, SET_BOOKMARK } from "./schema.ts";
 
 /** How long the handlers of a worker that is not seen any more are still there: a rolling deploy is shorter. */
 export const GONE_SECONDS = 600;
 
 const BATCH = 200;
 const LONGEST_KEY = 200;
-const GONE = "The handler is gone.";
 
 /**
  * The handlers of all workers that were seen in the ten minutes before the last one was. Of several definitions of one
@@ -29,8 +30,10 @@ const SEEN = `
   ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
 const FORGET = `
   DELETE FROM receiver.workers WHERE seen_at < (SELECT max(seen_at) FROM receiver.workers) - interval '${String(2 * GONE_SECONDS)} s'`;
+/** Ends a job as ignored; without a policy it holds back no other. */
+export const CANCEL = `state = 'cancelled', completed_on = now(), policy = NULL, started_on = coalesce(started_on, now())`;
 const IGNORE_GONE = `
-  UPDATE receiver.job SET state = 'cancelled', completed_on = now(), policy = NULL, started_on = coalesce(started_on, now()),
+  UPDATE receiver.job SET ${CANCEL},
     output = coalesce(output, '{}') || '{"cause": "${GONE}"}'
   WHERE name = ANY (ARRAY(SELECT name FROM receiver.queue WHERE split_part(name, '/', 1) <> ALL ($1)))
     AND (state < 'active' OR state = 'active' AND heartbeat_on < now() - heartbeat_seconds * interval '1 s')`;
@@ -42,13 +45,11 @@ const SET_WANTED = `
   UPDATE receiver.events SET unwanted = id NOT IN (SELECT id FROM jobs) WHERE seq = ANY ($1::bigint[])`;
 /** With its time of arrival to the microsecond, by which pg-boss orders jobs; its own insert gives a batch one time. */
 export const ADD_JOBS = `
-  INSERT INTO receiver.job (id, name, policy, singleton_key, created_on, keep_until, retry_limit, expire_seconds, deletion_seconds, heartbeat_seconds)
+  INSERT INTO receiver.job (id, name, policy, singleton_key, created_on, ${JOB_POLICY.columns})
   SELECT id, name, CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, key,
-    to_timestamp(0) + at * interval '1 microsecond', 'infinity', 1000, 86400, 0, 25
+    to_timestamp(0) + at * interval '1 microsecond', ${JOB_POLICY.values}
   FROM json_to_recordset($1) AS job(id uuid, name text, key text, at bigint) ON CONFLICT DO NOTHING`;
 const FIND_MIGRATIONS = `SELECT value FROM receiver.bookmarks WHERE name = $1 FOR UPDATE`;
-const SET_BOOKMARK = `
-  INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
 
 const definitionSchema = z.object({
@@ -98,7 +99,7 @@ function short(key: string): string {
 /** What a worker says of its handlers, and what becomes of the jobs of those that are there no more. */
 export function createAnnouncements(
   { schema, run, transaction }: Database,
-  addQueue: (name: string, isKeyed: boolean) => Promise<void>,
+  addQueue: (name: string) => Promise<void>,
 ) {
   const id = randomUUID();
   let own: readonly JobHandler[] = [];
@@ -109,7 +110,7 @@ export function createAnnouncements(
       own = handlers;
       for (const handler of handlers) {
         await migrate(handler);
-        await addQueue(queueOf(handler), handler.key.length > 0);
+        await addQueue(queueOf(handler));
       }
       await seen();
       await care();

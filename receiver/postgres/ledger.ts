@@ -1,7 +1,8 @@
 import type { Counts, Ledger } from "../store/port.ts";
 import type { Database, Query } from "./connection.ts";
-import { ADD_JOBS, announced, jobsOf } from "./handlers.ts";
+import { ADD_JOBS, announced, CANCEL, jobsOf } from "./handlers.ts";
 import { hexOf, type EventRow } from "./intake.ts";
+import { SET_BOOKMARK } from "./schema.ts";
 import { createViews, QUEUES, STATE } from "./views.ts";
 
 /** Events that are changed, and rows that are pruned, in one transaction. */
@@ -34,7 +35,7 @@ const REQUEUE = `
     data = jsonb_build_object('since', floor(extract(epoch FROM now()) * 1000))
   WHERE ${OF_EVENTS} AND state IN ('failed', 'cancelled') RETURNING replace(id::text, '-', '') AS id`;
 const DISCARD = `
-  UPDATE receiver.job SET state = 'cancelled', completed_on = now(), policy = NULL, started_on = coalesce(started_on, now()),
+  UPDATE receiver.job SET ${CANCEL},
     output = coalesce(output, '{}') || jsonb_build_object('cause', $3::text)
   WHERE ${OF_EVENTS} AND (state < 'active' OR state = 'failed') RETURNING id`;
 const COUNT_JOBS_OF = `
@@ -63,8 +64,6 @@ const DELETE_IDS = `
 
 const KNOWN = `SELECT DISTINCT object_id FROM receiver.events WHERE object_id = ANY ($2) AND type = $1`;
 const GET_BOOKMARK = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
-const SET_BOOKMARK = `
-  INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 const DELETE_BOOKMARK = `DELETE FROM receiver.bookmarks WHERE name = $1`;
 const CHECK = `
   SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS "isStandby"`;

@@ -4,10 +4,11 @@ import { systemClock as clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { EXIT, Refused, terminal, type Context, type Outcome } from "../operations/commands/run.ts";
 import { openDatabase, type DatabaseFile } from "../store/database.ts";
-import { jobErrorsSchema } from "../store/schema.ts";
+import { jobErrorsSchema } from "../store/failures.ts";
+import { JOB_STATES } from "../store/ledger-port.ts";
 import { createDatabase, storable, type Query } from "./connection.ts";
 import { keyed } from "./handlers.ts";
-import { createBoss, createSchema, executor } from "./schema.ts";
+import { addQueue, createBoss, createSchema, executor, JOB_POLICY, SET_BOOKMARK } from "./schema.ts";
 
 /** Events in one transaction. */
 const BATCH = 200;
@@ -21,8 +22,6 @@ const LIST_STEPS = `
 const IS_UNWANTED = `SELECT 1 FROM jobs WHERE event = ? AND handler = 0`;
 
 const COUNT = `SELECT count(*) AS events, (SELECT value FROM receiver.bookmarks WHERE name = '${MOVED_UP_TO}') AS last FROM receiver.events`;
-const SET_LAST = `
-  INSERT INTO receiver.bookmarks VALUES ('${MOVED_UP_TO}', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 const ADD_EVENTS = `
   INSERT INTO receiver.events (seq, id, alias, type, object_id, source, received_at, duplicates, unwanted, handled, body)
   SELECT seq, id, alias, type, object, source, to_timestamp(at::double precision / 1000), duplicates, unwanted, handled, decode(body, 'base64')
@@ -30,11 +29,11 @@ const ADD_EVENTS = `
     unwanted boolean, handled integer, body text)`;
 const ADD_JOBS = `
   INSERT INTO receiver.job (id, name, state, policy, singleton_key, retry_count, start_after, started_on, completed_on, created_on,
-    output, data, keep_until, retry_limit, expire_seconds, deletion_seconds, heartbeat_seconds)
+    output, data, ${JOB_POLICY.columns})
   SELECT id, name, state::receiver.job_state, CASE WHEN key IS NOT NULL AND state = 'created' THEN 'key_strict_fifo' END, key, attempts,
     to_timestamp(0) + due * interval '1 ms', NULL, to_timestamp(0) + finished * interval '1 ms',
     to_timestamp(0) + at * interval '1 ms' + seq % 1000 * interval '1 microsecond', output, jsonb_build_object('since', since),
-    'infinity', 1000, 86400, 0, 25
+    ${JOB_POLICY.values}
   FROM json_to_recordset($1) AS j(id uuid, seq bigint, name text, state text, key text, attempts integer, due bigint, finished bigint,
     at bigint, output jsonb, since bigint)`;
 const ADD_STEPS = `
@@ -59,7 +58,7 @@ const jobSchema = z.object({
   name: z.string(),
   paths: z.string(),
   key: z.string().nullable(),
-  state: z.enum(["waiting", "running", "done", "dead", "ignored"]),
+  state: z.enum(JOB_STATES),
   due_at_ms: z.number(),
   attempts: z.number(),
   deferred: z.number(),
@@ -131,7 +130,7 @@ async function copy({ db }: DatabaseFile, database: ReturnType<typeof createData
     );
     for (const { name } of jobs)
       if (!queues.has(name)) {
-        await boss.createQueue(name, name.endsWith("/key") ? { policy: "key_strict_fifo" } : {});
+        await addQueue(boss, name);
         queues.add(name);
       }
     await database.transaction(async (query: Query) => {
@@ -149,7 +148,7 @@ async function copy({ db }: DatabaseFile, database: ReturnType<typeof createData
       await query(ADD_JOBS, [JSON.stringify(jobs)]);
       await query(ADD_STEPS, [JSON.stringify(steps)]);
       await query(SET_SEQ);
-      await query(SET_LAST, [String(last)]);
+      await query(SET_BOOKMARK, [MOVED_UP_TO, String(last)]);
     });
     moved.events += events.length;
     moved.jobs += jobs.length;

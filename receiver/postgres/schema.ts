@@ -53,6 +53,20 @@ const FIND = `
 const FIND_VERSION = `SELECT value FROM receiver.bookmarks WHERE name = 'schema'`;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
 
+export const SET_BOOKMARK = `
+  INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+
+/** How pg-boss is to keep our jobs: they never expire, and our own statements alone end them. */
+export const JOB_POLICY = {
+  columns: "keep_until, retry_limit, expire_seconds, deletion_seconds, heartbeat_seconds",
+  values: "'infinity', 1000, 86400, 0, 25",
+};
+
+/** Makes the queue of a handler, if it is not there. One with a key keeps the order of its jobs. */
+export async function addQueue(boss: PgBoss, name: string): Promise<void> {
+  await boss.createQueue(name, name.endsWith("/key") ? { policy: "key_strict_fifo" } : {});
+}
+
 /** pg-boss on our connections. It is not started: nothing of it runs by itself. */
 export function createBoss(schema: string, db: Db): PgBoss {
   const boss = new PgBoss({ db, schema, schedule: false, supervise: false });

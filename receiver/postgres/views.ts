@@ -4,7 +4,7 @@ import { JOB_STATES } from "../store/ledger-port.ts";
 import type { EventFilter, InboxEvent, InboxJob, Ledger } from "../store/port.ts";
 import { storable, type Query } from "./connection.ts";
 import { hexOf } from "./intake.ts";
-import { outputSchema } from "./jobs.ts";
+import { outputSchema } from "./endings.ts";
 
 /** All queues, by which pg-boss's key finds the jobs of an event. */
 export const QUEUES = `ARRAY(SELECT queue.name FROM receiver.queue)`;

@@ -3,10 +3,11 @@ import { causeOfError } from "../../shared/causes.ts";
 import type { Clock } from "../clock.ts";
 import { createJobMaker } from "./announced.ts";
 import type { DatabaseFile } from "./database.ts";
+import { jobErrorsSchema, withError } from "./failures.ts";
 import { createHandlerSql } from "./handler-sql.ts";
 import { createLanes } from "./lanes.ts";
 import { JobLost, type Ending, type Job, type JobError, type Jobs } from "./port.ts";
-import { idOfBytes, jobErrorsSchema } from "./schema.ts";
+import { idOfBytes } from "./schema.ts";
 import { createWorkerRole } from "./worker-role.ts";
 
 const FIND_DUE = `
@@ -30,9 +31,6 @@ const RECORD_STEP = `
   INSERT INTO steps SELECT event, handler, $name, $json FROM jobs
   WHERE event = $event AND handler = $handler AND state = 'running' AND attempts = $attempt
   ON CONFLICT (event, handler, name) DO UPDATE SET result = excluded.result`;
-
-/** How many of a job's errors are kept. */
-const ERRORS_KEPT = 5;
 
 /** A running job's row: all that is needed to end it. */
 export type Running = {
@@ -153,13 +151,13 @@ function valuesOf({ attempt, errors }: Running, ending: Exclude<Ending, { kind: 
     uncounted: kind === "later" || kind === "returned" ? 1 : 0,
     deferred: kind === "later" ? 1 : 0,
     dueAtMs: nowMs + ("delayMs" in ending ? ending.delayMs : 0),
-    errors: kind === "returned" ? errors : withError(errors, { attempt, atMs: nowMs, error: ending.error }),
+    errors: kind === "returned" ? errors : errorsAfter(errors, { attempt, atMs: nowMs, error: ending.error }),
     cause: isDead ? causeOfError(ending.error) : null,
     nowMs,
   };
 }
 
-function withError(errors: string | null, error: JobError): string {
+function errorsAfter(errors: string | null, error: JobError): string {
   const before = errors === null ? [] : jobErrorsSchema.parse(JSON.parse(errors));
-  return JSON.stringify([error, ...before].slice(0, ERRORS_KEPT));
+  return JSON.stringify(withError(before, error));
 }

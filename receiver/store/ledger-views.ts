@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import { summaryOf } from "./event-summary.ts";
+import { jobErrorsSchema } from "./failures.ts";
 import type { EventFilter, InboxEvent, InboxJob, Ledger, Page } from "./port.ts";
-import { bytesOfId, HELD, idOfBytes, jobErrorsSchema } from "./schema.ts";
+import { bytesOfId, HELD, idOfBytes } from "./schema.ts";
 
 const COLUMNS = `
   seq, id, type, object_id AS objectId, source, received_at_ms AS receivedAtMs, duplicates, handled, body IS NULL AS isPruned`;

@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 /**
  * Tables of schema 1. The id of an event is kept as the 16 bytes of its 32 hexadecimal characters. Handlers may add tables
  * of their own to the same file.
@@ -72,8 +70,3 @@ export function bytesOfId(id: string): Buffer {
 export function idOfBytes(bytes: Buffer): string {
   return ID_PREFIX + bytes.toString("hex");
 }
-
-/** The errors of a job, as its row has them. */
-export const jobErrorsSchema = z.array(
-  z.object({ attempt: z.number(), atMs: z.number(), error: z.string() }),
-);

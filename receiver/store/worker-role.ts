@@ -3,6 +3,7 @@ import Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
 import { createJobMaker } from "./announced.ts";
 import { prepareFile, unavailability, type DatabaseFile } from "./database.ts";
+import { endingOfCrash, GONE } from "./failures.ts";
 import { refuseTransactionControl } from "./handler-sql.ts";
 import type { EndRunning, Running } from "./jobs.ts";
 import type { JobHandler, Jobs } from "./port.ts";
@@ -14,8 +15,6 @@ const STANDBY_MS = 100;
 /** Events that get their jobs in one transaction. */
 const BATCH = 200;
 
-const CRASHED = "The worker process ended during this attempt.";
-const GONE = "The handler is gone.";
 /** How far the events that were stored before any announcement have their jobs. */
 const CAUGHT_UP = "jobs made up to";
 
@@ -101,14 +100,8 @@ export function createWorkerRole(options: {
     ignoreGone.run({ nowMs, announced, reason: GONE });
     const policies = new Map(handlers.map((handler) => [handler.name, handler]));
     for (const { name, ...row } of listRunning.all()) {
-      const { maximumAttempts = 0, backoffMs } = policies.get(name) ?? {};
-      const isLast = row.attempt >= maximumAttempts;
-      const delayMs = backoffMs?.(row.attempt) ?? 0;
-      endRunning(
-        row,
-        isLast ? { kind: "dead", error: CRASHED } : { kind: "failed", error: CRASHED, delayMs },
-        nowMs,
-      );
+      const handler = policies.get(name);
+      if (handler) endRunning(row, endingOfCrash(row.attempt, handler), nowMs);
     }
   }
 
