@@ -1,0 +1,95 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import type { Store } from "../../../receiver/store/port.ts";
+import { newEventId } from "../helpers/events.ts";
+import { until } from "../helpers/until.ts";
+import { event } from "../store-suite/harness.ts";
+import { openPostgres } from "./backend.ts";
+import { newDatabase, noServer, query } from "./server.ts";
+
+const EVENTS = 6_000;
+const BATCH = 20;
+const KEYS = 7;
+const SESSIONS_ENDED = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+
+function startWorker(url: string): ChildProcess {
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL("./racing-worker.ts", import.meta.url)), url],
+    {
+      stdio: "ignore",
+    },
+  );
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+/** As the service does: again until it is acknowledged. */
+async function deliver(stores: readonly Store[], batch: Parameters<Store["intake"]["accept"]>[0], n: number) {
+  for (let tried = 0; ; tried += 1) {
+    const result = await stores[(n + tried) % stores.length]?.intake.accept(batch);
+    if (result?.ok) return;
+    if (tried > 50) throw new Error(`not acknowledged: ${JSON.stringify(result)}`);
+  }
+}
+
+test.skipIf(noServer())(
+  "three that take events and three workers, killed and cut off, lose nothing, handle nothing twice, and keep the order of a key",
+  { timeout: 280_000 },
+  async () => {
+    const url = await newDatabase();
+    const stores = [await openPostgres(url), await openPostgres(url), await openPostgres(url)];
+    const workers = [1, 2, 3].map(() => startWorker(url));
+    await until(
+      async () => query(url, "SELECT id FROM receiver.workers"),
+      ({ length }) => length >= 3,
+    );
+    const sent = Array.from({ length: EVENTS }, (_, place) => {
+      const [id, type] = [newEventId(), "order.created"];
+      const object = { phone: `k${String(place % KEYS)}`, place };
+      const envelope = {
+        id,
+        type,
+        created: 1_767_225_600,
+        api_version: "v1",
+        org_id: "org_1",
+        data: { object },
+      };
+      return event({ id, type, envelope });
+    });
+    for (let at = 0; at < EVENTS; at += BATCH) {
+      const batch = sent.slice(at, at + BATCH);
+      // Three of ten come again, at another process, while later ones come: so the order of arrival is known.
+      const copies = sent.slice(Math.max(0, at - BATCH), at).filter((_, index) => index % 10 < 3);
+      await Promise.all([deliver(stores, batch, at), deliver(stores, copies, at + 1)]);
+      if (at % 1_000 === 500) {
+        const [victim] = workers.splice(0, 1);
+        victim?.kill("SIGKILL");
+        workers.push(startWorker(url));
+      }
+      if (at % 1_500 === 1_000) await query(url, SESSIONS_ENDED);
+    }
+    await expect
+      .poll(async () => query(url, "SELECT FROM receiver.job WHERE state < 'completed' LIMIT 1"), {
+        timeout: 200_000,
+        interval: 500,
+      })
+      .toEqual([]);
+    const [total] = await query(
+      url,
+      "SELECT count(*)::int AS rows, count(DISTINCT event_id)::int AS events FROM receiver_handlers.effects",
+    );
+    expect(total).toEqual({ rows: EVENTS, events: EVENTS });
+    const inOrder = await query(url, "SELECT key, place::int FROM receiver_handlers.by_key ORDER BY n");
+    expect(inOrder).toHaveLength(EVENTS);
+    for (let key = 0; key < KEYS; key += 1) {
+      const places = inOrder
+        .filter((row) => row["key"] === `k${String(key)}`)
+        .map((row) => Number(row["place"]));
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+    }
+    await Promise.all(stores.map(async (store) => store.close()));
+  },
+);
