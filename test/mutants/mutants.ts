@@ -22,6 +22,8 @@ export type Mutant = {
   burst?: number;
   /** How long an answer may take, where the bug is that none ever ends: no reason to wait as long as elsewhere. */
   responseTimeoutMs?: number;
+  /** How long an event may be under way, where a busy machine prolongs that. Waited for only until it is taken. */
+  underWayMs?: number;
   /** Judged by these groups alone, where the bug makes so many deliveries slow that all would take a minute. */
   groups?: readonly Group[];
   /** In short runs too: every check, where others' deliveries make it show; or the one that is meant for it alone. */

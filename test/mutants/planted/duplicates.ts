@@ -37,6 +37,7 @@ export const DUPLICATES: Record<string, Mutant> = {
     },
     caughtBy: "duplicates.at-once",
     cause: "duplicate_refused",
+    underWayMs: 10_000,
   },
   "shut-each-other-out": {
     bug: "answers 409 to every copy of an event of which several are under way",
