@@ -53,8 +53,6 @@ export type SimulatorOptions = {
   clock?: ClockMode;
   /** Calls in the generated history. */
   calls?: number | undefined;
-  /** How many organizations there are, at least the restaurant and the service business. */
-  organizations?: number | undefined;
   readings?: Readings;
   /** Stories beside those that come with the simulator. */
   scenarios?: Scenario[];
@@ -114,7 +112,6 @@ export function compose(
     ...common,
     calls: options.calls ?? DEFAULT_CALLS,
     epochMs: options.isSeedGiven ? SEEDED_EPOCH_MS : startMs - (startMs % DAY_MS),
-    organizations: options.organizations,
     nowMs: clock.now,
     baseUrl: () => settings.baseUrl,
   });

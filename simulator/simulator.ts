@@ -34,15 +34,9 @@ export function createSimulator(options: SimulatorOptions = {}): SimulatorResult
 }
 
 /** A data file keeps the world that it was begun with. */
-function notesOf({ dataFile, calls, organizations }: SimulatorOptions, { origin }: World): string[] {
-  const asked = [
-    { option: "--calls", given: calls, kept: origin.calls },
-    { option: "--organizations", given: organizations, kept: origin.organizations },
+function notesOf({ dataFile, calls }: SimulatorOptions, { origin }: World): string[] {
+  if (dataFile === undefined || calls === undefined || calls === origin.calls) return [];
+  return [
+    `--calls ${calls} has no effect: ${dataFile} was begun with ${origin.calls}. Leave it out, or use another --data file.`,
   ];
-  return asked
-    .filter(({ given, kept }) => dataFile !== undefined && given !== undefined && given !== kept)
-    .map(
-      ({ option, given, kept }) =>
-        `${option} ${given} has no effect: ${dataFile} was begun with ${kept}. Leave it out, or use another --data file.`,
-    );
 }

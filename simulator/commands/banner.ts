@@ -13,7 +13,7 @@ export function printBanner(running: RunningSimulator, output: Output, dataFile:
     ["REST API", cyan(`${server.url}/api/v1`)],
     ["API docs", cyan(`${server.url}/docs`)],
   ];
-  for (const [index, { organization, apiKey }] of simulator.world.organizations().slice(0, 4).entries()) {
+  for (const [index, { organization, apiKey }] of simulator.world.organizations().entries()) {
     rows.push([
       index === 0 ? "API keys" : "",
       `${output.style("bold", apiKey)}  ${dim(`${organization.name}, ${organization.industry}`)}`,

@@ -18,8 +18,8 @@ export type SimulatorFlags = { simulator: string; token?: string | undefined; js
 const errorSchema = z.looseObject({ message: z.string() });
 
 /** Where the running simulator is, also by a variable of the environment. */
-export function simulatorOption(says = "the running simulator"): Option {
-  return new Option("--simulator <url>", says).env("VOICE_AGENT_SIMULATOR_URL");
+export function simulatorOption(): Option {
+  return new Option("--simulator <url>", "the running simulator").env("VOICE_AGENT_SIMULATOR_URL");
 }
 
 /** Adds the options of every command that talks to a running simulator. */

@@ -5,12 +5,13 @@ import { createObserver } from "../observer/observer.ts";
 import { addressOf } from "../processes/listening.ts";
 import { startReceiver, type ReceiverProcess } from "../processes/receiver-process.ts";
 import { printBanner } from "./banner.ts";
-import { CommandError, EXIT, orUsageError } from "./command-error.ts";
+import { CommandError, EXIT } from "./command-error.ts";
 import { createLocator, findRunningReceiver, portForReceiver } from "./dev-search.ts";
 import { interruptible } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { observeUrl, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
+import { ownEndpoint } from "./own-endpoint.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { secretOption, wantSecret } from "./secret-option.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
@@ -174,22 +175,9 @@ async function accompany(
   return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
 }
 
-/**
- * An endpoint that a data file has already keeps its secret and what waits for it, unless another secret is given; a new
- * one gets what is given, or `madeUp`.
- */
-function endpointFor(
-  url: string,
-  { secret: given }: Pick<Flags, "secret">,
-  { simulator: { endpoints } }: RunningSimulator,
-  madeUp?: string,
-): Endpoint {
-  const secret = given === undefined ? undefined : wantSecret(given);
-  const existing = endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
-  if (existing !== undefined && (secret === undefined || secret === existing.secret)) return existing;
-  const registered = orUsageError(endpoints.register({ url, secret: secret ?? madeUp }), `--url ${url}: `);
-  if (existing !== undefined) endpoints.remove(existing.id);
-  return registered.endpoint;
+function endpointFor(url: string, flags: Flags, running: RunningSimulator, madeUp?: string): Endpoint {
+  const secret = flags.secret === undefined ? undefined : wantSecret(flags.secret);
+  return ownEndpoint(running, { flag: "--url", url, secret, madeUp }).endpoint;
 }
 
 function printWhatNext(running: RunningSimulator, flags: Flags, output: Output, ends: string): void {

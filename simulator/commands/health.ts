@@ -16,16 +16,19 @@ export default function healthCommand(): Command {
     .option("--json", "print JSON")
     .action(async (flags: { simulator: string; json?: boolean }) => {
       const output = createOutput(flags);
-      const answers = await requestText(simulatorUrl(flags.simulator, "/openapi.json"), {
-        headers: {},
-        signal: AbortSignal.timeout(LONGEST_MS),
-        mostBytes: MOST_BYTES,
-      }).then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-      if (!answers) throw new CommandError(`No simulator answers at ${flags.simulator}.`);
+      if (!(await isSimulatorAt(flags.simulator)))
+        throw new CommandError(`No simulator answers at ${flags.simulator}.`);
       output.value({ object: "health", ready: true });
       output.line("ready");
     });
+}
+
+/** Whether a simulator answers there, whatever its token. */
+export function isSimulatorAt(simulator: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(LONGEST_MS);
+  const asked = { headers: {}, signal, mostBytes: MOST_BYTES };
+  return requestText(simulatorUrl(simulator, "/openapi.json"), asked).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
 }

@@ -4,11 +4,11 @@ import { Command } from "commander";
 import type { Envelope } from "../../shared/events.ts";
 import { openSource, type Source } from "../replay/sources.ts";
 import { openStateFile, type ReplayProgress, type StateFile } from "../replay/state-file.ts";
-import { EXIT, orUsageError, usageError } from "./command-error.ts";
+import { EXIT, orUsageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { eventDetailSchema } from "../domain/shapes.ts";
 import { interruptible } from "./interrupt.ts";
-import { collect, eventsASecond, faultOption, webUrl, wholeNumber } from "./option-values.ts";
+import { collect, eventsASecond, faultOption, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
 import { createReplayReport, type ReplayReport } from "./replay-report.ts";
 import { directTarget, simulatorTarget, type ReplayTarget } from "./replay-targets.ts";
@@ -20,7 +20,6 @@ export type ReplayFlags = SimulatorFlags & {
   newIds?: boolean;
   rate?: number;
   resume?: string;
-  skip: number;
   fault: string[];
   allowHost: string[];
   wait: boolean;
@@ -45,7 +44,6 @@ export default function replayCommand(): Command {
       "--resume <file>",
       "keep in this file how far it has come and what failed; the same command then goes on from there, and sends nothing twice until the file is removed",
     )
-    .option("--skip <number>", "leave out the first so many", wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
     .addOption(faultOption())
     .option("--allow-host <host>", "let --to go to this host over http too (repeatable)", collect, [])
     .option("--no-wait", "through a simulator: do not wait for the first attempts, and say nothing of them")
@@ -75,10 +73,8 @@ async function replay(
     output.note(target.next());
     return EXIT.ok;
   }
-  output.note(
-    `Stopped after ${report.done()} of ${total}. To go on: ` +
-      (flags.resume === undefined ? `the same command with --skip ${report.done()}.` : "the same command."),
-  );
+  const goesOn = flags.resume === undefined ? "a replay with --resume FILE" : "the same command";
+  output.note(`Stopped after ${report.done()} of ${total}: ${goesOn} goes on where it stopped.`);
   return EXIT.couldNotRun;
 }
 
@@ -102,15 +98,12 @@ async function openSources(names: string[], flags: ReplayFlags): Promise<Source[
 function resumption(
   names: string[],
   total: number,
-  flags: ReplayFlags,
+  { resume }: ReplayFlags,
 ): { state: StateFile | undefined; before: ReplayProgress } {
-  if (flags.skip > total) {
-    throw usageError(`--skip ${flags.skip}: there are only ${total} envelopes.`);
-  }
-  const skipped = { done: flags.skip, sent: 0, acknowledged: 0, outcomes: {}, failures: [] };
-  if (flags.resume === undefined) return { state: undefined, before: skipped };
-  const { state, progress } = orUsageError(openStateFile(flags.resume, { sources: names, total }));
-  return { state, before: { ...progress, done: Math.max(progress.done, flags.skip) } };
+  const begun = { done: 0, sent: 0, acknowledged: 0, outcomes: {}, failures: [] };
+  if (resume === undefined) return { state: undefined, before: begun };
+  const { state, progress } = orUsageError(openStateFile(resume, { sources: names, total }));
+  return { state, before: progress };
 }
 
 /** Sends everything that is not done yet, in its order, at the pace that was asked for. */

@@ -6,10 +6,16 @@ import type { DeliveryShape } from "../domain/shapes.ts";
 import { firstResult, untilFirstAttempts } from "./first-attempts.ts";
 import type { Output } from "./output.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
-import type { Observer, Reading } from "../observer/observer.ts";
+import type { Observer } from "../observer/observer.ts";
 import { setTimeout as pause } from "node:timers/promises";
 
-type Row = { delivery: DeliveryShape; isDuplicate: boolean; observation?: Observation };
+/** Maximum wait for what a receiver did with the samples: as long as it is asked, and as long as it may answer nothing. */
+const HANDLING_MS = 21_000;
+const UNREAD_MS = 3_000;
+const LOOK_EVERY_MS = 50;
+
+/** `unread` says why it is not known what the receiver did, where it was asked. */
+type Row = { delivery: DeliveryShape; isDuplicate: boolean; unread?: string };
 
 /**
  * Sends one event of each type and one duplicate to an endpoint, and shows what came back and, where the receiver tells,
@@ -36,12 +42,7 @@ export async function sendSamples(options: {
     await follow(events.replay([envelope], { newIds: false }), true);
   }
 
-  if (observer !== undefined) {
-    const observed = rows.map(async (row) => {
-      row.observation = await observe(observer, row.delivery.event_id, { signal });
-    });
-    await Promise.all(observed);
-  }
+  if (observer !== undefined) await Promise.all(rows.map((row) => untilHandled(row, observer)));
   for (const row of rows) print(row);
   const allHandled = !signal.aborted && rows.length > EVENT_TYPES.length && rows.every(isHandled);
   output.value({
@@ -80,7 +81,24 @@ export async function sendSamples(options: {
     rows.push(...found.map((delivery) => ({ delivery, isDuplicate })));
   }
 
-  function print({ delivery, isDuplicate, observation }: Row): void {
+  /** Waits for the verdict on what was acknowledged, which the answers of the observer settle. */
+  async function untilHandled(row: Row, observer: Observer): Promise<void> {
+    const startedMs = performance.now();
+    const isOpen = ({ handling, verdict }: DeliveryShape) =>
+      handling === null || verdict.result === "waiting";
+    while (isAcknowledged(row.delivery) && isOpen(row.delivery)) {
+      const patienceMs = row.delivery.handling === null ? UNREAD_MS : HANDLING_MS;
+      if (signal.aborted || performance.now() - startedMs > patienceMs) break;
+      await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+      const summary = deliveries.summary(row.delivery.id);
+      if (summary !== undefined) row.delivery = deliveryView(summary);
+    }
+    if (!isAcknowledged(row.delivery) || row.delivery.handling !== null) return;
+    const reading = await observer(row.delivery.event_id, signal);
+    row.unread = reading.known ? "not handled" : reading.reason;
+  }
+
+  function print({ delivery, unread }: Row): void {
     const status = firstResult(delivery);
     const took = `${delivery.attempts[0]?.duration_ms ?? "?"} ms`.padStart(7);
     output.line(
@@ -89,7 +107,7 @@ export async function sendSamples(options: {
         delivery.event_id,
         output.style(isAcknowledged(delivery) ? "green" : "red", status.padEnd(7)),
         took,
-        ` ${isDuplicate ? "sent again: " : ""}${observation?.words ?? wordsOf(delivery)}`,
+        ` ${unread ?? delivery.verdict.sentence}`,
       ].join(" "),
     );
   }
@@ -118,20 +136,16 @@ function summary(rows: readonly Row[], allHandled: boolean, isObserved: boolean,
   return output.style("red", "Not every sample was handled: see the lines above.");
 }
 
-function isHandled({ delivery, observation }: Row): boolean {
-  return isAcknowledged(delivery) && (observation === undefined || observation.handled === 1);
+function isHandled({ delivery, unread }: Row): boolean {
+  const { handled } = delivery.handling ?? { handled: 1 };
+  return isAcknowledged(delivery) && unread === undefined && handled === 1;
 }
 
 function isAcknowledged({ attempts: [first] }: DeliveryShape): boolean {
   return isSuccess(first?.http_status ?? 0);
 }
 
-function wordsOf(delivery: DeliveryShape): string {
-  if (typeof delivery.attempts[0]?.ended_at !== "string") return "no answer yet";
-  return isAcknowledged(delivery) ? "acknowledged" : "not acknowledged";
-}
-
-function valueOf({ delivery, isDuplicate, observation }: Row) {
+function valueOf({ delivery, isDuplicate }: Row) {
   const [first] = delivery.attempts;
   return {
     type: delivery.event_type,
@@ -140,39 +154,6 @@ function valueOf({ delivery, isDuplicate, observation }: Row) {
     http_status: first?.http_status ?? null,
     error: first?.error ?? null,
     duration_ms: first?.duration_ms ?? null,
-    handled: observation?.handled ?? null,
+    handled: delivery.handling?.handled ?? null,
   };
-}
-
-/** What a receiver says became of an event: how often it was handled, in words. */
-export type Observation = { handled: number | undefined; words: string };
-
-const PATIENCE_MS = 20_000;
-const POLL_EVERY_MS = 50;
-/** States in which a receiver will not handle an event any more. */
-const FINAL_STATES: readonly (string | undefined)[] = ["dead", "ignored"];
-
-/** Asks until the event was handled, or says why it was not within 20 s, or until `signal` ended the wait. */
-export async function observe(
-  observer: Observer,
-  eventId: string,
-  options: { signal: AbortSignal; patienceMs?: number },
-): Promise<Observation> {
-  const { signal, patienceMs = PATIENCE_MS } = options;
-  const deadlineMs = performance.now() + patienceMs;
-  for (;;) {
-    const reading = await observer(eventId, signal);
-    const isOver = reading.known && (reading.count > 0 || FINAL_STATES.includes(reading.state));
-    if (isOver || signal.aborted) return inWords(reading, "");
-    if (performance.now() >= deadlineMs) return inWords(reading, ` after ${patienceMs / 1000} s`);
-    await pause(POLL_EVERY_MS, undefined, { signal }).catch(() => {});
-  }
-}
-
-function inWords(reading: Reading, after: string): Observation {
-  if (!reading.known) return { handled: undefined, words: reading.reason + after };
-  const { count, state = "handled", duplicates = 0 } = reading;
-  const times = count === 1 ? "once" : `${count} times`;
-  const again = duplicates === 0 ? "" : `, ${duplicates} duplicate${duplicates === 1 ? "" : "s"} seen`;
-  return { handled: count, words: `${state}, handled ${times}${again}${after}` };
 }

@@ -18,7 +18,6 @@ export type ServeFlags = {
   seed?: number;
   clock: ClockMode;
   calls?: number;
-  organizations?: number;
   traffic: number;
   allowHost: string[];
   scenario: string[];
@@ -57,11 +56,6 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
       new Option("--clock <mode>", "how schedule time runs").choices(CLOCK_MODES).default(defaults.clock),
     )
     .option("--calls <number>", "calls in the generated history", wholeNumber(...OPTION_BOUNDS.calls))
-    .option(
-      "--organizations <number>",
-      "organizations in the world",
-      wholeNumber(...OPTION_BOUNDS.organizations),
-    )
     .option("--traffic <per-minute>", "keep the business alive: so many happenings a minute", trafficRate, 0)
     .option("--scenario <file>", "a story of your own, for trigger to tell (repeatable)", collect, [])
     .option(
@@ -101,7 +95,6 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     dataFile: flags.data,
     seed: flags.seed,
     calls: flags.calls,
-    organizations: flags.organizations,
   };
 }
 

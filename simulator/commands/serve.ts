@@ -1,11 +1,11 @@
 import { Command } from "commander";
 import { bannerValue, printBanner } from "./banner.ts";
 import { endpointView } from "../control/views.ts";
-import { usageError } from "./command-error.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { eventSelection, observeUrl, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
+import { ownEndpoint } from "./own-endpoint.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 import { secretHint } from "./secret-option.ts";
 import { addServeOptions, type ServeFlags } from "./serve-options.ts";
@@ -31,62 +31,47 @@ export default function serveCommand(): Command {
       // Loaded only now, so that --help and a wrong option are answered at once.
       const { startSimulatorForCommand } = await import("./running-simulator.ts");
       const running = await startSimulatorForCommand(flags);
-      const target = flags.forwardTo;
-      const { observe } = flags;
-      const observer =
-        observe === undefined ? undefined : (await import("../observer/observer.ts")).createObserver(observe);
-      const forwarded =
-        target === undefined
-          ? undefined
-          : await forward(running, { url: target, eventTypes, given: flags.secret });
-
-      if (observer !== undefined) running.simulator.verdicts.observe(observer, forwarded?.id);
-      output.value({ ...bannerValue(running), secret: forwarded?.secret });
-      output.line();
-      printBanner(running, output, flags.data);
-      if (forwarded !== undefined) {
-        output.table(
-          [
-            ["Endpoint", forwarded.url],
-            [
-              "Secret",
-              forwarded.secret ?? `${secretHint(forwarded.secretLast4)}; it was shown when it was registered`,
-            ],
-          ],
-          "  ",
-        );
+      try {
+        const { forwardTo: url, secret } = flags;
+        const forwarded =
+          url === undefined
+            ? undefined
+            : ownEndpoint(running, { flag: "--forward-to", url, secret, eventTypes });
+        if (flags.observe !== undefined) {
+          const { createObserver } = await import("../observer/observer.ts");
+          running.simulator.verdicts.observe(createObserver(flags.observe), forwarded?.endpoint.id);
+        }
+        print(running, flags, output, forwarded);
+        printLiveLog(running.simulator, output);
+        await untilInterrupted();
+      } finally {
+        await running.close();
       }
-      output.line();
-      printNextSteps(running, output, flags);
-      printLiveLog(running.simulator, output);
-      await untilInterrupted();
-      await running.close();
     });
 }
 
-/**
- * Registers the endpoint of `--forward-to`. One that a data file has already keeps its secret, which is not shown again,
- * unless another is given.
- */
-async function forward(
+/** Where all is. The secret of an endpoint that a data file has already is not shown again. */
+function print(
   running: RunningSimulator,
-  settings: { url: string; eventTypes: string[]; given: string | undefined },
-): Promise<{ id: string; url: string; secret?: string; secretLast4: string }> {
-  const { endpoints } = running.simulator;
-  const { url, eventTypes, given } = settings;
-  const existing = endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
-  if (existing !== undefined && (given === undefined || given === existing.secret)) {
-    endpoints.change(existing.id, { eventTypes });
-    return { id: existing.id, url, secretLast4: endpointView(existing).secret_last4 };
+  flags: Flags,
+  output: Output,
+  forwarded: ReturnType<typeof ownEndpoint> | undefined,
+): void {
+  const secret = forwarded?.isNew === true ? forwarded.endpoint.secret : undefined;
+  output.value({ ...bannerValue(running), secret });
+  output.line();
+  printBanner(running, output, flags.data);
+  if (forwarded !== undefined) {
+    const { url, secret_last4: last4 } = endpointView(forwarded.endpoint);
+    const hint = `${secretHint(last4)}; it was shown when it was registered`;
+    const rows = [
+      ["Endpoint", url],
+      ["Secret", secret ?? hint],
+    ];
+    output.table(rows, "  ");
   }
-  const registered = endpoints.register({ url, eventTypes, secret: given });
-  if (registered.ok) {
-    if (existing !== undefined) endpoints.remove(existing.id);
-    const { id, secret } = registered.endpoint;
-    return { id, url, secret, secretLast4: endpointView(registered.endpoint).secret_last4 };
-  }
-  await running.close();
-  throw usageError(`--forward-to ${url}: ${registered.message}`);
+  output.line();
+  printNextSteps(running, output, flags);
 }
 
 function printNextSteps(running: RunningSimulator, output: Output, flags: Flags): void {

@@ -4,7 +4,6 @@ import {
   NO_BOUNDS,
   PAGE_BOUNDS,
   phoneMatcher,
-  roughPattern,
   searchPage,
   textMatcher,
   type SearchBounds,
@@ -37,14 +36,6 @@ const COLUMNS = `d.id, d.event_id, d.event_type, d.endpoint_id, d.state, d.verdi
 const HOW_ATTEMPTS_ENDED = `(
   SELECT group_concat(coalesce(error, http_status)) FROM attempts WHERE delivery_seq = d.seq)`;
 const LAST_END = `(SELECT max(ended_at) FROM attempts WHERE delivery_seq = d.seq)`;
-/**
- * About one row of 256 comes through although nobody looks for it, so that a search that finds nothing can give way. So
- * does one with a NUL, at which LIKE ends.
- */
-const ROUGHLY = `((d.seq * 40503 >> 4) & 255 = 0 OR d.endpoint_id IN (SELECT value FROM json_each(?)) OR
-  instr(d.event_type || e.summary, char(0)) > 0 OR
-  d.id || ' ' || d.event_id || ' ' || d.endpoint_id || ' ' || d.event_type || ' ' || e.summary || ' ' ||
-  CAST(coalesce(d.body, e.body) AS TEXT) LIKE ?)`;
 const BELOW = `d.seq < coalesce((SELECT seq FROM deliveries WHERE id = ?), 9223372036854775807)`;
 /** Not sent again since, to an endpoint that is still there: of what gave up, this is lost. */
 export const LAST = `
@@ -70,7 +61,7 @@ export function createDeliverySearch(options: {
 
   function* candidates<Row extends Candidate>(
     search: DeliverySearch,
-    { withBody, rough = [] }: { withBody: boolean; rough?: string[] },
+    { withBody }: { withBody: boolean },
   ): Generator<Row> {
     const [narrowest] = columnsOf(search);
     const outcomes = search.outcome === undefined ? "NULL" : HOW_ATTEMPTS_ENDED;
@@ -81,12 +72,11 @@ export function createDeliverySearch(options: {
     const last = search.isLast === true ? ` AND ${LAST}` : "";
     const chosen = search.ids === undefined ? "" : " AND d.id IN (SELECT value FROM json_each(?))";
     const ids = search.ids === undefined ? [] : [JSON.stringify(search.ids)];
-    const isLike = rough.length === 0 ? "" : ` AND ${ROUGHLY}`;
     const column = narrowest === undefined ? "" : ` AND d.${narrowest[0]} = ?`;
     const values = narrowest === undefined ? [] : [narrowest[1]];
     for (const row of database
-      .prepare<unknown[], Row>(`${rows} WHERE ${BELOW}${last}${chosen}${isLike}${column} ORDER BY d.seq DESC`)
-      .iterate(search.after ?? null, ...ids, ...rough, ...values)) {
+      .prepare<unknown[], Row>(`${rows} WHERE ${BELOW}${last}${chosen}${column} ORDER BY d.seq DESC`)
+      .iterate(search.after ?? null, ...ids, ...values)) {
       // All that follow are older.
       if (row.created_at < (search.sinceMs ?? 0)) return;
       yield row;
@@ -99,8 +89,7 @@ export function createDeliverySearch(options: {
     const hasText = textMatcher(text ?? "");
     const hasPhone = phone === undefined ? () => true : phoneMatcher(phone);
     const places = new Set(urls.all().flatMap(({ id, url }) => (hasText(url) ? [id] : [])));
-    const rough = text === undefined ? [] : [JSON.stringify([...places]), roughPattern(text)];
-    const rows = candidates<TextCandidate>(search, { withBody: true, rough });
+    const rows = candidates<TextCandidate>(search, { withBody: true });
     const matches = (row: TextCandidate) =>
       fits(row) &&
       hasPhone(row.body.toString()) &&

@@ -5,7 +5,6 @@ export const OPTION_BOUNDS = {
   port: [0, 65_535],
   seed: [0, 2 ** 31 - 1],
   calls: [0, 10_000_000],
-  organizations: [2, 1_000],
   /** Requests under way to one endpoint. */
   concurrency: [1, 1_000],
   /** How many events at once: what a developer's machine makes without a pause. */

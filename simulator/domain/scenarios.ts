@@ -8,14 +8,8 @@ import { LANGUAGES } from "./world/phrases/phrases.ts";
 import { type Scenario, SCENARIOS } from "./world/scenario.ts";
 import type { World } from "./world/world.ts";
 
-/** Maximum number of scenarios, and of steps that wait for their time. */
-const MOST_SCENARIOS = 100;
-const MOST_STEPS_AHEAD = 100_000;
-
 /** A scenario that has begun: its steps lie ahead in schedule time. */
 export type BegunScenario = { scenario: Scenario; steps: number; endsAtMs: number };
-
-const TOO_MUCH_AHEAD = `More than ${MOST_STEPS_AHEAD.toLocaleString("en")} steps of scenarios would lie ahead: move the clock on, or reset.`;
 
 const callerSchema = z.object({
   phone: z.string().exactOptional(),
@@ -32,7 +26,6 @@ const stepSchema = z.object({
 });
 
 const INSERT = `INSERT INTO steps (due_at, step) VALUES (?, ?)`;
-const COUNT = `SELECT count(*) FROM steps`;
 const NEXT_DUE = `SELECT min(due_at) FROM steps`;
 const TAKE_DUE = `DELETE FROM steps WHERE seq = (SELECT seq FROM steps WHERE due_at <= ? ORDER BY due_at, seq LIMIT 1) RETURNING step`;
 
@@ -51,7 +44,6 @@ export function createScenarios(options: {
 }) {
   const { database, world, now, transaction, perform, onBegun } = options;
   const insert = database.prepare(INSERT);
-  const count = database.prepare<[], number>(COUNT).pluck();
   const nextDue = database.prepare<[], number | null>(NEXT_DUE).pluck();
   const takeDue = database.prepare<[number], string>(TAKE_DUE).pluck();
   const known = new Map<string, Scenario>();
@@ -69,14 +61,10 @@ export function createScenarios(options: {
 
   return {
     list: (): Scenario[] => [...known.values()],
-    /** Adds a scenario, in the place of one with its name; refused if it cannot happen here, or if there are too many. */
+    /** Adds a scenario, in the place of one with its name; refused if it cannot happen here. */
     add(scenario: Scenario): { ok: true } | Refused {
       const planned = world.planSteps(scenario);
       if (!planned.ok) return planned;
-      if (known.size >= MOST_SCENARIOS && !known.has(scenario.name))
-        return refused(
-          `There are as many scenarios as there may be, ${known.size}: give it the name of one that it is to replace.`,
-        );
       known.set(scenario.name, scenario);
       return { ok: true };
     },
@@ -93,8 +81,6 @@ export function createScenarios(options: {
       const startMs = now();
       const planned = transaction(() => {
         const plan = world.planSteps(scenario);
-        if (plan.ok && (count.get() ?? 0) + plan.steps.length > MOST_STEPS_AHEAD)
-          return refused(TOO_MUCH_AHEAD);
         if (plan.ok)
           for (const { afterMs, ...step } of plan.steps) insert.run(startMs + afterMs, JSON.stringify(step));
         return plan;

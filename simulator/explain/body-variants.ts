@@ -5,109 +5,103 @@ const RAW_BODY =
   "Take the raw bytes of the request before anything parses them (express.raw(), request.get_data(), php://input, io.ReadAll).";
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
+const KEEP = "Hash the bytes as received; editors, echo and heredocs add a line break (use printf or -n).";
+const TRANSFER = "Something in between treats the body as text: pass it on as binary, unchanged.";
+const UTF8 = "The body is UTF-8, but hash its bytes, not a decoded text.";
+const NO_DECODER = "Do not decode the body before verifying it: text decoders add and drop the mark.";
+const JOIN_BYTES = 'Join bytes with bytes: f"{t}.".encode() + body, never f"{t}.{body}".';
+const AS_FORM = "Take the raw bytes of the request, before anything reads it as a form.";
+const WHOLE = "Read to the end of the body, and count bytes, not characters.";
+const LAMBDA =
+  "Gateways hand binary bodies over as Base64 (isBase64Encoded): decode it to bytes once, then hash.";
+const NEWLINE = "A line break at the end of the body was added or removed.";
+const LINE_ENDS = "Line breaks in the body were changed between LF and CRLF.";
+const ENCODING = "The bytes were decoded or encoded with the wrong character set";
+const FORM = "The body was encoded or decoded as a form or a part of a URL";
+const SHORT = "Only the beginning of the body was hashed";
+const PART = "Only a part of the body was hashed";
+
+type Variant = [id: string, title: string, bytes: Buffer | string | undefined, fix?: string];
+
 /** What the known mistakes make of the body; each different from it and from all before it. */
 export function bodyVariants(body: Buffer): Departure[] {
-  const variants: Departure[] = [];
-  const known = [body];
-  const add = (id: string, title: string, bytes: Buffer | string | undefined, fix = RAW_BODY) => {
-    if (bytes === undefined) return;
-    const buffer = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
-    if (known.some((other) => other.equals(buffer))) return;
-    known.push(buffer);
-    variants.push({ deviation: { id, title, fix }, change: { body: () => buffer } });
-  };
   const text = body.toString("utf8");
-
-  // The small changes first: writing the JSON again undoes some of them too, but is not what happened.
-  addByteVariants(add, body, text);
-  addTransportVariants(add, body, text);
   const parsed = parse(text);
-  addNestingVariants(add, text, parsed?.value);
-  if (parsed !== undefined) addJsonVariants(add, text);
-  return variants;
+  const known = [body];
+  // The small changes first: writing the JSON again undoes some of them too, but is not what happened.
+  return [
+    ...byteVariants(body, text),
+    ...transportVariants(body, text),
+    ...nestingVariants(text, parsed?.value),
+    ...(parsed === undefined ? [] : jsonVariants(text)),
+  ].flatMap(([id, title, given, fix = RAW_BODY]) => {
+    if (given === undefined) return [];
+    const bytes = typeof given === "string" ? Buffer.from(given) : given;
+    if (known.some((other) => other.equals(bytes))) return [];
+    known.push(bytes);
+    return [{ deviation: { id: `body-${id}`, title, fix }, change: { body: () => bytes } }];
+  });
 }
 
 /** The whole body, its data and the object in that, each written again in every common way. */
-function addJsonVariants(add: Add, text: string): void {
+function jsonVariants(text: string): Variant[] {
   const json = text.replace(/^\ufeff/, "");
-  const again = JSON_VARIANTS.map(({ id, how, read, write }) => ({ id, how, value: read(json), write }));
-  for (const { id, how, value, write } of again)
-    add(`body-reserialized-${id}`, `The JSON was parsed and written again, ${how}.`, write(value));
-  const part = "Only a part of the body was hashed";
-  for (const { how, value, write } of again) {
+  const again = JSON_VARIANTS.map(({ id, how, read, write }) => {
+    const value = read(json);
     const data = member(value, "data");
-    const object = member(data, "object");
-    if (data !== undefined) add("body-data", `${part}: its data, written ${how}.`, write(data));
-    if (object !== undefined) add("body-data-object", `${part}: data.object, written ${how}.`, write(object));
-  }
+    return { id, how, value, data, object: member(data, "object"), write };
+  });
+  const written = (write: (value: unknown) => string, part: unknown) =>
+    part === undefined ? undefined : write(part);
+  return [
+    ...again.map(({ id, how, value, write }): Variant => [
+      `reserialized-${id}`,
+      `The JSON was parsed and written again, ${how}.`,
+      write(value),
+    ]),
+    ...again.flatMap(({ how, data, object, write }): Variant[] => [
+      ["data", `${PART}: its data, written ${how}.`, written(write, data)],
+      ["data-object", `${PART}: data.object, written ${how}.`, written(write, object)],
+    ]),
+  ];
 }
 
-type Add = (id: string, title: string, bytes: Buffer | string | undefined, fix?: string) => void;
-
-function addByteVariants(add: Add, body: Buffer, text: string): void {
+function byteVariants(body: Buffer, text: string): Variant[] {
   const hasBom = body.subarray(0, 3).equals(BOM);
-  add(
-    hasBom ? "body-bom-removed" : "body-bom-added",
-    "A byte order mark (EF BB BF) was put before the body, or taken from it.",
-    hasBom ? body.subarray(3) : Buffer.concat([BOM, body]),
-    "Do not decode the body before verifying it: text decoders add and drop the mark.",
-  );
-  const newline = "A line break at the end of the body was added or removed.";
-  const keep = "Hash the bytes as received; editors, echo and heredocs add a line break (use printf or -n).";
-  add("body-newline-added", newline, `${text}\n`, keep);
-  add("body-crlf-added", newline, `${text}\r\n`, keep);
-  add("body-newline-removed", newline, text.replace(/\r?\n$/, ""), keep);
-  add("body-trimmed", "White space at the ends of the body was trimmed.", text.trim(), keep);
-  const lineEnds = "Line breaks in the body were changed between LF and CRLF.";
-  const transfer = "Something in between treats the body as text: pass it on as binary, unchanged.";
-  add("body-crlf", lineEnds, text.replaceAll(/\r?\n/g, "\r\n"), transfer);
-  add("body-lf", lineEnds, text.replaceAll("\r\n", "\n"), transfer);
-  const encoding = "The bytes were decoded or encoded with the wrong character set";
-  const utf8 = "The body is UTF-8, but hash its bytes, not a decoded text.";
-  add("body-latin1", `${encoding} (Latin-1).`, body.toString("latin1"), utf8);
-  add("body-latin1-reversed", `${encoding} (Latin-1).`, fromLatin1(text), utf8);
-  add("body-utf16", `${encoding} (UTF-16).`, Buffer.from(text, "utf16le"), utf8);
-  add("body-ascii", `${encoding} (ASCII, with ? for the rest).`, text.replaceAll(/[^\0-\x7f]/gu, "?"), utf8);
-  add("body-lossy", "Bytes that are not UTF-8 were replaced while decoding.", text, utf8);
-  add(
-    "body-base64",
-    "The Base64 text of the body was hashed, not the body.",
-    body.toString("base64"),
-    LAMBDA,
-  );
-  add(
-    "body-base64-decoded",
-    "The body is Base64 text here; the service signed what it stands for.",
-    unbase64(text),
-    LAMBDA,
-  );
+  const mark = "A byte order mark (EF BB BF) was put before the body, or taken from it.";
+  return [
+    hasBom
+      ? ["bom-removed", mark, body.subarray(3), NO_DECODER]
+      : ["bom-added", mark, Buffer.concat([BOM, body]), NO_DECODER],
+    ["newline-added", NEWLINE, `${text}\n`, KEEP],
+    ["crlf-added", NEWLINE, `${text}\r\n`, KEEP],
+    ["newline-removed", NEWLINE, text.replace(/\r?\n$/, ""), KEEP],
+    ["trimmed", "White space at the ends of the body was trimmed.", text.trim(), KEEP],
+    ["crlf", LINE_ENDS, text.replaceAll(/\r?\n/g, "\r\n"), TRANSFER],
+    ["lf", LINE_ENDS, text.replaceAll("\r\n", "\n"), TRANSFER],
+    ["latin1", `${ENCODING} (Latin-1).`, body.toString("latin1"), UTF8],
+    ["latin1-reversed", `${ENCODING} (Latin-1).`, fromLatin1(text), UTF8],
+    ["utf16", `${ENCODING} (UTF-16).`, Buffer.from(text, "utf16le"), UTF8],
+    ["ascii", `${ENCODING} (ASCII, with ? for the rest).`, text.replaceAll(/[^\0-\x7f]/gu, "?"), UTF8],
+    ["lossy", "Bytes that are not UTF-8 were replaced while decoding.", text, UTF8],
+    ["base64", "The Base64 text of the body was hashed, not the body.", body.toString("base64"), LAMBDA],
+    ["base64-decoded", "The body is Base64 here; the service signed what it is.", unbase64(text), LAMBDA],
+  ];
 }
 
-function addTransportVariants(add: Add, body: Buffer, text: string): void {
-  const bytesOfPython = "Python wrote the bytes into the text as b'…'.";
-  const joinBytes = 'Join bytes with bytes: f"{t}.".encode() + body, never f"{t}.{body}".';
-  add("body-python-bytes", bytesOfPython, pythonBytes(body), joinBytes);
-  const form = "The body was encoded or decoded as a form or a part of a URL";
-  const asForm = "Take the raw bytes of the request, before anything reads it as a form.";
-  add("body-url-encoded", `${form} (percent signs).`, urlEncoded(text), asForm);
-  add("body-url-decoded", `${form} (percent signs).`, urlDecoded(text), asForm);
-  add(
-    "body-form-decoded",
-    `${form} (plus signs and percent signs).`,
-    urlDecoded(text.replaceAll("+", " ")),
-    asForm,
-  );
-  const short = "Only the beginning of the body was hashed";
-  const whole = "Read to the end of the body, and count bytes, not characters.";
-  add(
-    "body-cut-characters",
-    `${short}: as many bytes as it has characters.`,
-    body.subarray(0, text.length),
-    whole,
-  );
-  for (const size of BUFFER_BYTES)
-    if (size < body.byteLength)
-      add("body-cut", `${short}: ${size.toLocaleString("en")} bytes.`, body.subarray(0, size), whole);
+function transportVariants(body: Buffer, text: string): Variant[] {
+  const decoded = urlDecoded(text.replaceAll("+", " "));
+  const cut = body.subarray(0, text.length);
+  return [
+    ["python-bytes", "Python wrote the bytes into the text as b'…'.", pythonBytes(body), JOIN_BYTES],
+    ["url-encoded", `${FORM} (percent signs).`, urlEncoded(text), AS_FORM],
+    ["url-decoded", `${FORM} (percent signs).`, urlDecoded(text), AS_FORM],
+    ["form-decoded", `${FORM} (plus signs and percent signs).`, decoded, AS_FORM],
+    ["cut-characters", `${SHORT}: as many bytes as it has characters.`, cut, WHOLE],
+    ...BUFFER_BYTES.filter((size) => size < body.byteLength).map((size): Variant => {
+      return ["cut", `${SHORT}: ${size.toLocaleString("en")} bytes.`, body.subarray(0, size), WHOLE];
+    }),
+  ];
 }
 
 /** Sizes of buffers that programs read into once, though more may come. */
@@ -145,23 +139,17 @@ function urlDecoded(text: string): string | undefined {
   }
 }
 
-const LAMBDA =
-  "Gateways hand binary bodies over as Base64 (isBase64Encoded): decode it to bytes once, then hash.";
-
-function addNestingVariants(add: Add, text: string, value: unknown): void {
-  add(
-    "body-double-encoded",
-    "The body was encoded as JSON twice: its text became a JSON string.",
-    JSON.stringify(text),
-  );
-  if (typeof value === "string") {
-    add("body-double-decoded", "The body is a JSON string that holds the real body.", value);
-  }
+function nestingVariants(text: string, value: unknown): Variant[] {
   const consumed = "The body was empty when it was hashed: something else had read the stream before.";
-  add("body-empty", consumed, "", `${RAW_BODY} Verify before any body parser runs.`);
-  add("body-object", "A parsed object was turned into the text [object Object].", "[object Object]");
+  const inner = typeof value === "string" ? value : undefined;
   const id = member(value, "id");
-  if (typeof id === "string") add("body-id", "Only a part of the body was hashed: the event id.", id);
+  return [
+    ["double-encoded", "The body was encoded as JSON twice: it became a JSON string.", JSON.stringify(text)],
+    ["double-decoded", "The body is a JSON string that holds the real body.", inner],
+    ["empty", consumed, "", `${RAW_BODY} Verify before any body parser runs.`],
+    ["object", "A parsed object was turned into the text [object Object].", "[object Object]"],
+    ["id", `${PART}: the event id.`, typeof id === "string" ? id : undefined],
+  ];
 }
 
 function member(value: unknown, key: string): unknown {

@@ -2,6 +2,8 @@ import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import { parseSignature, type SignatureProblem } from "../../shared/signature.ts";
 import type { Deviation } from "./deviation.ts";
 
+const LOWER_HEX = "v1 is the digest in lower-case hexadecimal, 64 characters.";
+
 /** What could be read from a header, however wrong it is, and what is wrong with it. */
 export type HeaderReading = { t: string | undefined; digests: string[]; findings: Deviation[] };
 
@@ -38,69 +40,50 @@ function looseRead(text: string): { t: string | undefined; digests: string[] } {
   return { t, digests: digests.map(([, digest]) => digest ?? "") };
 }
 
-const PROBLEMS: Record<SignatureProblem, { title: string; fix: string }> = {
-  header_missing: { title: "The request has no signature header.", fix: "Look for X-Service-Signature." },
-  header_empty: {
-    title: "The signature header is empty.",
-    fix: "Look whether a proxy or framework drops or renames X-Service-Signature.",
-  },
-  header_repeated: { title: "The signature header is there twice.", fix: "Refuse such a request." },
-  header_too_long: {
-    title: "The signature header is longer than 1,024 characters.",
-    fix: "Refuse such a request: the service sends about 80.",
-  },
-  pair_malformed: {
-    title: "The header is not a list of key=value pairs with commas between them.",
-    fix: "It must read t=…,v1=… without spaces, with commas and equals signs.",
-  },
-  timestamp_missing: { title: "The header has no t.", fix: "It must read t=<unix seconds>,v1=<digest>." },
-  timestamp_repeated: { title: "The header has more than one t.", fix: "Refuse such a request." },
-  timestamp_malformed: {
-    title: "t is not a whole number of seconds.",
-    fix: "t is Unix time in seconds, in digits, without leading zeros.",
-  },
-  timestamp_too_old: { title: "t is too old.", fix: "" },
-  timestamp_too_new: { title: "t lies too far in the future.", fix: "" },
-  signature_missing: { title: "The header has no v1.", fix: "It must read t=<unix seconds>,v1=<digest>." },
-  signature_malformed: {
-    title: "v1 is not 64 lower-case hexadecimal characters.",
-    fix: "Write the digest with hex, lower case: not as Base64, not upper case, nothing before it.",
-  },
-  signatures_too_many: { title: "The header has more than 8 v1.", fix: "Refuse such a request." },
-  no_match: { title: "No v1 fits.", fix: "" },
+const GRAMMAR = "It must read t=<unix seconds>,v1=<digest>.";
+const REFUSE = "Refuse such a request.";
+
+const PROBLEMS: Record<SignatureProblem, [title: string, fix: string]> = {
+  header_missing: ["The request has no signature header.", "Look for X-Service-Signature."],
+  header_empty: [
+    "The signature header is empty.",
+    "Look whether a proxy drops or renames X-Service-Signature.",
+  ],
+  header_repeated: ["The signature header is there twice.", REFUSE],
+  header_too_long: ["The signature header is longer than 1,024 characters.", `${REFUSE} It has about 80.`],
+  pair_malformed: ["The header is not a list of key=value pairs with commas between them.", GRAMMAR],
+  timestamp_missing: ["The header has no t.", GRAMMAR],
+  timestamp_repeated: ["The header has more than one t.", REFUSE],
+  timestamp_malformed: [
+    "t is not a whole number of seconds.",
+    "t is Unix time in seconds, without leading zeros.",
+  ],
+  timestamp_too_old: ["t is too old.", ""],
+  timestamp_too_new: ["t lies too far in the future.", ""],
+  signature_missing: ["The header has no v1.", GRAMMAR],
+  signature_malformed: ["v1 is not 64 lower-case hexadecimal characters.", `${LOWER_HEX} Nothing before it.`],
+  signatures_too_many: ["The header has more than 8 v1.", REFUSE],
+  no_match: ["No v1 fits.", ""],
 };
 
 function grammarFindings(reason: SignatureProblem, text: string, loose: { digests: string[] }): Deviation[] {
-  const { title, fix } = PROBLEMS[reason];
-  const findings = [{ id: `header-${reason.replace(/^header_/, "").replaceAll("_", "-")}`, title, fix }];
-  const add = (isSo: boolean, id: string, title: string, fix: string): void => {
-    if (isSo) findings.push({ id, title, fix });
-  };
-  add(
-    /,\s+/.test(text) && reason === "pair_malformed",
-    "header-space",
-    "There is white space after a comma of the header.",
-    "Write no space between the pairs.",
-  );
-  add(
-    /[;&|]\s*v1=/.test(text),
-    "header-separator",
-    "The pairs of the header are not separated by commas.",
-    "Write t=…,v1=… with a comma between the pairs.",
-  );
-  add(
-    /v1\s*[=:]\s*"?sha256=/i.test(text),
-    "header-algorithm",
-    "v1 begins with sha256=, as other services write it.",
-    "v1 is the bare digest.",
-  );
-  add(
-    loose.digests.some((digest) => /^[0-9A-F]{64}$/.test(digest) && /[A-F]/.test(digest)),
-    "spelling-upper-case",
-    "The digest was written as upper-case hexadecimal.",
-    "v1 is the digest in lower-case hexadecimal, 64 characters.",
-  );
-  return findings;
+  const [title, fix] = PROBLEMS[reason];
+  const id = `header-${reason.replace(/^header_/, "").replaceAll("_", "-")}`;
+  const isUpperCase = loose.digests.some((digest) => /^[0-9A-F]{64}$/.test(digest) && /[A-F]/.test(digest));
+  const isSpaced = /,\s+/.test(text) && reason === "pair_malformed";
+  const more: [isSo: boolean, id: string, title: string, fix: string][] = [
+    [isSpaced, "header-space", "There is white space after a comma of the header.", GRAMMAR],
+    [/[;&|]\s*v1=/.test(text), "header-separator", "The pairs are not separated by commas.", GRAMMAR],
+    [
+      /v1\s*[=:]\s*"?sha256=/i.test(text),
+      "header-algorithm",
+      "v1 begins with sha256=.",
+      "v1 is the bare digest.",
+    ],
+    [isUpperCase, "spelling-upper-case", "The digest was written as upper-case hexadecimal.", LOWER_HEX],
+  ];
+  const found = more.filter(([isSo]) => isSo).map(([, id, title, fix]) => ({ id, title, fix }));
+  return [{ id, title, fix }, ...found];
 }
 
 function ageFindings(t: string, nowSeconds: number): Deviation[] {

@@ -1,77 +1,55 @@
 import type { Departure } from "./deviation.ts";
 
 const AS_SHOWN = "Use the secret as the dashboard showed it, character by character, as UTF-8 text.";
+const TRIM =
+  "Strip the line break where the secret is read (a file, an environment variable, a secret store).";
+const QUOTES = "Quotes in an .env file or a YAML value must not become part of the secret.";
+const PREFIX = "The prefix whsec_ is part of the secret: leave it where it is.";
+const TEXT = "The key is the secret's text itself: decode nothing.";
+const UNSET = "The variable that should hold the secret was not set where the code runs.";
+const UNSET_WORDS = ["undefined", "null", "None", "nil"];
+
+type Variant = [id: string, title: string, key: string | Buffer | undefined, fix: string];
 
 /** What the known mistakes make of the secret; each different from it and from all before it. */
 export function secretVariants(secret: string): Departure[] {
-  const variants: Departure[] = [];
-  const known: Buffer[] = [Buffer.from(secret)];
-  const add = (id: string, title: string, key: string | Buffer | undefined, fix = AS_SHOWN) => {
-    if (key === undefined) return;
-    const buffer = typeof key === "string" ? Buffer.from(key) : key;
-    if (known.some((other) => other.equals(buffer))) return;
-    known.push(buffer);
-    variants.push({ deviation: { id, title, fix }, change: { key: () => buffer } });
-  };
-
-  const trim =
-    "Strip the line break where the secret is read (a file, an environment variable, a secret store).";
-  add(
-    "secret-trimmed",
-    "The secret here has white space around it; without it, it fits.",
-    secret.trim(),
-    trim,
-  );
-  add("secret-newline", "The secret had a line break at its end.", `${secret}\n`, trim);
-  add("secret-crlf", "The secret had a CRLF line break at its end.", `${secret}\r\n`, trim);
-  add("secret-space", "The secret had a space at its end.", `${secret} `, trim);
-
-  const quotes = "Quotes in an .env file or a YAML value must not become part of the secret.";
   const bare = secret.trim();
-  add("secret-quoted", "The secret had double quotes around it.", `"${secret}"`, quotes);
-  add("secret-single-quoted", "The secret had single quotes around it.", `'${secret}'`, quotes);
-  add(
-    "secret-quotes-kept",
-    "The secret here has quotes around it; without them, it fits.",
-    unquote(bare),
-    quotes,
-  );
-
-  const prefix = "The prefix whsec_ is part of the secret: leave it where it is.";
   const body = bare.replace(/^whsec_/, "");
-  if (body === bare)
-    add("secret-prefix-missing", "The secret lost its prefix whsec_.", `whsec_${bare}`, prefix);
-  else add("secret-prefix-stripped", "The prefix whsec_ was taken off the secret.", body, prefix);
-
-  const text = "The key is the secret's text itself: decode nothing.";
-  add("secret-base64-decoded", "The secret was decoded as Base64.", decode(body, "base64"), text);
-  add(
-    "secret-base64-decoded-whole",
-    "The secret, prefix included, was decoded as Base64.",
-    decode(bare, "base64"),
-    text,
-  );
-  add("secret-hex-decoded", "The secret was decoded as hexadecimal.", decode(body, "hex"), text);
-  add(
-    "secret-base64-encoded",
-    "The secret was encoded as Base64.",
-    Buffer.from(secret).toString("base64"),
-    text,
-  );
-  add(
-    "secret-hex-encoded",
-    "The secret was encoded as hexadecimal.",
-    Buffer.from(secret).toString("hex"),
-    text,
-  );
-  add("secret-lower-case", "The secret was turned to lower case.", secret.toLowerCase());
-  add("secret-upper-case", "The secret was turned to upper case.", secret.toUpperCase());
-
-  const unset = "The variable that should hold the secret was not set where the code runs.";
-  add("secret-empty", "The secret was empty.", "", unset);
-  for (const word of ["undefined", "null", "None", "nil"])
-    add(`secret-${word}`, `The secret was the word ${word}.`, word, unset);
-  return variants;
+  const [base64, hex] = [Buffer.from(secret).toString("base64"), Buffer.from(secret).toString("hex")];
+  const variants: Variant[] = [
+    ["trimmed", "The secret here has white space around it; without it, it fits.", bare, TRIM],
+    ["newline", "The secret had a line break at its end.", `${secret}\n`, TRIM],
+    ["crlf", "The secret had a CRLF line break at its end.", `${secret}\r\n`, TRIM],
+    ["space", "The secret had a space at its end.", `${secret} `, TRIM],
+    ["quoted", "The secret had double quotes around it.", `"${secret}"`, QUOTES],
+    ["single-quoted", "The secret had single quotes around it.", `'${secret}'`, QUOTES],
+    ["quotes-kept", "The secret here has quotes around it; without them, it fits.", unquote(bare), QUOTES],
+    body === bare
+      ? ["prefix-missing", "The secret lost its prefix whsec_.", `whsec_${bare}`, PREFIX]
+      : ["prefix-stripped", "The prefix whsec_ was taken off the secret.", body, PREFIX],
+    ["base64-decoded", "The secret was decoded as Base64.", decode(body, "base64"), TEXT],
+    [
+      "base64-decoded-whole",
+      "The secret, with its prefix, was decoded as Base64.",
+      decode(bare, "base64"),
+      TEXT,
+    ],
+    ["hex-decoded", "The secret was decoded as hexadecimal.", decode(body, "hex"), TEXT],
+    ["base64-encoded", "The secret was encoded as Base64.", base64, TEXT],
+    ["hex-encoded", "The secret was encoded as hexadecimal.", hex, TEXT],
+    ["lower-case", "The secret was turned to lower case.", secret.toLowerCase(), AS_SHOWN],
+    ["upper-case", "The secret was turned to upper case.", secret.toUpperCase(), AS_SHOWN],
+    ["empty", "The secret was empty.", "", UNSET],
+    ...UNSET_WORDS.map((word): Variant => [word, `The secret was the word ${word}.`, word, UNSET]),
+  ];
+  const known: Buffer[] = [Buffer.from(secret)];
+  return variants.flatMap(([id, title, key, fix]) => {
+    if (key === undefined) return [];
+    const bytes = typeof key === "string" ? Buffer.from(key) : key;
+    if (known.some((other) => other.equals(bytes))) return [];
+    known.push(bytes);
+    return [{ deviation: { id: `secret-${id}`, title, fix }, change: { key: () => bytes } }];
+  });
 }
 
 function unquote(secret: string): string | undefined {

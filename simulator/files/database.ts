@@ -1,9 +1,9 @@
-import { accessSync, constants, existsSync, lstatSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { DELIVERY_TABLES } from "../domain/schema.ts";
-import { isExposed, keepPrivate } from "./private-file.ts";
+import { keepPrivate } from "./private-file.ts";
 import { WORLD_TABLES } from "../domain/world/schema.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 import { codeOf, messageOf } from "../text/errors.ts";
@@ -19,7 +19,7 @@ const NOT_OURS = "is not a simulator's data file: use another --data file.";
 export type OpenedDatabase = { ok: true; database: Database.Database } | Refused;
 
 /** Version of the tables, kept as `PRAGMA user_version`: one more with each change of them. */
-const TABLES_VERSION = 11;
+const TABLES_VERSION = 12;
 
 /** Why a data file cannot be used, as words behind its name; undefined when it can. */
 function problemOfTables(database: Database.Database): string | undefined {
@@ -59,34 +59,6 @@ export function openDatabase(file?: string, isTemporary = false): OpenedDatabase
     return { ok: true, database };
   } catch (error) {
     return refused(explain(path, error));
-  }
-}
-
-/** Whether a data file is sound, without changing it: what is so, or what is wrong with the fix. */
-export function inspectDatabase(file: string): { ok: boolean; message: string } {
-  const path = placeOf(file);
-  try {
-    const misplaced = problemOfFolder(dirname(path));
-    if (misplaced !== undefined) return { ok: false, message: misplaced };
-    const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) return { ok: true, message: `${file} does not exist yet` };
-    if (!stats.isFile())
-      return { ok: false, message: `${file} is no regular file: use another --data file.` };
-    const database = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
-    const result = database.pragma("quick_check", { simple: true });
-    const problem = problemOfTables(database);
-    database.close();
-    if (problem !== undefined) return { ok: false, message: `${file} ${problem}` };
-    if (result !== "ok")
-      return { ok: false, message: `${file} is damaged (${String(result)}): use another --data file.` };
-    if (!isExposed(path)) return { ok: true, message: `${file} is sound` };
-    const message = `${file} holds secrets of endpoints, and others than its owner can read it: the next serve takes that from them, or chmod 600 ${file}`;
-    return { ok: false, message };
-  } catch (error) {
-    const isBusy = error instanceof Database.SqliteError && error.code === "SQLITE_BUSY";
-    return isBusy
-      ? { ok: true, message: `${file} is in use by a simulator` }
-      : { ok: false, message: explain(file, error) };
   }
 }
 

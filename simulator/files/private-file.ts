@@ -30,9 +30,3 @@ export function keepPrivate(path: string): string | undefined {
   }
   return undefined;
 }
-
-/** Whether others than its owner may read or write a file. Windows has no such bits. */
-export function isExposed(path: string): boolean {
-  const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0;
-  return process.platform !== "win32" && (mode & BITS_OF_OTHERS) !== 0;
-}

@@ -14,7 +14,6 @@ const KNOWN: Record<keyof StartOptions, true> = {
   seed: true,
   dataFile: true,
   calls: true,
-  organizations: true,
   readings: true,
   faults: true,
   allowedHosts: true,
@@ -34,8 +33,8 @@ export function simulatorFrom(options: StartOptions, dateMs: () => number): Simu
     answerTimeoutMs,
     ...rest
   } = options;
-  const { seed, calls, organizations, dataFile, concurrency } = rest;
-  refuseBeyondBounds(CALL, { port, seed, calls, organizations, concurrency });
+  const { seed, calls, dataFile, concurrency } = rest;
+  refuseBeyondBounds(CALL, { port, seed, calls, concurrency });
   refuseUnknownWord(`${CALL}: clock`, clock, CLOCK_MODES);
   if (answerTimeoutMs !== undefined && !(answerTimeoutMs > 0)) {
     throw new Error(`${CALL}: answerTimeoutMs is ${answerTimeoutMs}. Give milliseconds, such as 500.`);

@@ -26,8 +26,6 @@ export type StartOptions = {
   dataFile?: string;
   /** Calls in the generated history of each test world; 120 unless given. */
   calls?: number;
-  /** How many organizations there are; two unless given. */
-  organizations?: number;
   /** Choices for what the specification leaves open, such as `{ limit_out_of_range: "clamp" }`. */
   readings?: Partial<Readings>;
   /** What to do wrong to every endpoint, such as `["duplicate"]`, or `["drop-answer:1"]` on first attempts only. */

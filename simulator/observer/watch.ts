@@ -85,7 +85,8 @@ export function watchHandling(options: {
     if (stopping.signal.aborted || !isFollowed(one)) return;
     const isLast = one.look === LOOKS_MS.length - 1;
     const handled = reading.known ? reading.count : 0;
-    const isSettled = isLast || (handled > 0 && (LOOKS_MS[one.look] ?? 0) >= LATE_ENOUGH_MS);
+    const isGivenUp = reading.known && (reading.state === "dead" || reading.isIgnored === true);
+    const isSettled = isLast || isGivenUp || (handled > 0 && (LOOKS_MS[one.look] ?? 0) >= LATE_ENOUGH_MS);
     if (reading.known) {
       const { duplicates = null, state = null } = reading;
       verdicts.record(eventId, endpointId, { handled, duplicates, state, isSettled });

@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { shellOf } from "../text/invocation.ts";
 import { shellWordFor } from "../text/shell-words.ts";
 import { addressOf, isListening } from "./listening.ts";
 import { createOutputTail } from "./output-tail.ts";
 import { groupGone, killGroup, registerGroup, releaseGroup, signalGroup } from "./process-group.ts";
-import { findProgram, thisMachine } from "./program.ts";
 import { userEnvironment } from "./user-environment.ts";
 
 /** How a receiver's process ended: its exit code, or the signal that ended it. */
@@ -42,7 +41,7 @@ export type ReceiverProcess = {
 };
 
 export type StartOptions = {
-  /** Program and arguments; no shell takes part. */
+  /** Program and arguments; no shell takes part, but on Windows. */
   command: readonly string[];
   /** Variables set on top of the user's environment, such as PORT and SIGNING_SECRET. */
   env?: Record<string, string>;
@@ -79,12 +78,8 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
   let exit: Promise<Exit> | undefined;
 
   async function start(env: Record<string, string> = {}): Promise<StartResult> {
-    const [name] = options.command;
+    const [name, ...args] = options.command;
     if (name === undefined) throw new Error("startReceiver: the command is empty");
-    const environment = userEnvironment();
-    const program = findProgram(options.command, thisMachine(environment));
-    if (!program.ok) return failure("not_found", program.message);
-
     if (isInterrupted()) return interrupted();
     if (options.locate === undefined && (await isListening(address))) {
       return failure(
@@ -94,12 +89,20 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       );
     }
 
-    const started = spawn(program.file, program.args, {
+    const settings: SpawnOptions = {
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
-      env: { ...environment, ...options.env, ...env },
-    });
+      env: { ...userEnvironment(), ...options.env, ...env },
+    };
+    // Windows starts npm.cmd and its like by its shell alone.
+    const started =
+      process.platform === "win32"
+        ? spawn(options.command.map((word) => shellWordFor(word, "cmd")).join(" "), {
+            ...settings,
+            shell: true,
+          })
+        : spawn(name, args, settings);
     // At once: if our process ends while the command starts, the command ends too.
     if (started.pid !== undefined) registerGroup(started.pid);
     const spawnError = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {

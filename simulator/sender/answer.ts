@@ -4,32 +4,21 @@ import type { AnswerHead } from "./answer-head.ts";
 /** How much of an answer's body is kept. */
 const KEPT_BYTES = 16 * 1024;
 
-/**
- * Keeps an answer, of its body up to 16 KiB. `take` says whether there was room for all of the bytes. They are copied into
- * one piece as they come: to join thousands of small ones at the end would delay other deadlines.
- */
+/** Keeps an answer, of its body up to 16 KiB. `take` says whether there was room for all of the bytes. */
 export function createKeptAnswer(head: AnswerHead) {
-  let room = Buffer.alloc(0);
-  let keptBytes = 0;
+  const pieces: Buffer[] = [];
+  let room = KEPT_BYTES;
   let truncated = false;
-
-  function makeRoomFor(bytes: number): void {
-    if (bytes <= room.byteLength) return;
-    const larger = Buffer.allocUnsafe(Math.min(KEPT_BYTES, Math.max(bytes, 2 * room.byteLength)));
-    room.copy(larger);
-    room = larger;
-  }
 
   return {
     take(bytes: Buffer): boolean {
-      makeRoomFor(Math.min(KEPT_BYTES, keptBytes + bytes.byteLength));
-      const copiedBytes = bytes.copy(room, keptBytes);
-      keptBytes += copiedBytes;
-      truncated ||= copiedBytes < bytes.byteLength;
+      truncated ||= bytes.byteLength > room;
+      if (room > 0) pieces.push(bytes.subarray(0, room));
+      room = Math.max(0, room - bytes.byteLength);
       return !truncated;
     },
     /** What has arrived so far. */
-    answer: (): Answer => ({ headers: joined(head), body: room.subarray(0, keptBytes), truncated }),
+    answer: (): Answer => ({ headers: joined(head), body: Buffer.concat(pieces), truncated }),
   };
 }
 

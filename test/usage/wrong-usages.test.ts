@@ -72,7 +72,6 @@ const SIMULATOR = `
 2 clock forward => forward
 2 readings set x=y --simulator {sim} => x
 1 doctor --port {port} => {port}
-1 doctor --port 4999 --data {dir}/typo/x.db => {dir}/typo
 3 health --simulator http://127.0.0.1:1 => http://127.0.0.1:1
 0 health --simulator http://127.0.0.1:{port} => ready
 2 mcp --simulator nonsense => nonsense

@@ -4,7 +4,7 @@ import { type Conversation, OUTCOMES, converse, outcomeAt } from "./conversation
 import { createHistoryIds } from "./history-ids.ts";
 import type { Item, ItemKind, Place } from "./items.ts";
 import { type WorldObject, createCall, createVoicemail } from "./objects.ts";
-import type { Business } from "./organizations.ts";
+import { type Business, TRADE_NAMES } from "./organizations.ts";
 
 const DAY_SECONDS = 86_400;
 const DAYS_MINIMUM = 90;
@@ -19,7 +19,6 @@ export type Origin = {
   seed: number;
   /** Calls of all organizations together. */
   calls: number;
-  organizations: number;
   /** The end of the history, Unix seconds. */
   epoch: number;
 };
@@ -28,7 +27,7 @@ export type History = ReturnType<typeof createHistory>;
 
 /** When the history of `origin` starts: three months before its end, or more where there are many calls. */
 export function historyStart(origin: Origin): number {
-  const days = Math.ceil(origin.calls / origin.organizations / CALLS_A_DAY);
+  const days = Math.ceil(origin.calls / TRADE_NAMES.length / CALLS_A_DAY);
   return origin.epoch - Math.min(DAYS_MAXIMUM, Math.max(DAYS_MINIMUM, days)) * DAY_SECONDS;
 }
 
@@ -135,8 +134,8 @@ function countBefore(past: { count: number; createdAt: (index: number) => number
 }
 
 function shareOf(origin: Origin, number: number): number {
-  const extra = number < origin.calls % origin.organizations ? 1 : 0;
-  return Math.floor(origin.calls / origin.organizations) + extra;
+  const extra = number < origin.calls % TRADE_NAMES.length ? 1 : 0;
+  return Math.floor(origin.calls / TRADE_NAMES.length) + extra;
 }
 
 function pickNotes(random: Random, { caller }: Conversation): string | null {

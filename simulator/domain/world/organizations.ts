@@ -24,83 +24,58 @@ export type Business = {
 
 /** Language of a caller about whom nothing is known. */
 export const USUAL_LANGUAGE: Language = "en";
-/** What scenarios call the first business of each trade. */
+/** The trades in their order; what scenarios call the business of each. */
 export const TRADE_NAMES = ["restaurant", "services"] as const;
-const AGENT_NAMES = ["Ava", "Leo", "Maya", "Theo", "Iris", "Hugo"] as const;
-const TIERS = ["starter", "growth", "scale"] as const;
 const STYLES = ["casual_friendly", "warm_professional", "brisk_helpful"] as const;
 const DAY_SECONDS = 86_400;
 
-/** How many organizations there are at least: one of each trade. */
-export const MINIMUM_ORGANIZATIONS = TRADE_NAMES.length;
-
-/**
- * `count` businesses, restaurants and service businesses in turn, that signed up before `historyStart` (Unix seconds).
- */
-export function createBusinesses(options: {
-  seed: number;
-  count: number;
-  historyStart: number;
-}): readonly Business[] {
-  const count = Math.max(MINIMUM_ORGANIZATIONS, options.count);
-  return Array.from({ length: count }, (_, number) => createBusiness({ ...options, number }));
+/** A restaurant and a service business, which signed up before `historyStart` (Unix seconds). */
+export function createBusinesses(options: { seed: number; historyStart: number }): readonly Business[] {
+  return TRADE_NAMES.map((trade, number) => createBusiness(trade, { ...options, number }));
 }
 
-function createBusiness(options: { seed: number; number: number; historyStart: number }): Business {
+function createBusiness(
+  trade: Trade,
+  options: { seed: number; number: number; historyStart: number },
+): Business {
   const { seed, number } = options;
   const random = createRandom(seed, "business", number);
-  const trade = TRADE_NAMES[number % TRADE_NAMES.length] ?? "restaurant";
-  const { first: fixed, industry, persona, languages, utcOffsetHours } = TRADES[trade];
-  const isFixed = number < TRADE_NAMES.length;
+  const { first, industry, persona, languages, utcOffsetHours } = TRADES[trade];
   const signedUpAt = options.historyStart - random.int(7, 60) * DAY_SECONDS - random.int(0, DAY_SECONDS - 1);
-  const areaCode = isFixed ? fixed.areaCode : random.pick([305, 312, 512, 617, 702, 808]);
-  const names = isFixed ? fixed.agents : [random.pick(AGENT_NAMES)];
-  const [first = "Ava", ...others] = names;
 
   const agent = (name: string, index: number): Agent => ({
     object: "agent",
-    id:
-      isFixed && index === 0
-        ? fixed.agentId
-        : stableId("ag_", 16, { seed, purpose: `agent ${index}`, index: number }),
+    id: index === 0 ? first.agentId : stableId("ag_", 16, { seed, purpose: `agent ${index}`, index: number }),
     name,
     persona_id: persona,
     voice_id: `voice_${name.toLowerCase()}`,
-    phone_number: `+1${areaCode}555010${index + 2}`,
+    phone_number: `+1${first.areaCode}555010${index + 2}`,
     status: "active",
-    greeting_style: isFixed && trade === "restaurant" ? "casual_friendly" : random.pick(STYLES),
+    greeting_style: trade === "restaurant" ? "casual_friendly" : random.pick(STYLES),
     created_at: timestamp(signedUpAt + 300 + index * DAY_SECONDS),
     updated_at: timestamp(signedUpAt + 3 * DAY_SECONDS + index * 3_600),
   });
 
+  const [name = "Ava", ...names] = first.agents;
   return {
     number,
     trade,
     organization: {
       object: "organization",
-      id: isFixed ? fixed.id : stableId("org_", 16, { seed, purpose: "organization", index: number }),
-      name: isFixed ? fixed.name : nameOf(trade, number),
+      id: first.id,
+      name: first.name,
       industry,
-      subscription_tier: isFixed ? "growth" : random.pick(TIERS),
+      subscription_tier: "growth",
       subscription_status: "active",
       created_at: timestamp(signedUpAt),
       api_scopes: ["read"],
     },
-    apiKey: isFixed ? fixed.apiKey : `${fixed.apiKey}_${Math.floor(number / TRADE_NAMES.length) + 1}`,
-    agents: [agent(first, 0), ...others.map((name, index) => agent(name, index + 1))],
-    staffPhone: `+1${areaCode}5550101`,
+    apiKey: first.apiKey,
+    agents: [agent(name, 0), ...names.map((other, index) => agent(other, index + 1))],
+    staffPhone: `+1${first.areaCode}5550101`,
     utcOffsetHours,
     languages,
   };
-}
-
-/** Names run out after a while; then they get a number, as branches do. */
-function nameOf(trade: Trade, number: number): string {
-  const { others: names, first } = TRADES[trade];
-  const index = Math.floor(number / TRADE_NAMES.length) - 1;
-  const branch = Math.floor(index / names.length) + 1;
-  const name = names[index % names.length] ?? first.name;
-  return branch === 1 ? name : `${name} No. ${branch}`;
 }
 
 export type ChosenBusiness = { ok: true; business: Business } | Refused;

@@ -10,7 +10,6 @@ export const WORLD_TABLES = `
     one INTEGER PRIMARY KEY CHECK (one = 1),
     seed INTEGER NOT NULL,
     calls INTEGER NOT NULL,
-    organizations INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     happenings INTEGER NOT NULL
   ) STRICT;

@@ -6,7 +6,7 @@ import { type Happened, createHappen } from "./happenings.ts";
 import { createHistory, historyStart, type Origin } from "./history.ts";
 import { type Item, type ItemKind, createItems } from "./items.ts";
 import { type WorldObject, withTransferForms } from "./objects.ts";
-import { type Business, MINIMUM_ORGANIZATIONS, createBusinesses } from "./organizations.ts";
+import { type Business, createBusinesses } from "./organizations.ts";
 import type { Scenario } from "./scenario.ts";
 import { type PlannedSteps, planSteps } from "./steps.ts";
 import { type PageQuery, createTimeline } from "./timeline.ts";
@@ -17,15 +17,15 @@ export type WorldPage =
 
 type PageOptions = { limit: number; startingAfter?: string | undefined };
 
-const GET = `SELECT seed, calls, organizations, epoch FROM world`;
-const SET = `INSERT INTO world (one, seed, calls, organizations, epoch, happenings) VALUES (1, ?, ?, ?, ?, 0)`;
+const GET = `SELECT seed, calls, epoch FROM world`;
+const SET = `INSERT INTO world (one, seed, calls, epoch, happenings) VALUES (1, ?, ?, ?, 0)`;
 const NEXT_HAPPENING = `UPDATE world SET happenings = happenings + 1 RETURNING happenings`;
 
 export type World = ReturnType<typeof createWorld>;
 
 /**
  * Everything that the service knows: organizations, agents, calls and voicemails. Created once in a database, it stays
- * what it was made from: where the database already holds a world, `seed`, `calls`, `organizations` and `epochMs` are
+ * what it was made from: where the database already holds a world, `seed`, `calls` and `epochMs` are
  * those of that world (`origin` tells), and what happened since is still there.
  */
 export function createWorld(options: {
@@ -33,8 +33,6 @@ export function createWorld(options: {
   seed: number;
   /** Calls of history, shared evenly among the organizations. */
   calls: number;
-  /** At least two: the restaurant and the service business with the fixed keys. */
-  organizations?: number | undefined;
   /** Where the generated history ends; everything in it depends on this and the seed. */
   epochMs: number;
   readings: () => Readings;
@@ -48,18 +46,13 @@ export function createWorld(options: {
   const origin = settledOrigin(database, {
     seed: options.seed,
     calls: options.calls,
-    organizations: Math.max(MINIMUM_ORGANIZATIONS, options.organizations ?? MINIMUM_ORGANIZATIONS),
     epoch: Math.floor(options.epochMs / 1000),
   });
   const happened = database.prepare<[], number>(NEXT_HAPPENING).pluck();
   /** Counts from 1, through restarts and resets, so that no id is ever given twice. */
   const nextHappening = (): number => happened.get() ?? 1;
   const { seed } = origin;
-  const businesses = createBusinesses({
-    seed,
-    count: origin.organizations,
-    historyStart: historyStart(origin),
-  });
+  const businesses = createBusinesses({ seed, historyStart: historyStart(origin) });
   const history = createHistory({ origin, businesses, baseUrl });
   const timeline = createTimeline({ history, items });
   const happen = createHappen({ ...options, seed, businesses, items, timeline, nextHappening, show });
@@ -132,7 +125,7 @@ export function createWorld(options: {
 function settledOrigin(database: Database, fresh: Origin): Origin {
   const known = database.prepare<[], Origin>(GET).get();
   if (known !== undefined) return known;
-  database.prepare(SET).run(fresh.seed, fresh.calls, fresh.organizations, fresh.epoch);
+  database.prepare(SET).run(fresh.seed, fresh.calls, fresh.epoch);
   return fresh;
 }
 

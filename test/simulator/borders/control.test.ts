@@ -105,28 +105,6 @@ test.each([
   expect(jsonShapeProblem(Buffer.from(text), text.length > 20 ? 100 : 3)).toBe(problem);
 });
 
-test("as many scenarios are taken as there may be, and one in the place of another still", async () => {
-  const { ask, simulator } = await startService();
-  const [first] = simulator.scenarios.list();
-  if (first === undefined) throw new Error("The simulator comes with scenarios.");
-  for (let count = simulator.scenarios.list().length; count < 99; count++)
-    expect(simulator.scenarios.add({ ...first, name: `story-${count}` })).toEqual({ ok: true });
-  expect((await ask("POST", "/scenarios", scenario({ name: "the-hundredth" }))).status).toBe(201);
-  expect((await ask("POST", "/scenarios", scenario({ name: "one-more" }))).status).toBe(400);
-  expect(simulator.scenarios.list()).toHaveLength(100);
-  expect((await ask("POST", "/scenarios", scenario({ name: "outage" }))).status).toBe(201);
-});
-
-test("stories are told until so many steps lie ahead that nobody waits for them", async () => {
-  const { ask, simulator } = await startService({ clock: "manual" });
-  const steps = [{ after_seconds: 60, type: "call.completed", times: 1_000 }];
-  const ten = Array.from({ length: 10 }, () => steps[0]);
-  await ask("POST", "/scenarios", scenario({ steps: ten }));
-  const told = Array.from({ length: 11 }, () => simulator.scenarios.begin("long"));
-  expect(told.map(({ ok }) => ok)).toEqual([...Array.from({ length: 10 }, () => true), false]);
-  expect(told.at(-1)).toMatchObject({ reason: undefined, message: expect.stringContaining("lie ahead") });
-});
-
 test("more streams than there may be are refused, and a place is free again when one has gone", async () => {
   const { port, simulator } = await startService();
   const open: Socket[] = [];

@@ -26,7 +26,7 @@ test("Ctrl-C ends a replay through a simulator that does not answer, and says ho
   const silent = await startEndpoint(() => process.emit("SIGINT"));
   const { code, err } = await run("replay", "call.completed", "--simulator", new URL(silent.url).origin);
   expect(code).toBe(3);
-  expect(err).toContain("Stopped after 0 of 1. To go on: the same command with --skip 0.");
+  expect(err).toContain("Stopped after 0 of 1: a replay with --resume FILE goes on where it stopped.");
 });
 
 test("a second Ctrl-C ends the process, but not what npm passes on of the first", async () => {

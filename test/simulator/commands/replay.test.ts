@@ -104,7 +104,7 @@ test("what is not acknowledged is told, and exits 1", async () => {
 test("through the running simulator it goes to the endpoints, with retries", async () => {
   const { sim, simulator } = await startService();
   const file = writeJsonLines(250);
-  const lonely = await sim("replay", file, "--skip", "249");
+  const lonely = await sim("replay", "call.completed");
   expect(lonely.err).toContain("No endpoint wants them.");
 
   const receiver = await startEndpoint();
@@ -117,11 +117,9 @@ test("through the running simulator it goes to the endpoints, with retries", asy
   expect(idsOf(receiver).toSorted()).toEqual(envelopes(250).map(({ id }) => id));
 
   receiver.behave((response, count) => response.writeHead(count % 2 === 0 ? 200 : 503).end());
-  const again = (await sim("replay", file, "--skip", "240", "--new-ids", "--json")).json();
+  const again = (await sim("replay", writeJsonLines(10), "--new-ids", "--json")).json();
   expect(again.first_attempts).toEqual({ 200: 5, 503: 5 });
-  expect((await sim("replay", file, "--skip", "249", "--new-ids", "--no-wait")).out).toBe(
-    `1 sent to ${simulator.url}.\n`,
-  );
+  expect((await sim("replay", "call.completed", "--no-wait")).out).toBe(`1 sent to ${simulator.url}.\n`);
 });
 
 test("an event id is asked from the running simulator", async () => {
@@ -251,7 +249,7 @@ test("interrupted, it says how far it came and how to go on", async () => {
   await receiver.until(3);
   expect(await replay.kill("SIGINT")).toEqual({ code: 3, signal: null });
   expect(replay.errors.join("\n")).toMatch(
-    /Stopped after (\d+) of 50\. To go on: the same command with --skip \1\./,
+    /Stopped after \d+ of 50: a replay with --resume FILE goes on where it stopped\./,
   );
 });
 
@@ -292,7 +290,6 @@ test.each([
   [["package.json"], "package.json, item 1: this is no event envelope"],
   [["LICENSE"], "LICENSE:1: this line is no JSON."],
   [["call.completed", "--rate", "0"], "Give events a second"],
-  [["call.completed", "--skip", "2"], "--skip 2: there are only 1 envelopes."],
   [["call.completed", "--fault", "slow"], "There is no fault"],
   [["call.completed", "--fault", "delay"], "--fault delay needs the schedule"],
   [["call.completed", "--to", "http://example.com/"], "http:// is for localhost only"],
@@ -349,38 +346,6 @@ test.each([1, 10, 11, 25])(
     });
   },
 );
-
-test("--skip and --resume: whichever is further counts, what was done before is said, and there is no more than there is", async () => {
-  const receiver = await startEndpoint();
-  const file = writeJsonLines(5);
-  const state = join(temporaryDirectory(), "state.json");
-  const words = ["replay", file, "--to", receiver.url, "--secret", secret];
-  const kept = { done: 2, sent: 2, acknowledged: 2, outcomes: { 200: 2 }, failures: [] };
-  for (const [skip, first] of [
-    [1, 2],
-    [4, 4],
-  ] as const) {
-    writeFileSync(state, JSON.stringify({ sources: [file], total: 5, ...kept }));
-    const before = receiver.received.length;
-    const { code, err, out } = await run(...words, "--resume", state, "--skip", String(skip));
-    expect(code).toBe(0);
-    expect(err).toContain(`Going on after ${first} of 5.`);
-    expect(idsOf(receiver).slice(before)).toEqual(
-      envelopes(5)
-        .slice(first)
-        .map(({ id }) => id),
-    );
-    // What was sent before the interruption counts as well.
-    expect(out).toBe(`${2 + 5 - first} sent to ${receiver.url}: ${2 + 5 - first} × 200.\n`);
-  }
-  expect(await run(...words, "--skip", "6")).toMatchObject({
-    code: 2,
-    out: "",
-    err: "--skip 6: there are only 5 envelopes.\n",
-  });
-  const none = await run(...words, "--skip", "5", "--json");
-  expect(none.json()).toMatchObject({ total: 5, done: 5, sent: 0, outcomes: {} });
-});
 
 test.each<[string, Behaviour, number, number]>([
   ["failed in part", (response, count) => void response.writeHead(count === 1 ? 500 : 200).end(), 1, 3],

@@ -1,8 +1,6 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
-import { observe } from "../../../simulator/commands/samples-tour.ts";
-import type { Reading } from "../../../simulator/observer/observer.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { listen } from "../../helpers/listen.ts";
 import { run } from "./in-process.ts";
@@ -20,47 +18,80 @@ async function tour(status: number, told: Told | undefined, ...more: string[]) {
   return { receiver, ran: await run(...words, ...observed, ...more) };
 }
 
-test.each<[number, Told | undefined, number, string, string]>([
+test.each<[number, Told | undefined, number, string, string, string]>([
   [
     200,
     undefined,
     0,
-    "acknowledged",
+    "Acknowledged",
+    "Duplicate, acknowledged",
     "All 5 event types acknowledged; the duplicate changed nothing that we could see.",
   ],
   [
     204,
     { handled: 1, state: "done", duplicates: 1 },
     0,
-    "done, handled once, 1 duplicate seen",
+    "Acknowledged, handled once",
+    "Duplicate, handled once",
     "All 5 event types acknowledged and handled exactly once; the duplicate changed nothing.",
   ],
-  [200, { handled: 2 }, 1, "handled, handled 2 times", "Not every sample was handled: see the lines above."],
   [
     200,
-    { handled: 0, state: "dead", duplicates: 2 },
+    { handled: 2 },
     1,
-    "dead, handled 0 times, 2 duplicates seen",
+    "Handled twice",
+    "Duplicate, handled twice",
+    "Not every sample was handled: see the lines above.",
+  ],
+  [
+    200,
+    { handled: 0, state: "dead" },
+    1,
+    "Acknowledged, but never handled",
+    "Duplicate, acknowledged, but never handled",
     "Not every sample was handled",
   ],
-  [200, { handled: 0, state: "ignored" }, 1, "ignored, handled 0 times", "Not every sample was handled"],
-  [401, undefined, 1, "not acknowledged", "Your receiver rejects what the service signs: it must verify"],
-  [403, { handled: 1 }, 1, "handled, handled once", "Your receiver rejects what the service signs"],
-  [404, undefined, 1, "not acknowledged", "Your receiver has no such path: give its address with --url."],
-])("a receiver that answers %i and tells %j: exit code %i", async (status, told, code, words, summary) => {
-  const { ran, receiver } = await tour(status, told);
-  expect(ran.code).toBe(code);
-  const rows = ran.out.split("\n").filter((line) => / evt_[0-9a-f]{32} /.test(line));
-  const types = [...EVENT_TYPES, EVENT_TYPES[0]];
-  expect(rows.map((row) => row.trim().split(/ +/)[0])).toEqual(types);
-  expect(rows.map((row) => row.replace(/^.* ms {2}/, ""))).toEqual(
-    types.map((_, index) => (index < EVENT_TYPES.length ? words : `sent again: ${words}`)),
-  );
-  for (const row of rows) expect(row).toMatch(new RegExp(` ${status} +\\d+ ms `));
-  expect(ran.out).toContain(summary);
-  const ids = receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
-  expect([ids.length, ids[5] === ids[0], new Set(ids).size]).toEqual([6, true, 5]);
-});
+  [
+    200,
+    { handled: 0, state: "ignored" },
+    1,
+    "Acknowledged and ignored",
+    "Duplicate, acknowledged and ignored",
+    "Not every sample was handled",
+  ],
+  [
+    401,
+    undefined,
+    1,
+    "Not acknowledged so far (401)",
+    "Not acknowledged so far (401)",
+    "Your receiver rejects what the service signs: it must verify",
+  ],
+  [
+    404,
+    undefined,
+    1,
+    "Not acknowledged so far (404)",
+    "Not acknowledged so far (404)",
+    "Your receiver has no such path: give its address with --url.",
+  ],
+])(
+  "a receiver that answers %i and tells %j: exit code %i",
+  async (status, told, code, words, again, summary) => {
+    const { ran, receiver } = await tour(status, told);
+    expect(ran.code).toBe(code);
+    const rows = ran.out.split("\n").filter((line) => / evt_[0-9a-f]{32} /.test(line));
+    const types = [...EVENT_TYPES, EVENT_TYPES[0]];
+    expect(rows.map((row) => row.trim().split(/ +/)[0])).toEqual(types);
+    expect(rows.map((row) => row.replace(/^.* ms {2}/, ""))).toEqual(
+      types.map((_, index) => (index < EVENT_TYPES.length ? words : again)),
+    );
+    for (const row of rows) expect(row).toMatch(new RegExp(` ${status} +\\d+ ms `));
+    expect(ran.out).toContain(summary);
+    const ids = receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
+    expect([ids.length, ids[5] === ids[0], new Set(ids).size]).toEqual([6, true, 5]);
+  },
+);
 
 test.each<[number, Told | undefined, number]>([
   [204, undefined, 0],
@@ -85,53 +116,8 @@ test.each<[number, Told | undefined, number]>([
   });
 });
 
-test.each<[string, Reading[], number, Awaited<ReturnType<typeof observe>>]>([
-  ["it is handled", [{ known: true, count: 1 }], 1, { handled: 1, words: "handled, handled once" }],
-  [
-    "it is handled after a while",
-    [
-      { known: true, count: 0, state: "waiting" },
-      { known: true, count: 1, state: "done" },
-    ],
-    2,
-    { handled: 1, words: "done, handled once" },
-  ],
-  [
-    "it will never be",
-    [{ known: true, count: 0, state: "dead" }],
-    1,
-    { handled: 0, words: "dead, handled 0 times" },
-  ],
-  [
-    "it can be read at last",
-    [
-      { known: false, reason: "No answer." },
-      { known: true, count: 1 },
-    ],
-    2,
-    { handled: 1, words: "handled, handled once" },
-  ],
-])("a receiver is asked until %s", async (_, readings, count, expected) => {
-  let asked = 0;
-  const observer = async (): Promise<Reading> => readings[asked++] ?? { known: true, count: 9 };
-  const { signal } = new AbortController();
-  expect(await observe(observer, "evt_1", { signal })).toEqual(expected);
-  expect(asked).toBe(count);
-});
-
-test("a receiver is asked no longer than there is patience, nor after the end of the wait", async () => {
-  const waiting: Reading = { known: true, count: 0, state: "waiting" };
-  const unread: Reading = { known: false, reason: "No answer." };
-  const { signal } = new AbortController();
-  for (const [reading, words] of [
-    [waiting, "waiting, handled 0 times after 0.06 s"],
-    [unread, "No answer. after 0.06 s"],
-  ] as const)
-    expect((await observe(() => Promise.resolve(reading), "evt_1", { signal, patienceMs: 60 })).words).toBe(
-      words,
-    );
-  const ended = { signal: AbortSignal.abort() };
-  expect((await observe(() => Promise.resolve(waiting), "evt_1", ended)).words).toBe(
-    "waiting, handled 0 times",
-  );
+test("an address that does not tell what was handled is named with the reason", async () => {
+  const { ran } = await tour(200, undefined, "--observe", "http://localhost:1/{id}");
+  expect(ran.code).toBe(1);
+  expect(ran.out).toContain("could not be read: connection refused");
 });

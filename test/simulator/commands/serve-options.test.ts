@@ -34,7 +34,6 @@ const DEFAULTS = {
   dataFile: undefined,
   seed: undefined,
   calls: undefined,
-  organizations: undefined,
 };
 
 const CHOICES: [words: string[], changes: object][] = [
@@ -53,7 +52,6 @@ const CHOICES: [words: string[], changes: object][] = [
   [["--data", "data.db"], { dataFile: "data.db" }],
   [["--seed", "0"], { seed: 0 }],
   [["--calls", "0"], { calls: 0 }],
-  [["--organizations", "5"], { organizations: 5 }],
 ];
 
 test("each option changes what it names and nothing else, and all of them together change it all", () => {
@@ -73,7 +71,6 @@ test.each([
   ["--port", "0", "65535", ["-1", "65536", "80.5"]],
   ["--seed", "0", "2147483647", ["2147483648"]],
   ["--calls", "0", "10000000", ["10000001"]],
-  ["--organizations", "2", "1000", ["1", "1001"]],
   ["--concurrency", "1", "1000", ["0", "1001"]],
   ["--keep", "100", "10000000", ["99", "10000001"]],
   ["--traffic", "0", "60000", ["60001", "30/h"]],
@@ -142,18 +139,7 @@ test("the banner says where it is, who may read it, how its clock runs and what 
     [["--clock", "manual"], "manual  stands still until you run `clock advance`", "x.db", "100,000"],
   ] as const) {
     const wide = ["--host", "0.0.0.0", "--token", "0123456789abcdef"];
-    const flags = flagsOf(
-      "--port",
-      "0",
-      "--calls",
-      "0",
-      "--seed",
-      "7",
-      "--organizations",
-      "6",
-      ...words,
-      ...wide,
-    );
+    const flags = flagsOf("--port", "0", "--calls", "0", "--seed", "7", ...words, ...wide);
     const running = await startSimulatorForCommand(flags);
     onTestFinished(() => running.close());
     const { url } = running.server;

@@ -3,9 +3,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../simulator/files/database.ts";
-import { freePort } from "../../helpers/free-port.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
-import { run } from "../commands/in-process.ts";
 
 /** A data file holds the secrets of endpoints: nobody but its owner can read it, from the first moment on. */
 
@@ -26,13 +24,10 @@ test("a data file and what stands beside it are the owner's alone, whatever the 
   expect(new Set(modes)).toEqual(new Set([0o600]));
 });
 
-test("one that others can read is named by doctor, and private once it is opened again", async () => {
+test("one that others can read is private once it is opened again", () => {
   const file = join(temporaryDirectory(), "simulator.db");
   writeFileSync(file, "");
   chmodSync(file, 0o644);
-  const { out, code } = await run("doctor", "--data", file, "--port", String(await freePort()));
-  expect(out).toContain(`chmod 600 ${file}`);
-  expect(code).toBe(1);
   expect(open(file)).toBeUndefined();
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });

@@ -66,14 +66,12 @@ test("the world is as large as is said, at the port that is said, with its readi
     port,
     seed: 11,
     calls: 40,
-    organizations: 4,
     readings: { agents_has_more: "present" },
     faults: ["duplicate"],
     allowedHosts: ["receiver.test"],
   });
   expect([simulator.url, simulator.seed]).toEqual([`http://127.0.0.1:${port}`, 11]);
   const organizations = simulator.organizations();
-  expect(organizations).toHaveLength(4);
   const asked = async (path: string, apiKey: string) => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const answer = await fetch(`${simulator.url}/api/v1/${path}`, { headers });
@@ -91,14 +89,13 @@ test("the world is as large as is said, at the port that is said, with its readi
       return (await asked("calls?limit=100", apiKey)).data.length;
     }),
   );
-  expect(counts).toEqual([10, 10, 10, 10]);
+  expect(counts).toEqual([20, 20]);
   expect(await asked("agents", organizations[0]?.apiKey ?? "")).toMatchObject({ has_more: false });
   expect(simulator.endpoints.add({ url: "http://receiver.test/in" }).url).toBe("http://receiver.test/in");
   const { deliveries } = await simulator.emit("call.completed");
   expect(deliveries.map(({ faults }) => faults)).toEqual([["duplicate"], ["duplicate"]]);
 
   const plain = await start();
-  expect(plain.organizations()).toHaveLength(2);
   expect(plain.url).not.toBe(simulator.url);
   expect(() => plain.endpoints.add({ url: "http://receiver.test/in" })).toThrow(
     "http:// is for localhost only",

@@ -21,7 +21,6 @@ describe("what startSimulator() does not take", () => {
     [{ seed: "7" }, 'seed is "7". Give a whole number'],
     [{ port: 65_536 }, "port is 65536. Give a whole number from 0 to 65535."],
     [{ calls: 1.5 }, "calls is 1.5. Give a whole number"],
-    [{ organizations: 1 }, "organizations is 1. Give a whole number from 2 to 1000."],
     [{ answerTimeoutMs: 0 }, "answerTimeoutMs is 0. Give milliseconds"],
     [{ dataFile: "" }, 'dataFile is "". Give a path'],
     [{ faults: "duplicate" }, 'Faults are a list, such as ["duplicate"].'],

@@ -95,7 +95,7 @@ describe("the generated history", () => {
   });
 
   test("uses only numbers that belong to nobody", () => {
-    const { world } = createTestWorld({ calls: 1_000, organizations: 6 });
+    const { world } = createTestWorld({ calls: 1_000 });
     for (const { agents, calls } of everything(world)) {
       for (const { phone_number: phone } of agents) expect(phone).toMatch(/^\+1\d{3}55501\d{2}$/);
       for (const { phone, transfer_to: to } of calls) {
@@ -126,36 +126,21 @@ describe("the generated history", () => {
   });
 
   test("shares the calls evenly, whatever their number", () => {
-    for (const [calls, organizations, shares] of [
-      [0, 2, [0, 0]],
-      [1, 2, [1, 0]],
-      [241, 2, [121, 120]],
-      [10, 4, [3, 3, 2, 2]],
+    for (const [calls, shares] of [
+      [0, [0, 0]],
+      [1, [1, 0]],
+      [241, [121, 120]],
     ] as const) {
-      const { world } = createTestWorld({ calls, organizations });
+      const { world } = createTestWorld({ calls });
       expect(everything(world).map((organization) => organization.calls.length)).toEqual(shares);
     }
-  });
-
-  test("can have many organizations, each with its own key, agents and name", () => {
-    const { world } = createTestWorld({ calls: 0, organizations: 40 });
-    const organizations = world.organizations();
-    const distinct = (values: string[]) => expect(new Set(values).size).toBe(40);
-    distinct(organizations.map(({ apiKey }) => apiKey));
-    distinct(organizations.map(({ organization }) => organization.id));
-    distinct(organizations.map(({ organization }) => organization.name));
-    distinct(organizations.map(({ organization }) => world.agents(organization.id)[0]?.id ?? ""));
-    expect(organizations.slice(2, 4).map(({ apiKey }) => apiKey)).toEqual([
-      "va_test_restaurant_2",
-      "va_test_services_2",
-    ]);
   });
 
   test("stays what a database was begun with, with what happened since", () => {
     const { world, database } = createTestWorld({ seed: 5, calls: 20 });
     const happened = world.happen("call.completed");
     const before = everything(world);
-    const again = createTestWorld({ database, seed: 6, calls: 1_000, organizations: 9 }).world;
+    const again = createTestWorld({ database, seed: 6, calls: 1_000 }).world;
     expect(everything(again)).toEqual(before);
     expect(again.origin).toEqual(world.origin);
     const next = again.happen("call.completed");

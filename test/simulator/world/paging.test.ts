@@ -13,8 +13,8 @@ const EPOCH = Date.UTC(2026, 5, 5) / 1000;
 
 /** Small timelines, one for each length of the history; a run begins by clearing what was added to one of them. */
 const timelines = [0, 1, 6, 30].map((calls) => {
-  const origin = { seed: 1, calls: calls * 2, organizations: 2, epoch: EPOCH };
-  const businesses = createBusinesses({ seed: 1, count: 2, historyStart: historyStart(origin) });
+  const origin = { seed: 1, calls: calls * 2, epoch: EPOCH };
+  const businesses = createBusinesses({ seed: 1, historyStart: historyStart(origin) });
   const history = createHistory({ origin, businesses, baseUrl: () => "" });
   const items = createItems(openTestDatabase());
   const timeline = createTimeline({ history, items });

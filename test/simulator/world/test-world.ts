@@ -12,7 +12,6 @@ export function createTestWorld(
   options: {
     seed?: number;
     calls?: number;
-    organizations?: number;
     readings?: Partial<Readings>;
     database?: Database.Database;
     epochMs?: number;
@@ -25,7 +24,6 @@ export function createTestWorld(
     database,
     seed: options.seed ?? 1,
     calls: options.calls ?? 240,
-    organizations: options.organizations ?? 2,
     epochMs: options.epochMs ?? Date.UTC(2026, 5, 5),
     readings: () => readings,
     nowMs: () => now.ms,
