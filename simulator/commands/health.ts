@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { requestText } from "../sender/request-text.ts";
-import { DEFAULT_SIMULATOR } from "../text/invocation.ts";
+import { DEFAULT_SIMULATOR, THIS_SIMULATOR } from "../text/invocation.ts";
 import { CommandError } from "./command-error.ts";
 import { simulatorOption, simulatorUrl } from "./control-client.ts";
 import { createOutput } from "./output.ts";
@@ -28,7 +28,7 @@ export function isSimulatorAt(simulator: string): Promise<boolean> {
   const signal = AbortSignal.timeout(LONGEST_MS);
   const asked = { headers: {}, signal, mostBytes: MOST_BYTES };
   return requestText(simulatorUrl(simulator, "/openapi.json"), asked).then(
-    ({ status }) => status === 200,
+    ({ status, text }) => status === 200 && text.includes(THIS_SIMULATOR),
     () => false,
   );
 }

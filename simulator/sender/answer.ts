@@ -4,7 +4,7 @@ import type { AnswerHead } from "./answer-head.ts";
 /** How much of an answer's body is kept. */
 const KEPT_BYTES = 16 * 1024;
 
-/** Keeps an answer, of its body up to 16 KiB. `take` says whether there was room for all of the bytes. */
+/** Keeps an answer, of its body up to 16 KiB. `take` copies what there is room for, and says whether that was all. */
 export function createKeptAnswer(head: AnswerHead) {
   const pieces: Buffer[] = [];
   let room = KEPT_BYTES;
@@ -13,7 +13,7 @@ export function createKeptAnswer(head: AnswerHead) {
   return {
     take(bytes: Buffer): boolean {
       truncated ||= bytes.byteLength > room;
-      if (room > 0) pieces.push(bytes.subarray(0, room));
+      if (room > 0) pieces.push(Buffer.from(bytes.subarray(0, room)));
       room = Math.max(0, room - bytes.byteLength);
       return !truncated;
     },

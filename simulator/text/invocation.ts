@@ -19,6 +19,9 @@ export type HintTarget = { simulator: string; token?: string | undefined };
 /** Where commands look for a simulator by themselves. */
 export const DEFAULT_SIMULATOR = "http://127.0.0.1:4010";
 
+/** What `/openapi.json` calls its server: a program that says so is one of ours. */
+export const THIS_SIMULATOR = "This simulator";
+
 const NAME = "voice-agent-simulator";
 const PACKAGE = "voice-agent-webhook-kit";
 /** Our files where npm installs them, and the folder that it installed into. */

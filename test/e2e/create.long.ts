@@ -89,7 +89,7 @@ describe("a project that create makes is installed, developed, verified and star
 
     const developing = start(dev, folder);
     // The last line of the tour, whatever came of it.
-    await developing.until(() => developing.said().includes("sent again: "));
+    await developing.until(() => developing.said().includes("Duplicate, "));
     for (const type of EVENT_TYPES)
       expect(developing.said()).toMatch(new RegExp(`${type} .*200 .*handled once`));
     developing.signalled("SIGINT");

@@ -73,7 +73,7 @@ const SIMULATOR = `
 2 readings set x=y --simulator {sim} => x
 1 doctor --port {port} => {port}
 3 health --simulator http://127.0.0.1:1 => http://127.0.0.1:1
-0 health --simulator http://127.0.0.1:{port} => ready
+3 health --simulator http://127.0.0.1:{port} => http://127.0.0.1:{port}
 2 mcp --simulator nonsense => nonsense
 `;
 /** The same of the receiver; settings stand before its words. */

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from "../../../shared/events.ts";
-import type { Simulator } from "../../verbs/simulator.ts";
+import type { SimulatorResult } from "../../simulator.ts";
 import { type CauseName, causeOf } from "../causes.ts";
 import type { CheckContext } from "../context.ts";
 import { attempts } from "../attempts.ts";
@@ -21,6 +21,8 @@ export type Played = {
   /** What arrived at the receiver and what it answered, the telling exchange first. */
   exchanges: Exchange[];
 };
+
+type Simulator = Extract<SimulatorResult, { ok: true }>["simulator"];
 
 export type Player = Awaited<ReturnType<typeof createPlayer>>;
 

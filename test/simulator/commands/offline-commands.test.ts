@@ -224,18 +224,18 @@ test("doctor: one line for a problem, with the fix, and exit code 1", async () =
   expect(out).toMatch(/^port {2}Port \d+ is taken by a program that does not answer like a simulator.*\n$/);
 });
 
-test("health: only a 200 says that a simulator answers", async () => {
+test("health: only a 200 with the document of a simulator says that one answers", async () => {
   let status = 200;
-  const { url } = await listen(createServer((_, response) => void response.writeHead(status).end("{}")));
+  let body = '{"servers":[{"description":"This simulator"}]}';
+  const { url } = await listen(createServer((_, response) => void response.writeHead(status).end(body)));
   expect(await run("health", "--simulator", url)).toMatchObject({ code: 0, out: "ready\n", err: "" });
   expect((await run("health", "--simulator", url, "--json")).json()).toEqual({
     object: "health",
     ready: true,
   });
+  const none = { code: 3, out: "", err: `No simulator answers at ${url}.\n` };
   for (status of [201, 302, 401, 404, 500, 503])
-    expect(await run("health", "--simulator", url)).toMatchObject({
-      code: 3,
-      out: "",
-      err: `No simulator answers at ${url}.\n`,
-    });
+    expect(await run("health", "--simulator", url)).toMatchObject(none);
+  [status, body] = [200, "{}"];
+  expect(await run("health", "--simulator", url)).toMatchObject(none);
 });

@@ -22,7 +22,7 @@ test("a body of 16 KiB is whole, and so is an empty one", () => {
   expect(kept.answer()).toEqual({ headers: {}, body, truncated: false });
 });
 
-test("what was taken is copied at once: no piece of what was read lives on, to be joined at the end", () => {
+test("what was taken is copied at once: no piece of what was read lives on", () => {
   const read = Buffer.from("ab");
   const kept = createKeptAnswer(HEAD);
   kept.take(read.subarray(0, 1));
