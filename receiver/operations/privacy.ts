@@ -10,6 +10,8 @@ export const NOT_FOR_HANDLERS: ReadonlySet<string> = new Set(
 
 const LONGEST_MESSAGE = 300;
 const LONGEST_READ = 10_000;
+/** A page of a longer text would hold up other answers. */
+const LONGEST_PRETTY = 65_536;
 /** Shorter secrets are in many texts by chance. */
 const SHORTEST_SECRET = 8;
 /** User info in URLs, e-mail addresses, and phone numbers as people and programs write them. Bounded, so that each is linear. */
@@ -106,12 +108,13 @@ function pieceAt(json: string, from: number): string {
   return PLAIN.exec(json)?.[0] ?? first;
 }
 
-/** JSON with a value a line. Indentation stops at ten levels, so that the text does not grow with the depth. */
+/** JSON with a value a line, cut at 65,536 characters. Indentation stops at ten levels, so that depth does not lengthen it. */
 export function prettyJson(pieces: Iterable<string>): string {
   let depth = 0;
   let text = "";
   const line = (): string => `\n${"  ".repeat(Math.min(depth, 10))}`;
   for (const piece of pieces) {
+    if (text.length > LONGEST_PRETTY) return `${text}…`;
     if (piece === "{" || piece === "[") depth += 1;
     if (piece === "}" || piece === "]") depth -= 1;
     if (piece === "}" || piece === "]") text += line() + piece;

@@ -3,15 +3,13 @@ import express, { type Express, type Request, type Response } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../../shared/events.ts";
 import { within, type Clock } from "../../clock.ts";
-import { EVENT_STATES, type Ledger } from "../../store/ledger-port.ts";
+import { EVENT_STATES, type InboxJob, type Ledger } from "../../store/ledger-port.ts";
 import type { Health, WorkerStatus } from "../health.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { piecesOf, prettyJson } from "../privacy.ts";
+import { piecesOf, prettyJson, shownType } from "../privacy.ts";
 import { act, count, type Action, type Selection } from "../selection.ts";
-import { CONTENT_SECURITY_POLICY, markup, type Markup } from "./markup.ts";
-import { grouped, layout, link, type Place } from "./parts.ts";
-import * as views from "./views.ts";
+import { actions, HEADERS, layout, lines, link, markup, moment, table, type Markup } from "./markup.ts";
 
 export type PageOptions = {
   ledger: Ledger;
@@ -26,6 +24,8 @@ export type PageOptions = {
   guard?: ((request: IncomingMessage) => boolean | Promise<boolean>) | undefined;
 };
 
+/** `base` is where the page is mounted, such as `/operator`; empty on the admin port. */
+type Asked = { base: string; nowMs: number; query: Request["query"]; id: string };
 type View = { title: string; main: Markup; status?: number; refreshSeconds?: number };
 
 const LIST_LIMIT = 50;
@@ -33,8 +33,6 @@ const CAUSES_WITH_TIME = 10;
 const REFRESH_SECONDS = 10;
 /** An action that takes longer shows how far it is. */
 const SHORT_ACTION_MS = 2_000;
-/** A longer envelope is cut here, since a page of it would hold up other answers. */
-const MOST_SHOWN_CHARACTERS = 65_536;
 
 /**
  * The operator's page: what is stuck, why and since when; requeue and discard of what is chosen. Plain HTML and forms, no
@@ -53,14 +51,31 @@ export function createOperatorPage(options: PageOptions): Express {
     else send(request, response, problem("Sign in first.", 403));
   });
 
-  show("/", async (place) => {
+  show("/", async ({ base, nowMs }) => {
     const [counts, { checks }] = await Promise.all([ledger.counts(), options.health.readiness()]);
-    const since = counts.causes.slice(0, CAUSES_WITH_TIME).map(async ({ handler, cause }) => {
-      const [oldest] = await ledger.list({ state: "dead", handler, cause }, { limit: 1, afterSeq: 0 });
-      return oldest?.jobs.find((job) => job.handler === handler)?.finishedAtMs ?? undefined;
+    const alerts = Object.entries(checks).map(([name, check]) => {
+      const why = name === "handlers" && options.workerStatus?.().problem;
+      return markup`${check !== "ok" && markup`<p class="note alert" role="alert"><strong>${name}: ${check}</strong> ${why && `Events are stored and wait. ${why}`}</p>`}`;
     });
-    const main = markup`${views.alerts(checks, options.workerStatus?.())}<h2>Dead, by cause</h2>${views.causes(place, counts, await Promise.all(since))}
-<h2>Handlers</h2>${views.handlers(place, counts, options.metrics.lastMinute())}`;
+    const causes = counts.causes.map(async ({ handler, cause, dead }, index) => {
+      const chosen = { state: "dead", handler, cause } as const;
+      const [oldest] = index < CAUSES_WITH_TIME ? await ledger.list(chosen, { limit: 1, afterSeq: 0 }) : [];
+      const sinceMs = oldest?.jobs.find((job) => job.handler === handler)?.finishedAtMs;
+      const events = markup`<a href="${link(`${base}/events`, chosen)}">${cause}</a>`;
+      return [handler, events, dead, moment(sinceMs, nowMs), actions(base, chosen)];
+    });
+    const handlers = counts.handlers.map(({ handler, failing, oldestUnfinishedAtMs, ...jobs }) => {
+      const numbers = (["waiting", "running", "dead", "ignored"] as const).map((state) => {
+        const href = link(`${base}/events`, { state, handler });
+        return markup`<a class="${jobs[state] > 0 && state}" href="${href}">${jobs[state]}</a>`;
+      });
+      const ended = options.metrics.lastMinute().get(handler) ?? 0;
+      return [handler, ...numbers, failing, moment(oldestUnfinishedAtMs, nowMs), ended];
+    });
+    const main = markup`${alerts}<h2>Dead, by cause</h2>
+${table("Handler,*Why,#Dead,Since (UTC),", await Promise.all(causes), "Nothing is dead.")}<h2>Handlers</h2>
+${table("Handler,#Waiting,#Running,#Dead,#Ignored,#Failing,Oldest (UTC),#Ended in the last minute", handlers, "No worker has started yet.")}
+<p class="quiet">${counts.events} events are known. No handler wanted <a href="${base}/events?state=ignored">${counts.unwanted}</a> of them.</p>`;
     return { title: "Overview", main, refreshSeconds: REFRESH_SECONDS };
   });
 
@@ -69,95 +84,110 @@ export function createOperatorPage(options: PageOptions): Express {
     if (typeof id !== "string") return next();
     response.redirect(303, `${request.baseUrl}/events/${encodeURIComponent(id.trim())}`);
   });
-  show("/events", async (place, request) => {
-    const { before_seq: beforeSeq, ...filter } = listSchema.parse(request.query);
+  show("/events", async ({ base, nowMs, query }) => {
+    const { before_seq: beforeSeq, ...filter } = listSchema.parse(query);
+    const title = `Events: ${wordsOf(filter)}`;
     const events = await ledger.list(filter, { limit: LIST_LIMIT, beforeSeq });
-    const nextSeq = events.length === LIST_LIMIT ? events.at(-1)?.seq : undefined;
-    return { title: `Events: ${wordsOf(filter)}`, main: views.eventList(place, events, filter, nextSeq) };
+    if (events.length === 0) return { title, main: markup`<p>No event matches.</p>` };
+    const rows = events.map((event) => {
+      const { id, type, receivedAtMs } = event;
+      const job = event.jobs.find(({ handler }) => handler === filter.handler) ?? event;
+      const box = markup`<input type="checkbox" name="id" value="${id}" aria-label="Choose ${id}" />`;
+      const name = markup`<a href="${base}/events/${id}">${titleOf(type)}</a><br /><code class="quiet">${id}</code>`;
+      return [box, name, stateWord(job), job.attempts, moment(receivedAtMs, nowMs), job.lastError];
+    });
+    const before_seq = events.length === LIST_LIMIT ? String(events.at(-1)?.seq) : undefined;
+    const main = markup`<p>All that match: ${actions(base, filter)}</p><form action="${base}/confirm">
+${filter.handler && markup`<input type="hidden" name="handler" value="${filter.handler}" />`}
+${table(",Event,State,#Attempts,Received (UTC),*Last error", rows)}
+<button name="action" value="requeue">Requeue the chosen…</button> <button name="action" value="discard">Discard the chosen…</button></form>
+${before_seq && markup`<a href="${link(`${base}/events`, { ...filter, before_seq })}">Older events</a>`}`;
+    return { title, main };
   });
 
-  show("/events/:id", async (place, request) => {
-    const { data: id } = eventIdSchema.safeParse(request.params["id"]);
-    const event = id && (await ledger.find(id));
-    if (!event) return problem(`No event ${String(request.params["id"])} was accepted here.`, 404);
+  show("/events/:id", async ({ base, nowMs, id }) => {
+    const event = eventIdSchema.safeParse(id).success && (await ledger.find(id));
+    if (!event) return problem(`No event ${id} was accepted here.`, 404);
+    const { state, source, duplicates, jobs } = event;
+    const rows = jobs.map((job) => {
+      const { handler, state, nextAttemptAtMs: nextMs } = job;
+      const waits = job.held ? "behind its key" : job.deferred ? "put off until" : "next attempt";
+      const when = markup`${state !== "running" && (nextMs === null ? "ended" : waits)} ${moment(nextMs ?? job.finishedAtMs, nowMs)}`;
+      const errors = job.errors.map(
+        ({ attempt, atMs, error }) => markup`<div>${attempt}: ${error} ${moment(atMs, nowMs)}</div>`,
+      );
+      const why = state === "ignored" ? job.lastError : errors;
+      const change = state !== "done" && state !== "running" && actions(base, { id, handler }, state);
+      return [handler, stateWord(job), job.attempts, when, why, change];
+    });
+    const unwanted = markup`No handler wanted it. ${state === "ignored" && actions(base, { id }, state)}`;
     const bytes = await ledger.body(event.seq);
     const pieces = piecesOf(new TextDecoder().decode(bytes), { hides: !showBodies });
-    const body = bytes && prettyJson(beginningOf(pieces));
-    return { title: views.titleOf(event), main: views.eventPage(place, event, body, !showBodies) };
+    const main = markup`<p><code>${id}</code></p><p>${stateWord(event)} · ${source === "reconcile" ? "found missing by reconcile" : "sent by the service"} · received ${moment(event.receivedAtMs, nowMs)} · ${duplicates} more deliveries</p>
+${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,", rows, unwanted)}
+<h2>Envelope</h2>${bytes === undefined ? markup`<p>It is pruned.</p>` : markup`<pre>${lines(prettyJson(pieces))}</pre>`}
+${!showBodies && markup`<p class="quiet">Without what may be about a person. ADMIN_SHOW_BODIES=true shows all of it.</p>`}`;
+    return { title: titleOf(event.type), main };
   });
-  show("/confirm", async (place, request) => {
-    const { kind, selection, back } = chosenBy(request);
-    const counted = await count(ledger, selection, kind);
-    const main = views.confirmation(kind, counted, place.base + back);
+
+  show("/confirm", async ({ base, query }) => {
+    const { kind, selection, back } = chosenBy(query);
+    const { choices, isMore } = await count(ledger, selection, kind);
+    const total = choices.reduce((sum, { jobs }) => sum + jobs, 0);
+    const rows = choices.map(({ handler = "no handler wanted it", cause, jobs }) => [handler, cause, jobs]);
+    const jobs = markup`${isMore && "more than "}${total} ${total === 1 ? "job" : "jobs"}`;
+    const question =
+      kind === "requeue"
+        ? markup`<p>They wait again, due at once, with all their attempts before them.</p><button class="primary">Requeue ${jobs}</button>`
+        : markup`<p>They end as ignored, and stay visible with the reason.</p><label>Reason <input name="reason" required maxlength="200" size="40" /></label> <button class="danger">Discard ${jobs}</button>`;
+    const main = markup`${table("Handler,*Why,#Jobs", rows, `No job that matches can be ${kind}ed.`)}
+<form method="post">${total > 0 && question} <a class="button" href="${base}${back}">Back</a></form>`;
     return { title: kind === "requeue" ? "Requeue?" : "Discard?", main };
   });
   app.post("/confirm", express.urlencoded({ extended: false }), async (request, response) => {
     if (!isOwnForm(request)) return send(request, response, problem("This form is not from this page.", 403));
-    const { kind, selection, back } = chosenBy(request);
+    const { kind, selection, back } = chosenBy(request.query);
     const { reason } = reasonSchema.parse(request.body ?? {});
     const now = { words: `${kind} (${wordsOf(selection)})`, events: 0, state: "runs" };
     last = now;
     const action: Action = kind === "discard" ? { kind, reason } : { kind };
     const acting = act(ledger, selection, action, (events) => void (now.events += events)).then(
       () => (now.state = "done"),
-      (error: unknown) => {
+      (err: unknown) => {
         now.state = "failed";
-        log.error({ err: error }, "an operator's action failed");
+        log.error({ err }, "an operator's action failed");
       },
     );
     await within(SHORT_ACTION_MS, acting, clock);
-    const operator: unknown = response.locals["operator"];
-    const { events } = now;
-    log.warn(
-      { operator, ...action, ...selection, ids: selection.ids?.length, events },
-      "an operator's action",
-    );
+    const done: object = { ...action, ...selection, ids: selection.ids?.length, events: now.events };
+    log.warn({ operator: response.locals["operator"], ...done }, "an operator's action");
     response.redirect(303, request.baseUrl + back);
   });
-  app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
-    if (response.headersSent) return next(error);
-    if (error instanceof z.ZodError) return send(request, response, problem(z.prettifyError(error), 400));
-    log.error({ err: error }, "the operator's page failed");
+  app.use((err: unknown, request: Request, response: Response, next: express.NextFunction) => {
+    if (response.headersSent) return next(err);
+    if (err instanceof z.ZodError) return send(request, response, problem(z.prettifyError(err), 400));
+    log.error({ err }, "the operator's page failed");
     send(request, response, problem("The receiver failed. Its log says why.", 500));
   });
   return app;
 
-  function show(path: string, view: (place: Place, request: Request) => Promise<View>): void {
-    app.get(path, async (request, response) =>
-      send(request, response, await view(placeOf(request), request)),
-    );
-  }
-
-  function send(
-    request: Request,
-    response: Response,
-    { title, main, status = 200, refreshSeconds }: View,
-  ): void {
-    const isRunning = last?.state === "runs";
-    const banner =
-      last &&
-      markup`<p class="note" role="status">${last.words}: ${grouped(last.events)} events, ${last.state}</p>`;
-    response.status(status).type("html").set({
-      "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-      "Cache-Control": "no-store",
-      "X-Content-Type-Options": "nosniff",
-      "Referrer-Policy": "same-origin",
+  function show(path: string, view: (asked: Asked) => Promise<View>): void {
+    app.get(path, async (request, response) => {
+      const { baseUrl: base, query, params } = request;
+      send(request, response, await view({ base, nowMs: clock.nowMs(), query, id: String(params["id"]) }));
     });
-    response.send(layout(placeOf(request), title, markup`${banner}${main}`, isRunning ? 2 : refreshSeconds));
   }
 
-  function placeOf({ baseUrl }: Request): Place {
-    return { base: baseUrl, nowMs: clock.nowMs() };
-  }
-}
-
-/** The beginning of a JSON text; an ellipsis stands for the rest. */
-function* beginningOf(pieces: Iterable<string>): Generator<string> {
-  let length = 0;
-  for (const piece of pieces) {
-    length += piece.length;
-    yield length > MOST_SHOWN_CHARACTERS ? "…" : piece;
-    if (length > MOST_SHOWN_CHARACTERS) return;
+  function send(request: Request, response: Response, view: View): void {
+    const result =
+      last && markup`<p class="note" role="status">${last.words}: ${last.events} events, ${last.state}</p>`;
+    const refreshSeconds = last?.state === "runs" ? 2 : view.refreshSeconds;
+    const main = markup`${result}${view.main}`;
+    response
+      .status(view.status ?? 200)
+      .type("html")
+      .set(HEADERS);
+    response.send(layout(request.baseUrl, view.title, main, refreshSeconds));
   }
 }
 
@@ -165,29 +195,30 @@ function problem(message: string, status: number): View {
   return { title: "Not done", main: markup`<p>${message}</p>`, status };
 }
 
-/** An empty field of a form means that it was not filled in. */
-const filled = <Schema extends z.ZodType>(schema: Schema) =>
-  z.preprocess((value) => (value === "" ? undefined : value), schema.optional());
-const text = filled(z.string().max(500));
-const filterSchema = z.object({
-  state: filled(z.enum(EVENT_STATES)),
-  handler: text,
-  type: text,
-  cause: text,
-});
+function titleOf(type: string | null): string {
+  return type === null ? "pruned" : shownType(type);
+}
+
+function stateWord({ state }: Pick<InboxJob, "state"> | { state: "pruned" }): Markup {
+  return markup`<strong class="${state}">${state}</strong>`;
+}
+
+const text = z.string().max(500);
+const filterSchema = z
+  .object({ state: z.enum(EVENT_STATES), handler: text, type: text, cause: text })
+  .partial();
 const listSchema = filterSchema.extend({ before_seq: z.coerce.number().int().min(1).optional() });
 const idsSchema = z.union([z.array(eventIdSchema).max(LIST_LIMIT), eventIdSchema.transform((id) => [id])]);
 const actionSchema = filterSchema
   .extend({ action: z.enum(["requeue", "discard"]), id: idsSchema.optional() })
   .refine(
-    // More than the action itself.
-    (asked) => Object.values(asked).filter((value) => value !== undefined).length > 1,
+    (asked) => Object.keys(asked).length > 1,
     "Nothing is chosen: tick an event, or choose a state or a handler.",
   );
 const reasonSchema = z.object({ reason: z.string().max(200).default("no reason") });
 
 /** What an action is asked about, and where its result is seen. */
-function chosenBy({ query }: Request) {
+function chosenBy(query: Request["query"]) {
   const { action: kind, id: ids, ...filter } = actionSchema.parse(query);
   const selection: Selection = { ids, ...filter };
   return { kind, selection, back: ids?.length === 1 ? `/events/${String(ids)}` : link("/events", filter) };

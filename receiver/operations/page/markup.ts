@@ -6,30 +6,21 @@ export type Markup = { readonly markup: string };
 
 type Value = Markup | string | number | null | undefined | false | readonly Markup[];
 
-/** Builds markup; every value in it is text, unless it was made by `markup` itself. */
+/** Builds markup; every value in it is text or a number, unless it was made by `markup` itself. */
 export function markup(parts: TemplateStringsArray, ...values: readonly Value[]): Markup {
-  return {
-    markup: parts.map((part, index) => part + (index < values.length ? of(values[index]) : "")).join(""),
-  };
+  return { markup: String.raw({ raw: parts }, ...values.map(textOf)) };
 }
 
-function of(value: Value): string {
+function textOf(value: Value): string {
   if (value === null || value === undefined || value === false) return "";
-  if (typeof value === "string" || typeof value === "number") return escaped(String(value));
+  if (typeof value === "number") return value.toLocaleString("en");
+  if (typeof value === "string") return escaped(value);
   return "markup" in value ? value.markup : value.map(({ markup }) => markup).join("");
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
 /** Characters that steer the direction of text, or cannot be seen, are shown as escapes. */
 function escaped(text: string): string {
-  return printable(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+  return printable(text).replaceAll(/[&<>"']/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }
 
 /** A text of several lines. */
@@ -42,20 +33,79 @@ const STYLE = `
 @media (prefers-color-scheme: dark) { :root { --back: #16161a; --text: #ececf1; --quiet: #a5a5ad; --good: #4ac26b; --bad: #ff8078; --wait: #d9a520; --accent: #6cb6ff; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 84rem; padding: 1rem; background: var(--back); color: var(--text); font: 15px/1.45 system-ui, sans-serif; }
-header, form, .row { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: end; } header { align-items: center; border-bottom: 1px solid var(--line); padding-bottom: .6rem; }
-header form { margin-left: auto; } nav { display: flex; gap: .9rem; } form { margin: .6rem 0; }
-h1 { font-size: 1.35rem; margin: 1.1rem 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; } a { color: var(--accent); }
-label { max-width: 100%; } .quiet, label span { color: var(--quiet); } label span { display: block; font-size: .8rem; } .done { color: var(--good); } .dead { color: var(--bad); } .waiting, .running { color: var(--wait); }
-.alert { border: 1px solid var(--bad); border-left-width: 5px; border-radius: .4rem; padding: .5rem .75rem; color: var(--bad); overflow-wrap: anywhere; } .note { border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; }
+header, form, nav { display: flex; flex-wrap: wrap; gap: .5rem .9rem; align-items: end; } header { align-items: center; border-bottom: 1px solid var(--line); } header form { margin-left: auto; } form { margin: .6rem 0; }
+h1 { font-size: 1.35rem; margin: 1.1rem 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; } a { color: var(--accent); } .quiet, label { color: var(--quiet); } .done { color: var(--good); } .dead { color: var(--bad); } .waiting, .running { color: var(--wait); }
+.note, pre { border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; overflow-wrap: anywhere; } .alert { border-color: var(--bad); border-left-width: 5px; color: var(--bad); } code, pre { font: .85rem/1.4 ui-monospace, monospace; } pre { white-space: pre-wrap; }
 .scroll { overflow-x: auto; width: 100%; } table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; color: var(--quiet); font-size: .85rem; } td.wide { white-space: normal; overflow-wrap: anywhere; width: 100%; min-width: 16rem; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-code, pre { font: .85rem/1.4 ui-monospace, monospace; } pre { overflow-x: auto; border: 1px solid var(--line); border-radius: .4rem; padding: .75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-button, select, input, .button { font: inherit; min-height: 2.3rem; padding: .25rem .8rem; border-radius: .4rem; border: 1px solid var(--line); background: var(--back); color: var(--text); max-width: 100%; } button, .button { cursor: pointer; text-decoration: none; display: inline-block; line-height: 1.7rem; }
-input[type=checkbox] { width: 1.5rem; height: 1.5rem; min-height: 0; margin: 0; } button.primary { background: #0860ca; color: #fff; border-color: #0860ca; } button.danger { background: #b01c28; color: #fff; border-color: #b01c28; }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-@media (max-width: 46rem) { table, tbody, tr, td { display: block; width: auto; } thead { position: absolute; left: -999rem; } tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } td, td.wide { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; min-width: 0; } td.number { text-align: left; } td[data-name]::before { content: attr(data-name) ": "; color: var(--quiet); } }
+button, input, .button { font: inherit; min-height: 2.3rem; padding: .25rem .8rem; border-radius: .4rem; border: 1px solid var(--line); background: var(--back); color: var(--text); max-width: 100%; } button, .button { cursor: pointer; text-decoration: none; display: inline-block; line-height: 1.7rem; }
+input[type=checkbox] { width: 1.5rem; height: 1.5rem; min-height: 0; margin: 0; } button.primary { background: #0860ca; color: #fff; border-color: #0860ca; } button.danger { background: #b01c28; color: #fff; border-color: #b01c28; } :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+@media (max-width: 46rem) { table, tbody, tr, td { display: block; width: auto; } thead { position: absolute; left: -999rem; } tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } td, td.wide { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; min-width: 0; } td.number { text-align: left; } td:not([data-name=""])::before { content: attr(data-name) ": "; color: var(--quiet); } }
 `;
+const STYLE_ELEMENT: Markup = { markup: `<style>${STYLE}</style>` };
+const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** The style of every page, and the policy that allows nothing else: no script, no picture, no frame. */
-export const STYLE_ELEMENT: Markup = { markup: `<style>${STYLE}</style>` };
-export const CONTENT_SECURITY_POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`;
+/** Of every page: it loads its own style and nothing else, no script, no picture, no frame. */
+export const HEADERS = {
+  "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "same-origin",
+};
+
+/** A whole page below `base`. One that shows what changes loads itself again. */
+export function layout(
+  base: string,
+  title: string,
+  main: Markup,
+  refreshSeconds: number | undefined,
+): string {
+  const refresh = refreshSeconds && markup`<meta http-equiv="refresh" content="${refreshSeconds}" />`;
+  const page = markup`<html lang="en"><head><meta charset="utf-8" />
+<meta name="viewport" content="width=device-width, initial-scale=1" />${refresh}<title>${title} · receiver</title>${STYLE_ELEMENT}</head>
+<body><header><strong>Receiver</strong><nav aria-label="Pages"><a href="${base}/">Overview</a><a href="${base}/events">Events</a>
+<a href="${base}/events?state=dead">Dead</a></nav><form action="${base}/events" role="search">
+<input name="id" aria-label="Id of an event" placeholder="evt_…" required /><button>Find</button></form></header>
+<main><h1>${title}</h1>${main}</main></body></html>`;
+  return `<!doctype html>\n${page.markup}\n`;
+}
+
+/**
+ * A table, or the words `none` where there are no rows. `headings` has commas between; one that begins with `#` is of
+ * numbers, one that begins with `*` of texts that take what room there is.
+ */
+export function table(headings: string, rows: readonly (readonly Value[])[], none?: Value): Markup {
+  if (rows.length === 0) return markup`<p>${none}</p>`;
+  const columns = headings.split(",").map((heading) => {
+    const kind = heading.startsWith("#") ? "number" : heading.startsWith("*") && "wide";
+    return { kind, name: heading.replace(/^[#*]/, "") };
+  });
+  const head = columns.map(({ kind, name }) => markup`<th class="${kind}">${name}</th>`);
+  const cell = ({ kind, name }: (typeof columns)[number], value: Value): Markup =>
+    markup`<td class="${kind}" data-name="${name}">${value}</td>`;
+  const body = rows.map((cells) => markup`<tr>${columns.map((column, at) => cell(column, cells[at]))}</tr>`);
+  return markup`<div class="scroll"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
+type Fields = Readonly<Record<string, string | undefined>>;
+
+/** Links to the questions that come before a requeue and a discard, of what is in this state. */
+export function actions(base: string, selection: Fields, state = selection["state"]): Markup {
+  const to = (action: string, words: string): Markup =>
+    markup`<a class="button" href="${link(`${base}/confirm`, { action, ...selection })}">${words}</a> `;
+  return markup`${state !== "waiting" && to("requeue", "Requeue…")}${state !== "ignored" && to("discard", "Discard…")}`;
+}
+
+export function link(path: string, fields: Fields): string {
+  const pairs = Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs).toString()}`;
+}
+
+/** A point in time as UTC to the second, and how long ago it was. */
+export function moment(atMs: number | null | undefined, nowMs: number): Markup {
+  if (atMs === null || atMs === undefined) return markup``;
+  const minutes = Math.round(Math.abs(atMs - nowMs) / 60_000);
+  const distance = minutes < 120 ? `${String(minutes)} min` : `${String(Math.round(minutes / 60))} h`;
+  const iso = new Date(atMs).toISOString();
+  return markup`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")}</time> <span class="quiet">${atMs > nowMs ? `in ${distance}` : `${distance} ago`}</span>`;
+}

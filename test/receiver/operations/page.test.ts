@@ -48,8 +48,8 @@ function words({ text }: Answer): string {
     .replace(/<style>.*<\/style>/s, "")
     .replaceAll(/<[^>]*>/g, " ")
     .replaceAll(/\s+/g, " ")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">");
+    .replaceAll("&#60;", "<")
+    .replaceAll("&#62;", ">");
 }
 
 /** Three dead of two causes, one discarded, one that failed once, one that no handler wanted. */
@@ -79,7 +79,7 @@ describe("the overview", () => {
       /Dead, by cause .* log-call Customer <number> is unknown 2 \d{4}-.* ago .* kitchen HTTP 500 1/,
     );
     expect(words(page)).toMatch(
-      /Handlers .* kitchen 0 0 0 1 0 .* log-call 1 0 1 2 0 \d{4}-.* 1 5 events are known\. No handler wanted 1 of them/,
+      /Handlers .* kitchen 0 0 1 0 0 .* log-call 1 0 2 0 1 \d{4}-.* 1 5 events are known\. No handler wanted 1 of them/,
     );
     expect(page.text).toMatch(/<meta http-equiv="refresh" content="10"/);
   });
@@ -95,7 +95,7 @@ describe("the overview", () => {
     const { url } = await serveAdmin(inbox, { workerStatus });
     const page = await get(`${url}/`);
     expect(page.text).toMatch(
-      /<p class="alert" role="alert"><strong>handlers: could not be started<\/strong>[^<]*Cannot find module/,
+      /role="alert"><strong>handlers: could not be started<\/strong>[^<]*Cannot find module/,
     );
     expect(words(page).indexOf("could not be started")).toBeLessThan(words(page).indexOf("Dead, by cause"));
   });
@@ -107,7 +107,7 @@ describe("events", () => {
     const { url } = await serveAdmin(inbox);
     const page = await get(`${url}/`);
     const [, link = ""] = /href="([^"]*cause=Customer[^"]*)"/.exec(page.text) ?? [];
-    const list = await get(url + link.replaceAll("&amp;", "&"));
+    const list = await get(url + link.replaceAll("&#38;", "&"));
     for (const id of unknown) expect(list.text).toContain(id);
     expect(list.text).not.toContain(crashed);
     expect(words(list)).toContain(`Events: dead, log-call, ${CAUSE}`);
@@ -126,7 +126,7 @@ describe("events", () => {
     const first = await get(`${url}/events?type=call.completed`);
     const [, older = ""] = /href="([^"]*before_seq=[^"]*)"/.exec(first.text) ?? [];
     expect(older).toContain("type=call.completed");
-    const second = await get(url + older.replaceAll("&amp;", "&"));
+    const second = await get(url + older.replaceAll("&#38;", "&"));
     expect([first, second].map(({ text }) => text.match(/type="checkbox"/g)?.length)).toEqual([50, 10]);
     expect(second.text).not.toContain("before_seq");
     expect((await get(`${url}/events?state=lost`)).status).toBe(400);
