@@ -12,7 +12,7 @@ export {
   type WebhookEvent,
 } from "./library/unwrap.ts";
 export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./work/handler.ts";
-export type { CreateServices, Handler, HandlerContext } from "./work/handler.ts";
+export type { CreateServices, Handler, HandlerContext, HandlerNeeding } from "./work/handler.ts";
 export { callService, type ServiceAnswer } from "./work/call-service.ts";
 export type { OnDead } from "./work/attempt.ts";
 export type { HandledEvent } from "./work/event.ts";

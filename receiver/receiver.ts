@@ -25,8 +25,8 @@ export type StartOptions = {
   store: Store;
   clock: Clock;
   log: Log;
-  /** What the handlers' process gets of the environment, without the secrets that handlers need not know. */
-  environment: NodeJS.ProcessEnv;
+  /** The environment of the handlers' process, asked at each start of it; secrets that handlers need not know are left out. */
+  environment: () => NodeJS.ProcessEnv;
   /** The module of the handlers, if it is not receiver/handlers. */
   handlersModule?: URL | undefined;
   /** Start the handlers anew when one of their files changes. */
@@ -95,9 +95,10 @@ export function superviseHandlers(
   const { config, store, metrics } = options;
   return startSupervisor({
     ...options,
-    environment: Object.fromEntries(
-      Object.entries(options.environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
-    ),
+    environment: () =>
+      Object.fromEntries(
+        Object.entries(options.environment()).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
+      ),
     memoryMegabytes: config.handlerMemoryMegabytes,
     watch: options.watchHandlers,
     running: async () => runningJobs(store),

@@ -6,9 +6,10 @@ import { observeAddress } from "./start/observe-address.ts";
  * `npm start`: the service beside the reference receiver, whose admin port is asked what it handled.
  * `npm run dev` loads its handlers anew whenever they change.
  */
-// The receiver reads the same file; what is set already stays.
-Object.assign(process.env, readEnvironment(process.env));
-const observe = observeAddress(process.env);
+const settings = readEnvironment(process.env);
+// The receiver reads the rest of the file itself, anew whenever it changes.
+for (const name of ["PORT", "SIGNING_SECRET"]) if (settings[name]) process.env[name] = settings[name];
+const observe = observeAddress(settings);
 
 if (observe !== undefined && !process.argv.includes("--help"))
   process.stdout.write(`The operator's page: http://localhost:${new URL(observe).port}/\n`);

@@ -15,8 +15,7 @@ app.get("/readyz", async (_request, response) => {
 });
 // How often an event was handled, which `verify` asks for.
 app.get("/handled/:id", async ({ params }, response) => {
-  const event = await receiver.event(params.id);
-  response.json({ handled: event?.handled ?? 0 });
+  response.json(await receiver.handled(params.id));
 });
 
 const server = app.listen(process.env.PORT ?? 3000, "127.0.0.1");

@@ -13,10 +13,7 @@ app.get("/readyz", async (context) => {
   return context.json(checks, ready ? 200 : 503);
 });
 // How often an event was handled, which `verify` asks for.
-app.get("/handled/:id", async (context) => {
-  const event = await receiver.event(context.req.param("id"));
-  return context.json({ handled: event?.handled ?? 0 });
-});
+app.get("/handled/:id", async (context) => context.json(await receiver.handled(context.req.param("id"))));
 
 const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000), hostname: "127.0.0.1" });
 process.once("SIGTERM", () => {

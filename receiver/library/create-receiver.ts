@@ -16,22 +16,32 @@ import { superviseHandlers } from "../receiver.ts";
 import { openStore } from "../store/open.ts";
 import type { InboxEvent, Store } from "../store/port.ts";
 import type { OnDead } from "../work/attempt.ts";
-import type { CreateServices, Handler } from "../work/handler.ts";
+import type { CreateServices, Handler, HandlerNeeding } from "../work/handler.ts";
 import { logEnded } from "../work/messages.ts";
 import { startRetention } from "../work/retention.ts";
 import { startWorker } from "../work/worker.ts";
 import { createFetch, type Fetch } from "./fetch.ts";
 import { environmentOf, type Settings } from "./settings.ts";
 
-export type ReceiverOptions = Settings & {
+export type ReceiverOptions<Services = unknown> = (HandlersAlone | HandlersWithServices<Services>) & Common;
+
+type HandlersAlone = {
   /**
    * What happens with events. The URL of a module that exports `handlers`: they run in a process of their own, and events go
    * on being acknowledged if one blocks or crashes it; in development a change of its files starts that process anew. Or a
    * list: they run in this process, and take it with them. Left out, events are only stored, for a worker elsewhere.
    */
-  handlers?: URL | readonly Handler[];
+  handlers?: URL | readonly HandlerNeeding<unknown>[];
+  createServices?: undefined;
+};
+
+type HandlersWithServices<Services> = {
+  handlers: readonly HandlerNeeding<Services>[];
   /** Makes the services of handlers that are given as a list; a module exports its own. */
-  createServices?: CreateServices;
+  createServices: CreateServices<Services>;
+};
+
+type Common = Settings & {
   /** Called at least once for each dead job of handlers that are given as a list; a module exports its own. */
   onDead?: OnDead;
   /** Who may use the operator's page: asked before each of its answers. Without it the page is closed. */
@@ -54,6 +64,8 @@ export type MountedReceiver = {
   health: () => Promise<Readiness>;
   /** An event by its id, with each handler's job; undefined if it was not accepted here. */
   event: (id: string) => Promise<InboxEvent | undefined>;
+  /** What `verify --observe` reads of an event, as JSON. */
+  handled: (id: string) => Promise<{ handled: number; state?: string; deferred_until?: string }>;
   /** For Prometheus. */
   metrics: () => Promise<{ contentType: string; body: string }>;
   /** Takes nothing more (503), finishes what runs within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
@@ -65,7 +77,9 @@ export type MountedReceiver = {
  * settings of docs/operations.md in camelCase, with the environment's variables as defaults, but for DATABASE_URL, PORT and
  * HOST, which are the app's. Rejects with what to change if it cannot start.
  */
-export async function createReceiver(options: ReceiverOptions = {}): Promise<MountedReceiver> {
+export async function createReceiver<Services = unknown>(
+  options: ReceiverOptions<Services> = {},
+): Promise<MountedReceiver> {
   const { handlers, createServices, onDead, logTo, operatorGuard, pool, ...settings } = options;
   if (handlers !== undefined && !(handlers instanceof URL) && !isList(handlers))
     throw new TypeError(
@@ -98,8 +112,8 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     if (isList(handlers)) return workHere(handlers, { config, store, log, metrics, createServices, onDead });
     if (handlersModule) {
       const watchHandlers = isInDevelopment(environment);
-      const given = { config, store, clock, log, metrics, environment, handlersModule, watchHandlers };
-      return superviseHandlers(given);
+      const given = { config, store, clock, log, metrics, handlersModule, watchHandlers };
+      return superviseHandlers({ ...given, environment: () => environment });
     }
     throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
   };
@@ -112,6 +126,8 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     const guard = operatorGuard ?? (() => false);
     return createOperatorPage({ ...receiver, ledger: store.ledger, log, clock, showBodies: false, guard });
   };
+  const event = async (id: string): Promise<InboxEvent | undefined> =>
+    eventIdSchema.safeParse(id).success ? store.ledger.find(id) : undefined;
   let page: Promise<Express> | undefined;
   let stopped: Promise<void> | undefined;
   return {
@@ -119,7 +135,13 @@ export async function createReceiver(options: ReceiverOptions = {}): Promise<Mou
     fetch: createFetch(receiver.webhook, receiver.body),
     operator: async (request, response) => void (await (page ??= createPage()))(request, response),
     health: receiver.health.readiness,
-    event: async (id) => (eventIdSchema.safeParse(id).success ? store.ledger.find(id) : undefined),
+    event,
+    handled: async (id) => {
+      const found = await event(id);
+      if (!found) return { handled: 0 };
+      const { handled, state, deferredUntilMs: laterMs } = found;
+      return { handled, state, ...(laterMs !== null && { deferred_until: new Date(laterMs).toISOString() }) };
+    },
     metrics: receiver.metrics.text,
     stop: () => (stopped ??= receiver.drain().then(receiver.close)),
   };

@@ -94,11 +94,16 @@ export type Handler<Services = unknown> = Omit<
   parse(envelope: unknown): HandledEvent;
 };
 
+/** A handler that says which services it needs. `needs` is never set: it lets the compiler ask for them. */
+export type HandlerNeeding<Services> = Handler<Services> & { needs?: (services: Services) => void };
+
 export type DefineHandler<Services> = {
   <const Type extends string, Shape>(
     definition: Definition<Type, Shape, Services> & { object: z.ZodType<Shape> },
-  ): Handler<Services>;
-  <const Type extends string>(definition: Definition<Type, Lenient<Type>, Services>): Handler<Services>;
+  ): HandlerNeeding<Services>;
+  <const Type extends string>(
+    definition: Definition<Type, Lenient<Type>, Services>,
+  ): HandlerNeeding<Services>;
 };
 
 /** Defines what happens with events of some types. Throws a `TypeError` that names each wrong policy. */

@@ -25,12 +25,12 @@ const CLOSING_MS = 1_000;
 export type Status = { state: "starting" | "working" | "broken" | "restarting"; problem?: string };
 
 export type SupervisorOptions = {
-  environment: NodeJS.ProcessEnv;
+  environment: () => NodeJS.ProcessEnv;
   /** The module of the handlers, if it is not receiver/handlers. */
   handlersModule?: URL | undefined;
   /** What the handlers' process may take, in JavaScript and in buffers. */
   memoryMegabytes: number;
-  /** Start another process when a file of the handlers changes. */
+  /** Start another process when a file of the handlers, or `.env`, changes. */
   watch?: boolean | undefined;
   clock: Clock;
   log: Log;
@@ -76,7 +76,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     try {
       const started = (options.fork ?? fork)(siblingFile(import.meta.url, "process"), [module.href], {
         // Other users of the machine could write into tsx's cache.
-        env: { ...options.environment, TSX_DISABLE_CACHE: "1" },
+        env: { ...options.environment(), TSX_DISABLE_CACHE: "1" },
         execArgv: [
           ...process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
           `--max-old-space-size=${String(memoryMegabytes)}`,
@@ -164,7 +164,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   function follow(loaded: readonly string[]): void {
     if (options.watch !== true || loaded.length === 0) return;
     unfollow();
-    files = loaded;
+    files = [...loaded, ".env"];
     for (const file of files) watchFile(file, { interval: FILES_MS, persistent: false }, onFile);
   }
 

@@ -142,7 +142,7 @@ export function createJobVerbs(options: {
     list: (): Job[] => jobs,
     /** Those of which something is still to be sent, or has not been answered. */
     active: (): Job[] => [
-      ...new Set([...(running ? [running.job] : []), ...open.values().map(({ job }) => job)]),
+      ...new Set([...(running ? [running.job] : []), ...[...open.values()].map(({ job }) => job)]),
     ],
     /** Ends a job that is running; what it has sent stays. */
     cancel(id: string): JobResult {

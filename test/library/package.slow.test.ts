@@ -61,7 +61,12 @@ export const handlers = [defineHandler({ name: "calls", type: "call.completed", 
 } })];
 const createServices = async () => ({ services: { till: (id: string) => id.length } });
 const withTill = handlersWith<typeof createServices>();
-handlers.push(withTill({ name: "till", type: "*", handle: async ({ id }, { services }) => void services.till(id) }) as never);
+const till = withTill({ name: "till", type: "*", handle: async ({ id }, { services }) => void services.till(id) });
+await createReceiver({ handlers: [...handlers, till], createServices });
+// @ts-expect-error this handler needs services
+await createReceiver({ handlers: [...handlers, till] });
+// @ts-expect-error it needs other ones
+await createReceiver({ handlers: [till], createServices: async () => ({ services: { till: 3 } }) });
 const bench: HandlerBench = await createHandlerBench(handlers[0]!);
 console.log((await bench.run(event)).outcome === "later");
 console.log(objectSchemas["call.completed"].parse({}).phone, (await receiver.health()).ready);

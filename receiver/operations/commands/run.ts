@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { printable, printableJson } from "../../../shared/printable.ts";
 import { systemClock } from "../../clock.ts";
-import { loadConfig, readEnvironment, type Config } from "../../config.ts";
+import { loadConfig, readEnvironment, type Config, type Environment } from "../../config.ts";
 import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/port.ts";
 
@@ -27,8 +27,9 @@ export type Outcome = {
   notes?: readonly string[];
 };
 
-export type Context = { config: Config };
-export type OnStore = Context & { store: Store };
+/** `environment` reads `.env` anew. */
+export type Context = { config: Config; environment: () => Environment };
+export type OnStore = { config: Config; store: Store };
 
 type Action<Given extends unknown[]> = (...given: Given) => Promise<void>;
 type Load<Given extends unknown[], Used> = () => Promise<
@@ -53,10 +54,12 @@ export function withConfig<Given extends unknown[]>(
 ): Action<Given> {
   return async (...given) => {
     try {
-      Object.assign(process.env, readEnvironment(process.env));
+      const ofTheShell = { ...process.env };
+      const environment = (): Environment => readEnvironment(ofTheShell);
+      Object.assign(process.env, environment());
       const loaded = loadConfig(process.env, needsSecret ? {} : { needsSecret });
       if (!loaded.ok) throw new Refused(loaded.problems.join("\n"));
-      const outcome = await (await load())({ config: loaded.config }, ...given);
+      const outcome = await (await load())({ config: loaded.config, environment }, ...given);
       if (!outcome) return;
       if (given.some(asksForJson)) terminal.printJson(outcome.json);
       else outcome.lines.forEach(terminal.print);

@@ -16,7 +16,10 @@ const ERRORS = ["uncaughtException", "unhandledRejection"];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
 
 /** Runs the receiver until a signal or a bug ends it. Throws why it cannot start. */
-export async function start({ config }: Context, { watch }: { watch?: boolean }): Promise<undefined> {
+export async function start(
+  { config, environment }: Context,
+  { watch }: { watch?: boolean },
+): Promise<undefined> {
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
   const onFatal = (problem: string): void => {
     log.fatal({ problem }, "the receiver ends at once");
@@ -24,7 +27,9 @@ export async function start({ config }: Context, { watch }: { watch?: boolean })
   };
   const store = await openStore({ ...config, clock, isWorker: false, onFatal });
   const { startReceiver } = await import("../../receiver.ts");
-  const handlers = { environment: process.env, watchHandlers: watch };
+  // The database is the one that this process has opened.
+  const { DATABASE_URL } = process.env;
+  const handlers = { environment: () => ({ ...environment(), DATABASE_URL }), watchHandlers: watch };
   const starting = startReceiver({ config, store, clock, log, ...handlers });
   // Before it has started: whoever reads the line `listening` may stop it at that moment.
   const leaveSignals = stopWhenTold(starting, config, log);

@@ -13,7 +13,7 @@ const receiver = await startReceiver({
   store: await openStore({ ...config, clock, isWorker: false, onFatal: () => process.exit(1) }),
   clock,
   log: createLog({ level: config.logLevel }),
-  environment: process.env,
+  environment: () => process.env,
   handlersModule: new URL(process.env["HANDLERS_MODULE"] ?? "", import.meta.url),
 });
 process.once("SIGTERM", () => void receiver.stop().then(() => process.exit(0)));

@@ -68,7 +68,7 @@ async function launch(directory: string, options: Options): Promise<TestReceiver
     clock,
     log,
     handlersModule,
-    environment: { ...process.env, SIGNING_SECRET: SECRET, ...environment },
+    environment: () => ({ ...process.env, SIGNING_SECRET: SECRET, ...environment }),
   });
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => (stopped ??= receiver.stop());

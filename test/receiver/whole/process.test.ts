@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -68,9 +68,31 @@ describe("the command line", () => {
     );
   });
 
-  test.runIf(ALL)("--watch alone is start's", async () => {
-    const environment = { DATABASE_URL: database() };
-    const { child, exited } = await startProcess({ environment, words: ["--watch"] });
+  test("--watch alone is start's, and a changed .env counts for the handlers, beneath the shell's variables", async () => {
+    const cwd = temporaryDirectory();
+    const dotEnv = (level: string): void =>
+      writeFileSync(
+        join(cwd, ".env"),
+        `LOG_LEVEL=${level}\nMAX_ATTEMPTS=0\nDATABASE_URL=postgres://nowhere/`,
+      );
+    dotEnv("info");
+    const environment = { DATABASE_URL: database(), MAX_ATTEMPTS: "3" };
+    const { child, exited, lines, url } = await startProcess({ environment, cwd, words: ["--watch"] });
+    const told = (text: string): number => lines.filter((line) => line.includes(text)).length;
+    await until(
+      () => told("handling events"),
+      (times) => times === 1,
+    );
+    dotEnv("debug");
+    await until(
+      () => told("handling events"),
+      (times) => times === 2,
+    );
+    await post(url, newBody());
+    await until(
+      () => told("call logged"),
+      (times) => times === 1,
+    );
     child.kill("SIGTERM");
     expect(await exited).toEqual({ code: 0, signal: null });
   });

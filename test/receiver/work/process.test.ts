@@ -157,7 +157,7 @@ async function start(environment: Record<string, string> = {}, options: Partial<
   let deaths = 0;
   let aheadMs = 0;
   const supervisor = startSupervisor({
-    environment: { PATH: process.env["PATH"], DATABASE_URL: `sqlite:${file}`, ...environment },
+    environment: () => ({ PATH: process.env["PATH"], DATABASE_URL: `sqlite:${file}`, ...environment }),
     handlersModule: HOSTILE,
     memoryMegabytes: Number(environment["HANDLER_MEMORY_MEGABYTES"] ?? 512),
     clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs },

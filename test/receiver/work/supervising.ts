@@ -5,7 +5,7 @@ import { startSupervisor } from "../../../receiver/work/supervisor.ts";
 
 /** A parent that can be killed: supervises the module that its argument names, and sends its parent the process's id. */
 startSupervisor({
-  environment: process.env,
+  environment: () => process.env,
   handlersModule: new URL(process.argv[2] ?? ""),
   memoryMegabytes: 512,
   clock: systemClock,

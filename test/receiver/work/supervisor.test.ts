@@ -41,7 +41,7 @@ test("a process gets its module, environment and memory, and no debugger of ours
   process.execArgv = ["--inspect", "--inspect-brk=9230", "--conditions=test"];
   const starts: [unknown, ForkOptions][] = [];
   supervise({
-    environment: { MINE: "1" },
+    environment: () => ({ MINE: "1" }),
     handlersModule: new URL("file:///app/handlers.js"),
     memoryMegabytes: 96,
     fork: (_file, args, options) => {
@@ -270,7 +270,7 @@ function supervise(options: Partial<SupervisorOptions> = {}) {
   const ended: object[] = [];
   let deaths = 0;
   const supervisor = startSupervisor({
-    environment: {},
+    environment: () => ({}),
     memoryMegabytes: 512,
     clock,
     log: createLog({

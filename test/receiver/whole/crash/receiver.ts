@@ -37,7 +37,7 @@ await startReceiver({
   config,
   store,
   clock,
-  environment: process.env,
+  environment: () => process.env,
   log: createLog({ level: config.logLevel }),
   handlersModule: new URL("./deadly-handlers.mjs", import.meta.url),
 });

@@ -3,6 +3,5 @@ import { receiver } from "../../../receiver.mjs";
 /** How often an event was handled, which `verify` asks for. */
 export async function GET(_request, { params }) {
   const { id } = await params;
-  const event = await (await receiver()).event(id);
-  return Response.json({ handled: event?.handled ?? 0 });
+  return Response.json(await (await receiver()).handled(id));
 }
