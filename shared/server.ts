@@ -182,10 +182,7 @@ function createPortions(): (socket: Socket, connection: Connection) => void {
 
 /** The one that has been idle for the longest, or else one that is still sending its request, or else `newest`. */
 function leastActive(connections: Connections, newest: Socket): Socket {
-  const others = connections
-    .entries()
-    .filter(([socket]) => socket !== newest)
-    .toArray();
+  const others = [...connections].filter(([socket]) => socket !== newest);
   const idle = others.find(([, { waiting }]) => waiting.size === 0);
   const sending = others.find(([, { waiting }]) => ![...waiting].some(({ req }) => req.complete));
   return (idle ?? sending)?.[0] ?? newest;

@@ -26,6 +26,6 @@ test("without an outage there is nothing to heal after a story, and after a sing
   expect(await healed()).toEqual({ finished: true, there: true, healed: [] });
 
   const { events } = await simulator.emit("order.created");
-  const { call_id: objectId } = events[0]?.data.object ?? {};
+  const objectId = events[0]?.data.object["call_id"];
   expect((await healed()).healed).toMatchObject([{ type: "call.completed", objectId }]);
 });

@@ -27,9 +27,10 @@ export type Outcome = {
   notes?: readonly string[];
 };
 
+export type Context = { config: Config };
 /** `environment` reads `.env` anew. */
-export type Context = { config: Config; environment: () => Environment };
-export type OnStore = { config: Config; store: Store };
+export type StartContext = Context & { environment: () => Environment };
+export type OnStore = Context & { store: Store };
 
 type Action<Given extends unknown[]> = (...given: Given) => Promise<void>;
 type Load<Given extends unknown[], Used> = () => Promise<
@@ -49,7 +50,7 @@ export const terminal = {
 
 /** Makes a commander action of a command that needs the configuration. The command is loaded when it is asked for. */
 export function withConfig<Given extends unknown[]>(
-  load: Load<Given, Context>,
+  load: Load<Given, StartContext>,
   { needsSecret = true } = {},
 ): Action<Given> {
   return async (...given) => {

@@ -5,7 +5,7 @@ import type { Started } from "../../receiver.ts";
 import { openStore } from "../../store/open.ts";
 import { createLog, type Log } from "../log.ts";
 import { secretsOf } from "../privacy.ts";
-import { EXIT, Refused, type Context } from "./run.ts";
+import { EXIT, Refused, type StartContext } from "./run.ts";
 
 /** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for the last lines of the log. */
 const LAST_LINES_MS = 500;
@@ -17,7 +17,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
 
 /** Runs the receiver until a signal or a bug ends it. Throws why it cannot start. */
 export async function start(
-  { config, environment }: Context,
+  { config, environment }: StartContext,
   { watch }: { watch?: boolean },
 ): Promise<undefined> {
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config) });
