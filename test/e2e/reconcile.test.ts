@@ -9,11 +9,11 @@ import { startTestReceiver } from "../receiver/helpers/receiver.ts";
 test("without an outage there is nothing to heal after a story, and after a single trigger only its call", async () => {
   const { store, url } = await startTestReceiver();
   const simulator = await startSimulator({ calls: 0 });
-  onTestFinished(simulator.close);
+  onTestFinished(() => simulator.close());
   simulator.endpoints.add({ url, secret: SECRET });
   const [restaurant] = simulator.organizations();
   const api = createRestClient({ baseUrl: simulator.url, key: restaurant?.apiKey ?? "" });
-  onTestFinished(api.close);
+  onTestFinished(() => api.close());
   const healed = async () => {
     const clock = hurriedClock();
     const given = { store, api, clock, sinceMs: 0, dryRun: false, maxBodyBytes: 1_048_576 };
