@@ -123,7 +123,7 @@ async function tell(what: string, { client, flags, output }: Context): Promise<v
   const story = await client.post(`/scenarios/${encodeURIComponent(name)}`, {}, storySchema);
   output.value(story);
   output.line(`${output.style("bold", story.name)}  ${story.summary}`);
-  output.line(`${story.steps} steps until ${timeText(story.ends_at)} of schedule time`);
+  output.line(`${story.events} events until ${timeText(story.ends_at)} of schedule time`);
   output.note(`\nTo its end at once:  ${ourCommand("clock run", flags)}`);
 }
 

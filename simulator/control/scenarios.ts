@@ -28,5 +28,6 @@ export function scenarioView({ name, summary, steps }: Scenario) {
 
 export function storyView({ scenario, steps, endsAtMs }: BegunScenario) {
   const { name, summary } = scenario;
-  return { object: "story", name, summary, steps, ends_at: new Date(endsAtMs).toISOString() };
+  const endsAt = new Date(endsAtMs).toISOString();
+  return { object: "story", name, summary, steps, events: eventsOf(scenario.steps), ends_at: endsAt };
 }

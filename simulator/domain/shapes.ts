@@ -227,8 +227,8 @@ export const clockSchema = z.object({
 
 export const scenarioSchema = z.object({ name: z.string(), summary: z.string() });
 
-/** A story that has begun, and when its last step happens. */
-export const storySchema = scenarioSchema.extend({ steps: z.number(), ends_at: moment });
+/** A story that has begun: how many events its steps make, and when the last one happens. */
+export const storySchema = scenarioSchema.extend({ steps: z.number(), events: z.number(), ends_at: moment });
 
 /** What the specification leaves open, and how it is read now. */
 export const readingSchema = z.looseObject({ name: z.string(), choice: z.string(), default: z.string() });

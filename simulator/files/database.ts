@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
-import { DELIVERY_TABLES } from "../domain/schema.ts";
+import { DELIVERY_TABLES, TABLES_VERSION } from "../domain/schema.ts";
 import { keepPrivate } from "./private-file.ts";
 import { WORLD_TABLES } from "../domain/world/schema.ts";
 import { type Refused, refused } from "../domain/refused.ts";
@@ -17,9 +17,6 @@ const BUSY_TIMEOUT_MS = 250;
 const NOT_OURS = "is not a simulator's data file: use another --data file.";
 
 export type OpenedDatabase = { ok: true; database: Database.Database } | Refused;
-
-/** Version of the tables, kept as `PRAGMA user_version`: one more with each change of them. */
-const TABLES_VERSION = 12;
 
 /** Why a data file cannot be used, as words behind its name; undefined when it can. */
 function problemOfTables(database: Database.Database): string | undefined {

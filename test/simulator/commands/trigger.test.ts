@@ -160,7 +160,7 @@ test("tells a story of the simulator's, in schedule time", async () => {
   simulator.endpoints.add({ url: receiver.url });
   const { code, out, err } = await sim("trigger", "after-hours-voicemail");
   expect(code).toBe(0);
-  expect(out).toMatch(/^after-hours-voicemail {2}.*\n2 steps until /);
+  expect(out).toMatch(/^after-hours-voicemail {2}.*\n4 events until /);
   expect(err).toContain("clock run");
   await sim("clock", "run");
   const types = receiver.received.map(({ body }) => JSON.parse(body.toString()).type as string);

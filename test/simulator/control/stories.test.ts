@@ -23,7 +23,10 @@ test("scenarios are listed, added and told in schedule time", async () => {
 
   const now = simulator.clock.now().getTime();
   const told = await control(simulator.url, "POST", "/scenarios/two-calls", {});
-  expect(told).toMatchObject({ status: 202, body: { object: "story", name: "two-calls", steps: 2 } });
+  expect(told).toMatchObject({
+    status: 202,
+    body: { object: "story", name: "two-calls", steps: 2, events: 2 },
+  });
   expect(Date.parse(String(told.body["ends_at"]))).toBe(now + 90_000);
 
   const events = async () =>
