@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
 import type { Answer, Outcome } from "./outcome.ts";
-import type { attemptSchema } from "./shapes.ts";
-import type { Kept } from "./spelling.ts";
+import { attemptSchema } from "./shapes.ts";
+import { columnsOf, type Kept } from "./spelling.ts";
 
 /** One HTTP try, without what was sent and answered. */
 export type AttemptSummary = Omit<Kept<typeof attemptSchema>, "fault" | "blame"> & { deliveryId: string };
@@ -36,10 +36,7 @@ type AttemptRow = Omit<Attempt, "requestHeaders" | "answer"> & {
   answerTruncated: number;
 };
 
-const SUMMARY_COLUMNS = `
-  d.id AS deliveryId, number, scheduled_at AS scheduledAtMs, started_at AS startedAtMs, ended_at AS endedAtMs,
-  wall_started_at AS wallStartedAtMs, duration_ms AS durationMs, signature_timestamp AS signatureTimestamp,
-  http_status AS httpStatus, error, error_detail AS errorDetail`;
+const SUMMARY_COLUMNS = `d.id AS deliveryId, ${columnsOf(attemptSchema, ["fault", "blame"])}`;
 const OPEN = `
   INSERT INTO attempts (delivery_seq, number, scheduled_at, started_at, wall_started_at, signature_timestamp,
     request_url, request_headers, request_body)

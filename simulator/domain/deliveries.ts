@@ -3,14 +3,18 @@ import { readFaults } from "./endpoints.ts";
 import { formatFault, type Fault } from "./faults.ts";
 import type { DeliveryState } from "./outcome.ts";
 import { stableId } from "./random.ts";
-import type { deliverySchema, VerdictResult } from "./shapes.ts";
-import type { Kept } from "./spelling.ts";
+import { deliverySchema, type VerdictResult } from "./shapes.ts";
+import type { CamelCase } from "./names.ts";
+import { columnsOf, type Kept } from "./spelling.ts";
 
 /** What is told of a delivery and stands in other tables, or follows from them. */
-type Derived = "orgId" | "recoveredBy" | "summary" | "verdict" | "handling" | "attempts";
+const DERIVED = ["org_id", "recovered_by", "summary", "verdict", "handling", "attempts"] as const;
+
+/** The columns of a delivery that are told of it. */
+export const DELIVERY_COLUMNS = columnsOf(deliverySchema, DERIVED, "d.");
 
 /** One event for one endpoint, as the table has it. */
-export type Delivery = Omit<Kept<typeof deliverySchema>, "faults" | Derived> & {
+export type Delivery = Omit<Kept<typeof deliverySchema>, "faults" | CamelCase<(typeof DERIVED)[number]>> & {
   seq: number;
   attemptsMade: number;
   faults: Fault[];
@@ -43,10 +47,7 @@ const INSERT = `
     resend_of)
   VALUES (?, ?, ?, ?, 'attempting', ?, ?, ?, ?, ?)`;
 const FIND = `
-  SELECT seq, id, event_id AS eventId, event_type AS eventType, endpoint_id AS endpointId, state,
-    created_at AS createdAtMs, next_attempt_at AS nextAttemptAtMs, attempts_made AS attemptsMade, faults, body,
-    resend_of AS resendOf
-  FROM deliveries WHERE id = ?`;
+  SELECT seq, ${DELIVERY_COLUMNS}, attempts_made AS attemptsMade, body FROM deliveries d WHERE id = ?`;
 // A parameter that stands by itself beside ORDER BY or LIMIT makes SQLite plan the statement anew at each run, which takes
 // ten times what the statement takes: hence (SELECT ?).
 const DUE = `

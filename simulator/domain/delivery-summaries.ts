@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Attempts, AttemptSummary } from "./attempts.ts";
 import { blameOf, type JudgedAttempt } from "./blame.ts";
+import { DELIVERY_COLUMNS } from "./deliveries.ts";
 import { readFaults } from "./endpoints.ts";
 import { formatFault, formatFaults, injectedFaults } from "./faults.ts";
 import type { deliverySchema, Handling } from "./shapes.ts";
@@ -20,8 +21,7 @@ type SummaryRow = Omit<DeliverySummary, "faults" | "attempts" | "handling" | "ve
 
 // The plus keeps the subquery off the index of the endpoint, which would lead through all that it ever got.
 const SUMMARIES = `
-  SELECT d.id, d.event_id AS eventId, d.event_type AS eventType, e.org_id AS orgId, d.endpoint_id AS endpointId, d.state,
-    d.created_at AS createdAtMs, d.next_attempt_at AS nextAttemptAtMs, d.faults, d.resend_of AS resendOf, e.summary,
+  SELECT ${DELIVERY_COLUMNS}, e.org_id AS orgId, e.summary,
     CASE d.state WHEN 'dead' THEN (
       SELECT l.id FROM deliveries l WHERE l.event_id = d.event_id AND +l.endpoint_id = d.endpoint_id AND l.seq > d.seq
         AND l.state = 'delivered' ORDER BY l.seq LIMIT 1

@@ -6,12 +6,13 @@ import { checkEndpointUrl, type EndpointUrl } from "./endpoint-url.ts";
 import { formatFault, parseFault, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import { stableId } from "./random.ts";
-import type { endpointSchema } from "./shapes.ts";
-import type { Kept } from "./spelling.ts";
+import { endpointSchema } from "./shapes.ts";
+import { columnsOf, type Kept } from "./spelling.ts";
 import type { EndpointSecrets } from "./signing-secrets.ts";
 import { type Refused, refused } from "./refused.ts";
 
 type SecretField = "secretLast4" | "previousSecretLast4" | "previousSecretUntilMs";
+const DERIVED = ["flagged", "secret_last4", "previous_secret_last4", "previous_secret_until"];
 
 /** Where events are sent: what is told of it, with its secrets. */
 export type Endpoint = Omit<Kept<typeof endpointSchema>, "faults" | SecretField> &
@@ -40,8 +41,7 @@ type EndpointRow = Omit<Endpoint, "eventTypes" | "faults" | "previousSecret" | "
 };
 
 const COLUMNS = `
-  id, org_id AS orgId, url, event_types AS eventTypes, secret, faults, created_at AS createdAtMs,
-  consecutive_failures AS consecutiveFailures, previous_secret AS previous, previous_until AS previousUntilMs`;
+  ${columnsOf(endpointSchema, DERIVED)}, secret, previous_secret AS previous, previous_until AS previousUntilMs`;
 const INSERT = `INSERT INTO endpoints (id, org_id, url, event_types, secret, faults, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = `UPDATE endpoints SET org_id = ?, url = ?, event_types = ?, faults = ? WHERE id = ?`;
 const ROTATE = `

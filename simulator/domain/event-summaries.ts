@@ -8,6 +8,8 @@ import {
   type SearchBounds,
 } from "./bounded-search.ts";
 import type { EventSummary } from "./events.ts";
+import { eventSchema } from "./shapes.ts";
+import { columnsOf } from "./spelling.ts";
 
 export type EventSearch = {
   limit: number;
@@ -25,8 +27,7 @@ export type EventPage = { events: EventSummary[]; next: string | null };
 type Candidate = { id: string; type: string; org_id: string };
 type TextCandidate = Candidate & { summary: string; body: Buffer };
 
-const COLUMNS = `id, type, org_id AS orgId, created_at AS createdAtMs, origin, summary`;
-const SUMMARIES = `SELECT ${COLUMNS} FROM events WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC`;
+const SUMMARIES = `SELECT ${columnsOf(eventSchema, [])} FROM events WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC`;
 const BELOW = `seq < coalesce((SELECT seq FROM events WHERE id = ?), 9223372036854775807)`;
 const ALL = `WHERE ${BELOW} ORDER BY seq DESC`;
 const OF_TYPE = `WHERE ${BELOW} AND type = ? ORDER BY seq DESC`;

@@ -5,8 +5,8 @@ import type { ScheduleClock } from "./clock.ts";
 import { parseExactly } from "./exact-json.ts";
 import type { Meta } from "./meta.ts";
 import { stableId } from "./random.ts";
-import type { eventSchema } from "./shapes.ts";
-import type { Kept } from "./spelling.ts";
+import { eventSchema } from "./shapes.ts";
+import { columnsOf, type Kept } from "./spelling.ts";
 import { eventSummary } from "./world/event-types.ts";
 
 /** What a list shows of one event. */
@@ -16,8 +16,7 @@ export type StoredEvent = Omit<EventSummary, "summary"> & { seq: number; body: B
 
 const INSERT = `
   INSERT INTO events (id, type, org_id, created_at, origin, body, summary) VALUES (?, ?, ?, ?, ?, ?, ?)`;
-const FIND = `
-  SELECT seq, id, type, org_id AS orgId, created_at AS createdAtMs, origin, body FROM events WHERE id = ?`;
+const FIND = `SELECT seq, ${columnsOf(eventSchema, ["summary"])}, body FROM events WHERE id = ?`;
 
 export type EventLog = ReturnType<typeof createEventLog>;
 

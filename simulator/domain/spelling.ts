@@ -44,6 +44,21 @@ export type Kept<Schema extends z.ZodType> = Spelled<Schema, "Ms", number>;
 /** The fields of a schema as the library returns them: `created_at` as a `Date` in `createdAt`. */
 export type Dated<Schema extends z.ZodType> = Spelled<Schema, "", Date>;
 
+/**
+ * The columns of a table for a SELECT, which reads them as the domain keeps them: `d.created_at AS createdAtMs`. `derived`
+ * are the fields that the table does not have.
+ */
+export function columnsOf(schema: z.ZodObject, derived: readonly string[], table = ""): string {
+  return Object.entries(schema.shape)
+    .filter(([name, field]) => !(field instanceof z.ZodLiteral) && !derived.includes(name))
+    .map(([name, field]) => `${table}${name} AS ${keptName(name, field)}`)
+    .join(", ");
+}
+
+function keptName(name: string, field: unknown): string {
+  return isMoment(field) ? `${camelCase(name)}Ms` : camelCase(name);
+}
+
 type Convert = (value: unknown) => unknown;
 type Spelling = { name: (field: string) => string; time: Convert; withLiterals: boolean };
 
@@ -89,7 +104,7 @@ function objectConverter(shape: Record<string, unknown>, spelling: Spelling): Co
     if (field instanceof z.ZodLiteral) literals.push([name, field.value]);
     else
       fields.push({
-        from: isMoment(field) ? `${camelCase(name)}Ms` : camelCase(name),
+        from: keptName(name, field),
         to: spelling.name(name),
         convert: converterOf(field, spelling),
       });
