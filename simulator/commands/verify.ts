@@ -29,14 +29,11 @@ type Flags = {
   effectsWithin?: number;
   allowHost: string[];
   thorough?: boolean;
-  clockVariable?: string;
   list?: boolean;
   json?: boolean;
 };
 
 const MOST_SCHEDULES = 100_000;
-/** What stands behind a check that not every run makes. */
-const ASKED_BY = { thorough: " (with --thorough)", production: " (with --level production)" };
 /** Schedules that are searched where the explorer is named without a number. */
 const DEFAULT_SCHEDULES = 50;
 const LONGEST_READY_SECONDS = 600;
@@ -96,11 +93,6 @@ export default function verifyCommand(): Command {
       "--thorough",
       "kill it dozens of times, send ten thousand events between two copies; takes minutes",
     )
-    .option(
-      "--clock-variable <name>",
-      "with --thorough: a variable that moves its clock ahead by seconds, or FAKETIME",
-      variableName,
-    )
     .option("--allow-host <host>", "also judge a receiver on this host (repeatable)", collect, [])
     .option("--list", "print the checks and run nothing")
     .option("--json", "print the JSON report, or with --list the list as JSON")
@@ -133,25 +125,19 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
     skip: flags.skip,
     level: flags.list === true ? (flags.level ?? "production") : flags.level,
     events,
-    thorough: flags.thorough === true || flags.list === true,
   };
   const selected = orUsageError(selectChecks(selection));
 
   if (flags.list === true) {
-    const rows = selected.checks.map(({ id, level, title, group, only, spec }) => ({
-      id,
-      group,
-      level,
-      title,
-      only,
-      rule: spec.section,
-    }));
+    const rows = selected.checks.map(({ id, level, title, group, spec }) => {
+      return { id, group, level, title, rule: spec.section };
+    });
     output.value({ object: "list", data: rows });
     output.table(
-      rows.map(({ id, level, title, only, rule }) => [
+      rows.map(({ id, group, level, title, rule }) => [
         id,
         level,
-        `${title}${only === undefined ? "" : ASKED_BY[only]}`,
+        `${title}${group === "production" ? " (with --level production)" : ""}`,
         rule,
       ]),
     );
@@ -171,7 +157,7 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
   const checks = [...selected.checks];
   const schedules = flags.explore ?? (flags.only.includes("explore") ? DEFAULT_SCHEDULES : undefined);
   if (schedules !== undefined) {
-    const { exploreCheck } = await import("../verify/explore/explore.ts");
+    const { exploreCheck } = await import("../verify/explore.ts");
     checks.push(exploreCheck(schedules));
   }
   const report = await verifyReceiver({
@@ -186,7 +172,6 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
     events,
     observeUrl: flags.observe,
     thorough: flags.thorough === true,
-    clockVariable: flags.clockVariable,
     effectsWithinMs: flags.effectsWithin === undefined ? undefined : flags.effectsWithin * 1_000,
     baseline: baseline?.baseline,
     onProgress: ({ done, total, title }) => output.progress(`${done}/${total}  ${title}`),
@@ -212,12 +197,6 @@ function failOnValue(value: string, previous: FailOn[]): FailOn[] {
   if (wrong !== undefined)
     throw new InvalidArgumentError(`Give ${FAIL_ON.join(" or ")}, or both with a comma.`);
   return [...previous, ...words.filter(isFailOn)];
-}
-
-/** The name of a variable of an environment. */
-function variableName(value: string): string {
-  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return value;
-  throw new InvalidArgumentError("Give a variable's name, such as CLOCK_OFFSET_SECONDS.");
 }
 
 /** What was given, or undefined where nothing was: that means all. */

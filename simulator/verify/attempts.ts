@@ -54,6 +54,19 @@ export const ANSWER_LOST: DeliverOptions = {
   },
 };
 
+/** Half of the request's body is sent, and the connection is cut: what arrives is no event. */
+export const CUT_SHORT: DeliverOptions = {
+  forged: true,
+  manner: {
+    note: "The connection was reset after half of the body.",
+    send: async (wire, { head, framedBody }) => {
+      await wire.write(Buffer.concat([head, framedBody.subarray(0, framedBody.length / 2)]));
+      await sleep(20);
+      wire.reset();
+    },
+  },
+};
+
 /**
  * Delivers once, so that the answer is `lost`, and then as the service does. Its retry would come a minute later, ours come
  * sooner, and the last one when the time for that answer is over: until then the event may be under way, and a receiver

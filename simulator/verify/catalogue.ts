@@ -15,11 +15,9 @@ import { readingRuns } from "./checks/readings.ts";
 import { signatureFormRuns } from "./checks/signature-forms.ts";
 import { signatureRefusedRuns } from "./checks/signature-refused.ts";
 import { signatureTimeRuns } from "./checks/signature-time.ts";
-import { thoroughRuns } from "./checks/thorough.ts";
 import { wireFaultRuns } from "./checks/wire-faults.ts";
 import { wireFormRuns } from "./checks/wire-forms.ts";
 import type { Need } from "./context.ts";
-import { hintFor } from "./hints.ts";
 import { ruleOf } from "./rules.ts";
 import { TABLE } from "./table.ts";
 
@@ -38,7 +36,6 @@ const RUNS: Runs = {
   ...effectOnceRuns,
   ...effectRuns,
   ...crashRuns,
-  ...thoroughRuns,
   ...productionRuns,
 };
 
@@ -55,7 +52,6 @@ const NEEDS_OF: Record<string, readonly Need[]> = {
   effects: ["observe"],
   crash: ["command", "observe"],
   "crash.restarts": ["command"],
-  "effects.after-whole-schedule": ["observe", "command", "clock"],
   "production.failed-work-retried": ["observe"],
   "production.poison-stops-nothing": ["observe"],
   "production.full-queue-survives": ["command", "observe"],
@@ -65,9 +61,18 @@ const NEEDS_OF: Record<string, readonly Need[]> = {
 };
 
 /** Every check, in the order of the reports. */
-export const CATALOGUE: readonly Check[] = TABLE.trim().split("\n").map(checkOf);
+export const CATALOGUE: readonly Check[] = checksOf(TABLE.trim().split("\n"));
 
-function checkOf(line: string): Check {
+function checksOf(lines: readonly string[]): Check[] {
+  let fix = "";
+  return lines.flatMap((line) => {
+    if (!line.startsWith("fix: ")) return [checkOf(line.trimStart(), line.startsWith(" ") ? fix : undefined)];
+    fix = line.slice("fix: ".length);
+    return [];
+  });
+}
+
+function checkOf(line: string, hint: string | undefined): Check {
   const [id = "", level, phase, rule, ...title] = line.split(/ +/);
   const row = rowSchema.parse({ id, level, phase, rule, title: title.join(" ") });
   const group = GROUPS.find((name) => id.startsWith(`${name}.`));
@@ -75,15 +80,11 @@ function checkOf(line: string): Check {
   if (group === undefined || own === undefined)
     throw new Error(`${id} has no group, or nothing that runs it.`);
   return {
-    id,
-    level: row.level,
-    phase: row.phase,
-    title: row.title,
+    ...row,
     group,
     spec: ruleOf(row.rule),
-    hint: hintFor(id),
+    hint,
     needs: NEEDS_OF[id] ?? NEEDS_OF[group],
-    only: group === "production" ? group : undefined,
     ...(typeof own === "function" ? { run: own } : own),
   };
 }
@@ -93,7 +94,6 @@ export type Selection = {
   skip?: string[] | undefined;
   level?: Depth | undefined;
   events?: readonly EventType[] | undefined;
-  thorough?: boolean;
 };
 
 /** A level of checks; `production` takes more of them than a run otherwise has. */
@@ -114,19 +114,12 @@ export function selectChecks(selection: Selection, catalogue: readonly Check[] =
         `Give a group (${GROUPS.join(", ")}), a check's id, or a beginning followed by *. All ids: verify --list`,
     );
   }
-  const isAsked = (check: Check): boolean =>
-    check.only === undefined ||
-    (check.only === "thorough" ? selection.thorough === true : level === "production");
+  const isAsked = ({ group }: Check): boolean => group !== "production" || level === "production";
   const closed = only?.find((pattern) => {
     const named = catalogue.filter((check) => matches(check, pattern));
     return named.length > 0 && !named.some(isAsked);
   });
-  if (closed !== undefined) {
-    const isThorough = catalogue.some((check) => matches(check, closed) && check.only === "thorough");
-    return refused(
-      `${closed} is run by ${isThorough ? "--thorough" : "--level production"} alone: add that.`,
-    );
-  }
+  if (closed !== undefined) return refused(`${closed} is run by --level production alone: add that.`);
   const checks = catalogue.filter(
     (check) =>
       isAsked(check) &&

@@ -56,8 +56,6 @@ export type Check = {
    * and the explorer. Musts come first, then advice; `odd` is for what the service never sends, after everything else.
    */
   phase?: Phase;
-  /** Left out of a run unless `--thorough` or `--level production` asks for it. */
-  only?: "thorough" | "production" | undefined;
   /** What the run has to be given for this check; without it the check is unverified. */
   needs?: readonly Need[] | undefined;
   /** The options that run this check again: `--only` and its id unless given, and none where it takes a whole run. */

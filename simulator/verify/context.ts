@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Envelope, EventType } from "../../shared/events.ts";
-import type { ReceiverProcess, StartResult } from "../processes/receiver-process.ts";
+import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import { createDelivery, type Exchange } from "./delivery.ts";
-import type { KillRounds } from "./rounds.ts";
 import type { Ledger } from "./ledger.ts";
 import { createMaterial } from "./material.ts";
 import type { Observer, Reading } from "../observer/observer.ts";
@@ -10,15 +9,13 @@ import type { ClockReading, ReceiverClock } from "./receiver-clock.ts";
 import type { Timing } from "./timing.ts";
 import { openWire, parseTarget } from "./wire.ts";
 
-/** `observe`: effects can be read back. `command`: we own the receiver's process. `clock`: we can move its clock. */
-export type Need = "observe" | "command" | "clock";
+/** `observe`: effects can be read back. `command`: we own the receiver's process. */
+export type Need = "observe" | "command";
 
 /** What the user can give so that a check that needs it can be judged. */
 export const NEEDS: Record<Need, string> = {
   observe:
     "Effects cannot be seen from outside. Give --observe 'http://…/{id}', an address that answers JSON with a number \"handled\" for an event id.",
-  clock:
-    "The receiver's clock can be moved only through a variable of its environment. Name it: --clock-variable NAME, which is given the seconds, or FAKETIME for libfaketime.",
   command:
     "Only a receiver that verify itself started can be killed. Give its command: verify --url URL -- COMMAND…",
 };
@@ -39,8 +36,6 @@ export function createContext(options: {
   leftMs?: () => number;
   ledger: Ledger;
   clock: ReceiverClock;
-  kills: KillRounds;
-  clockVariable?: string | undefined;
   now: () => number;
   observe?: Observer | undefined;
   receiver?: ReceiverProcess | undefined;
@@ -83,16 +78,6 @@ export function createContext(options: {
     nowSeconds,
     /** The receiver's process, in the command form. */
     receiver: options.receiver,
-    /** Starts the receiver again with its clock moved ahead. */
-    moveClock: async (seconds: number): Promise<StartResult> => {
-      const { receiver, clockVariable } = options;
-      if (receiver === undefined || clockVariable === undefined) throw new Error("there is no clock to move");
-      // libfaketime tells an offset from a point in time by its sign.
-      const value = clockVariable === "FAKETIME" ? `+${seconds}` : String(seconds);
-      return receiver.restart({ env: { [clockVariable]: value } });
-    },
-    /** Kills of the receiver, in the command form, and what was sent around them. */
-    kills: options.kills,
     /** An event of a type, with an id that no other check uses. */
     event: material.event,
     /** A connection to write to byte by byte. */

@@ -6,6 +6,7 @@ import { secretVariants } from "../explain/secret-variants.ts";
 import { digest, header, moment, T } from "../signature-recipe/recipe.ts";
 import type { CheckContext } from "./context.ts";
 import { type DeliverOptions, isAcknowledged, type SentRequest } from "./delivery.ts";
+import { sideBySide } from "./side-by-side.ts";
 
 type Guess = Pick<Deviation, "title" | "fix"> & { options: DeliverOptions };
 
@@ -25,27 +26,20 @@ export async function guessRecipe(
   { compose, deliver, secret }: CheckContext,
   makeBody: () => Buffer,
 ): Promise<string | undefined> {
-  const count = guesses(secret, makeBody()).length;
-  let next = 0;
-  const accepted: { at: number; guess: Guess }[] = [];
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (let at = next++; at < count && accepted.length === 0; at = next++) {
-        const body = makeBody();
-        const guess = guesses(secret, body)[at];
-        // A recipe that comes to the right signature for these bytes tells nothing.
-        if (
-          guess === undefined ||
-          signatureIn(compose(body, guess.options).request) === signatureIn(compose(body).request)
-        )
-          continue;
-        const exchange = await deliver(body, { ...guess.options, forged: true });
-        if (isAcknowledged(exchange)) accepted.push({ at, guess });
-      }
-    }),
-  );
-  const found = accepted.toSorted((a, b) => a.at - b.at)[0];
-  return found && `It accepts one that is signed wrongly. ${found.guess.title} ${found.guess.fix}`;
+  let isFound = false;
+  const accepted = await sideBySide(AT_ONCE, guesses(secret, makeBody()), async (_, at) => {
+    const body = makeBody();
+    const guess = guesses(secret, body)[at];
+    if (guess === undefined || isFound) return undefined;
+    // A recipe that comes to the right signature for these bytes tells nothing.
+    if (signatureIn(compose(body, guess.options).request) === signatureIn(compose(body).request))
+      return undefined;
+    const exchange = await deliver(body, { ...guess.options, forged: true });
+    isFound ||= isAcknowledged(exchange);
+    return isAcknowledged(exchange) ? guess : undefined;
+  });
+  const found = accepted.find((guess) => guess !== undefined);
+  return found && `It accepts one that is signed wrongly. ${found.title} ${found.fix}`;
 }
 
 function guesses(secret: string, body: Buffer): Guess[] {

@@ -1,11 +1,12 @@
 import { EVENT_TYPES, type Envelope } from "../../shared/events.ts";
 import { createRandom } from "../domain/random.ts";
 import { signalGroup } from "../processes/process-group.ts";
+import type { StartFailure } from "../processes/receiver-process.ts";
 import { whenReady } from "./attempts.ts";
 import type { CheckContext } from "./context.ts";
 import { type Exchange, isAcknowledged } from "./delivery.ts";
 import { isHandled } from "./judgement.ts";
-import type { AcknowledgedRound, KillRounds, Round, StreamedRound } from "./rounds.ts";
+import type { Ledger } from "./ledger.ts";
 
 const LEAST_KILLS = 3;
 /** Connections that deliver side by side until the kill. */
@@ -22,78 +23,79 @@ const FIRST_HANDLED_MS = 1_500;
 /** What comes after the last kill of a stream, before effects are waited for. */
 const AFTERWARDS_MS = 8_000;
 
-/**
- * Kills the receiver and starts it again, once for all checks that can be judged by the same kill: a restart is what
- * takes the time. When and by what an event is met is random, and the same for the same seed.
- */
-export function createKillRounds(contextOf: () => CheckContext): KillRounds {
-  const context = lazy(async () => contextOf());
+/** The receiver was killed and started again; `notRestarted` says why it did not start. */
+export type Round = { notRestarted?: StartFailure | undefined; exchanges: Exchange[] };
 
-  async function restarted(exchanges: Exchange[]): Promise<Round> {
-    const { receiver } = await context();
-    const start = await receiver?.restart();
-    return start?.ok === false ? { exchanges, notRestarted: start } : { exchanges };
-  }
-
-  async function playAcknowledged(): Promise<AcknowledgedRound> {
-    const own = await context();
-    const { deliver, event, handledNow, receiver, timing, waitUntil } = own;
-    const handled = [await deliver(event("order.created"))];
-    await waitUntil(async () => {
-      const reading = await handledNow(handled[0]?.eventId ?? "");
-      return !reading.known || reading.count > 0;
-    }, timing.promptMs);
-    const duplicate = [await deliver(event("booking.created"))];
-    const trigger = createTrigger(own, 1, 0);
-    const last = [await answeredAtOnce(own, trigger.onAnswer, event())];
-    await receiver?.kill();
-    const round = await restarted([...handled, ...duplicate, ...last]);
-    if (round.notRestarted !== undefined) return { ...round, last, duplicate, handled, revived: [] };
-
-    const revived = [await firstAfterRestart(own)];
+/** A kill as the answer to an event begins, in a process that had handled one event and stored another. */
+export const acknowledgedRound = oncePerRun(async (context) => {
+  const { deliver, event, handledNow, receiver, timing, waitUntil } = context;
+  const handled = [await deliver(event("order.created"))];
+  await waitUntil(async () => {
+    const reading = await handledNow(handled[0]?.eventId ?? "");
+    return !reading.known || reading.count > 0;
+  }, timing.promptMs);
+  const duplicate = [await deliver(event("booking.created"))];
+  const last = [await answeredAtOnce(context, createTrigger(context, 1, 0).onAnswer, event())];
+  await receiver?.kill();
+  const round = await restarted(context, [...handled, ...duplicate, ...last]);
+  const revived: Exchange[] = [];
+  if (round.notRestarted === undefined) {
+    revived.push(await firstAfterRestart(context));
     for (const exchanges of [duplicate, handled])
       exchanges.push(...(await Promise.all(exchanges.map(({ request }) => deliver(request.body)))));
-    return { exchanges: [...handled, ...duplicate, ...last, ...revived], last, duplicate, handled, revived };
   }
+  /** `duplicate` and `handled` are sent again afterwards; `revived` is the first delivery after the restart. */
+  return { ...round, last, duplicate, handled, revived };
+});
 
-  async function playStreamed(): Promise<StreamedRound> {
-    const own = await context();
-    const { deliver, timing } = own;
-    const random = createRandom(0, own.seed, "kills");
-    const all: StreamedRound = { exchanges: [], retried: [], kills: 0, closestMs: Number.POSITIVE_INFINITY };
-    const dueAt = performance.now() + timing.killsMs;
-    const isTime = (): boolean => all.kills < LEAST_KILLS || performance.now() < dueAt;
-    while (all.kills < timing.kills && isTime() && own.leftMs() > timing.settleMs + AFTERWARDS_MS) {
-      // In turn: right after an answer, when the first event was handled and others wait, and at any moment.
-      const isAtHandling = all.kills % 3 === 1;
-      const delayMs = random.int(0, (all.kills % 3 === 0 ? SOON_MS : LATER_MS) * 100) / 100;
-      const { sent, closestMs } = await streamUntilKilled(own, isAtHandling ? "handled" : delayMs);
-      const promised = sent.filter(isAcknowledged);
-      const round = await restarted(sent);
-      all.kills += 1;
-      all.closestMs = Math.min(all.closestMs, closestMs);
-      all.exchanges.push(...promised);
-      all.notRestarted = round.notRestarted;
-      if (round.notRestarted !== undefined) break;
-      await firstAfterRestart(own);
-      const lost = sent.filter(({ eventId }) => promised.every((exchange) => exchange.eventId !== eventId));
-      all.retried.push(...(await Promise.all(lost.map(({ request }) => deliver(request.body)))));
-    }
-    return all;
+/** Kills at random moments while deliveries stream in and events are handled, the same for the same seed. */
+export const streamedRound = oncePerRun(async (context) => {
+  const { deliver, timing } = context;
+  const random = createRandom(0, context.seed, "kills");
+  const [exchanges, retried]: [Exchange[], Exchange[]] = [[], []];
+  let [kills, closestMs] = [0, Number.POSITIVE_INFINITY];
+  let notRestarted: StartFailure | undefined;
+  const dueAt = performance.now() + timing.killsMs;
+  const isTime = (): boolean => kills < LEAST_KILLS || performance.now() < dueAt;
+  while (kills < timing.kills && isTime() && context.leftMs() > timing.settleMs + AFTERWARDS_MS) {
+    // In turn: right after an answer, when the first event was handled and others wait, and at any moment.
+    const delayMs = random.int(0, (kills % 3 === 0 ? SOON_MS : LATER_MS) * 100) / 100;
+    const streamed = await streamUntilKilled(context, kills % 3 === 1 ? "handled" : delayMs);
+    const promised = streamed.sent.filter(isAcknowledged);
+    kills += 1;
+    closestMs = Math.min(closestMs, streamed.closestMs);
+    exchanges.push(...promised);
+    ({ notRestarted } = await restarted(context, []));
+    if (notRestarted !== undefined) break;
+    await firstAfterRestart(context);
+    const taken = new Set(promised.map(({ eventId }) => eventId));
+    const lost = streamed.sent.filter(({ eventId }) => !taken.has(eventId));
+    retried.push(...(await Promise.all(lost.map(({ request }) => deliver(request.body)))));
   }
+  /** The events acknowledged before a kill, those sent again after one, and how soon the closest kill came. */
+  return { notRestarted, exchanges, retried, kills, closestMs };
+});
 
-  async function playTerminated(): Promise<Round> {
-    const own = await context();
-    const sent = [await own.deliver(own.event("order.created"))];
-    await own.receiver?.stop();
-    return restarted(sent);
-  }
+/** SIGTERM right after an answer. */
+export const terminatedRound = oncePerRun(async (context) => {
+  const sent = [await context.deliver(context.event("order.created"))];
+  await context.receiver?.stop();
+  return restarted(context, sent);
+});
 
-  return {
-    acknowledged: lazy(playAcknowledged),
-    streamed: lazy(playStreamed),
-    terminated: lazy(playTerminated),
+/** A round is played once in a run, for all checks that are judged by it: a restart is what takes the time. */
+function oncePerRun<Played>(play: (context: CheckContext) => Promise<Played>) {
+  const rounds = new WeakMap<Ledger, Promise<Played>>();
+  return (context: CheckContext): Promise<Played> => {
+    const round = rounds.get(context.ledger) ?? play(context);
+    rounds.set(context.ledger, round);
+    return round;
   };
+}
+
+async function restarted({ receiver }: CheckContext, exchanges: Exchange[]): Promise<Round> {
+  const start = await receiver?.restart();
+  return start?.ok === false ? { exchanges, notRestarted: start } : { exchanges };
 }
 
 /** Delivers to a receiver that may still boot. */
@@ -186,9 +188,4 @@ async function streamUntilKilled(
   for (const exchange of sent)
     if (isAcknowledged(exchange) || !byId.has(exchange.eventId)) byId.set(exchange.eventId, exchange);
   return { sent: [...byId.values()], closestMs: trigger.closestMs() };
-}
-
-function lazy<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
 }

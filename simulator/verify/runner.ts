@@ -8,19 +8,17 @@ import type { Check, HandledCounts, Verdict } from "./check.ts";
 import { type CheckContext, createContext, type Need, NEEDS } from "./context.ts";
 import type { Exchange } from "./delivery.ts";
 import { failed } from "./judgement.ts";
-import { createKillRounds } from "./kill-rounds.ts";
 import { createLedger, type LedgerEntry } from "./ledger.ts";
 import { createPatience } from "./patience.ts";
 import { createPresence } from "./presence.ts";
 import { createReceiverClock } from "./receiver-clock.ts";
 import { type CheckResult, type Report, resultOf } from "./report.ts";
 import { settle } from "./settle.ts";
+import { sideBySide } from "./side-by-side.ts";
 import { DEFAULT_TIMING, type Timing } from "./timing.ts";
 
 /** Maximum number of exchanges that `onResult` gets for a check that did not fail. */
 const EXCHANGES_SHOWN = 3;
-/** The scope of events that are sent around kills, which serve several checks. */
-const KILLS = "crash.kills";
 
 export type RunOptions = {
   url: string;
@@ -35,8 +33,6 @@ export type RunOptions = {
   observe?: Observer | undefined;
   /** The receiver's process, in the command form; without it crash checks are unverified. */
   receiver?: ReceiverProcess | undefined;
-  /** The variable through which the receiver's clock can be moved ahead by seconds, at a start. */
-  clockVariable?: string | undefined;
   timing?: Partial<Timing>;
   /** Wall time in milliseconds. */
   now: () => number;
@@ -64,7 +60,6 @@ export function createRunner(options: RunOptions) {
   const results = new Map<string, CheckResult>();
   const redact = createRedactor([options.secret]);
   const clock = createReceiverClock({ local: isLoopbackHost(options.url), now: options.now });
-  const kills = createKillRounds(() => contextFor(KILLS));
   const presence = createPresence({ open: () => contextFor("liveness").open(), receiver });
   /** What there was no time to wait for is tried once more. */
   let late: Check[] = [];
@@ -75,17 +70,7 @@ export function createRunner(options: RunOptions) {
   let bug: string | undefined;
 
   function contextFor(checkId: string): CheckContext {
-    return createContext({
-      ...options,
-      events,
-      timing,
-      answerTimeoutMs,
-      leftMs,
-      ledger,
-      checkId,
-      clock,
-      kills,
-    });
+    return createContext({ ...options, events, timing, answerTimeoutMs, leftMs, ledger, checkId, clock });
   }
 
   function progress(title: string): void {
@@ -105,7 +90,6 @@ export function createRunner(options: RunOptions) {
     const given: Record<Need, boolean> = {
       observe: observe !== undefined,
       command: receiver !== undefined,
-      clock: options.clockVariable !== undefined,
     };
     const missing = check.needs?.find((need) => !given[need]);
     if (missing !== undefined) return NEEDS[missing];
@@ -166,19 +150,13 @@ export function createRunner(options: RunOptions) {
 
   /** Whether a check sends events around kills and restarts; only those events are judged after them. */
   function isAboutKills(checkId: string): boolean {
-    return checkId === KILLS || checks.some(({ id, phase }) => id === checkId && phase === "crash");
+    return checks.some(({ id, phase }) => id === checkId && phase === "crash");
   }
 
   async function runAll(chosen: readonly Check[], atOnce: number): Promise<void> {
-    const next = chosen.values();
-    await Promise.all(
-      Array.from({ length: Math.min(atOnce, chosen.length) }, async () => {
-        for (const check of next) {
-          if (signal?.aborted === true) return;
-          await runOne(check);
-        }
-      }),
-    );
+    await sideBySide(atOnce, chosen, async (check) => {
+      if (signal?.aborted !== true) await runOne(check);
+    });
   }
 
   return {

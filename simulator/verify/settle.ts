@@ -3,6 +3,7 @@ import type { HandledCounts } from "./check.ts";
 import { isAtRest } from "./judgement.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { Observer, Reading } from "../observer/observer.ts";
+import { sideBySide } from "./side-by-side.ts";
 
 /** An event whose count is wanted, and whether it is expected to be handled at all. */
 type Settling = Pick<LedgerEntry, "eventId" | "acknowledged" | "documented"> & { superseded?: boolean };
@@ -72,22 +73,15 @@ function isOpen(reading: Reading | undefined): boolean {
   return reading?.known === true && !isAtRest(reading);
 }
 
+const NO_TIME: Reading = { known: false, reason: "There was no time left to read effects back." };
+
 /** Reads all of `entries`, or as many as there is time for until `dueAt`. */
 async function readAll(entries: Settling[], observe: Observer, dueAt: number): Promise<Map<string, Reading>> {
-  const readings = new Map<string, Reading>();
-  const queue = entries.map(({ eventId }) => eventId);
-  await Promise.all(
-    Array.from({ length: READERS }, async () => {
-      for (let eventId = queue.pop(); eventId !== undefined; eventId = queue.pop()) {
-        if (performance.now() > dueAt) {
-          readings.set(eventId, { known: false, reason: "There was no time left to read effects back." });
-          continue;
-        }
-        const reading = await observe(eventId);
-        // A machine may stall for a moment: one reading that failed says nothing about the receiver.
-        readings.set(eventId, reading.known ? reading : await observe(eventId));
-      }
-    }),
-  );
-  return readings;
+  const readings = await sideBySide(READERS, entries, async ({ eventId }): Promise<[string, Reading]> => {
+    if (performance.now() > dueAt) return [eventId, NO_TIME];
+    const reading = await observe(eventId);
+    // A machine may stall for a moment: one reading that failed says nothing about the receiver.
+    return [eventId, reading.known ? reading : await observe(eventId)];
+  });
+  return new Map(readings);
 }

@@ -117,7 +117,6 @@ export function invocationOf(
     effectsWithinMs,
     readyTimeoutMs = DEFAULT_TIMING.readyMs,
     thorough,
-    clockVariable,
     allowHosts = [],
     failOn = [],
   } = options;
@@ -125,7 +124,6 @@ export function invocationOf(
   if (observeUrl !== undefined) given.push("--observe", withoutUserInfo(observeUrl));
   if (events !== undefined) given.push("--events", events.join(","));
   if (thorough === true) given.push("--thorough");
-  if (clockVariable !== undefined) given.push("--clock-variable", clockVariable);
   if (effectsWithinMs !== undefined) given.push("--effects-within", String(effectsWithinMs / 1_000));
   if (readyTimeoutMs !== DEFAULT_TIMING.readyMs)
     given.push("--ready-timeout", String(readyTimeoutMs / 1_000));

@@ -42,15 +42,20 @@ export const CRASH_MUTANTS: Record<string, { bug: string; caughtBy: string; caus
     caughtBy: "crash.duplicate-after-restart",
     cause: "repeated_after_crash",
   },
-  "forgets-after-an-hour": {
-    bug: "keeps ids for an hour",
-    caughtBy: "effects.after-whole-schedule",
-    cause: "handled_twice",
-  },
   "starts-over": {
     bug: "handles everything that it has stored at each start",
     caughtBy: "crash.handled-before",
     cause: "repeated_after_crash",
+  },
+  "keeps-the-id-first": {
+    bug: "keeps the id of an event on disk some milliseconds before the event",
+    caughtBy: "crash.retried-after-kill",
+    cause: "lost_in_crash",
+  },
+  "drops-at-sigterm": {
+    bug: "forgets what it has not handled when it is asked to end",
+    caughtBy: "crash.terminated",
+    cause: "lost_in_crash",
   },
   "does-not-restart": {
     bug: "leaves a lock behind that keeps it from starting again",

@@ -11,9 +11,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:http";
 
-const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "", CLOCK_AHEAD = "0" } = process.env;
-const HOUR_MS = 3_600_000;
-const now = (): number => Date.now() + Number(CLOCK_AHEAD) * 1_000;
+const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "" } = process.env;
 /** Long where the bug shows only in what was not handled yet, so that no slow machine hides it. */
 const HANDLING_DELAY_MS = MUTANT === "never-recovers" ? 1_000 : MUTANT.includes("marks") ? 0 : 150;
 const WORK_MS = 2;
@@ -26,6 +24,12 @@ if (MUTANT === "does-not-restart" && existsSync(`${STORE}.lock`)) {
 }
 writeFileSync(`${STORE}.lock`, "");
 recover();
+if (MUTANT === "drops-at-sigterm") {
+  process.on("SIGTERM", () => {
+    for (const id of seen) if (!handled.has(id)) write("dropped", id);
+    process.exit();
+  });
+}
 
 createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -41,8 +45,15 @@ createServer((request, response) => {
     const [, t = "", v1 = ""] =
       /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers["x-service-signature"])) ?? [];
     const expected = createHmac("sha256", SIGNING_SECRET).update(`${t}.`).update(body).digest("hex");
-    if (v1 !== expected || Math.abs(now() / 1_000 - Number(t)) > 301) return response.writeHead(401).end();
+    if (v1 !== expected || Math.abs(Date.now() / 1_000 - Number(t)) > 301)
+      return response.writeHead(401).end();
     const { id } = JSON.parse(body.toString()) as { id: string };
+    if (MUTANT === "keeps-the-id-first") {
+      if (!seen.has(id)) setTimeout(() => accept(id), 30);
+      if (!seen.has(id)) write("seen", id);
+      seen.add(id);
+      return void setTimeout(() => response.end("{}"), 60);
+    }
     if (seen.has(id)) return response.end("{}");
     seen.add(id);
     if (MUTANT === "answers-copies-early") {
@@ -83,10 +94,10 @@ function handle(id: string): void {
 }
 
 /** One line, synced before anybody is answered. */
-function write(what: "stored" | "handled" | "marked", id: string): void {
+function write(what: "seen" | "stored" | "handled" | "marked" | "dropped", id: string): void {
   if (MUTANT === "memory-only") return;
   const file = openSync(STORE, "a");
-  appendFileSync(file, `${what} ${id} ${now()}\n`);
+  appendFileSync(file, `${what} ${id}\n`);
   fsyncSync(file);
   closeSync(file);
 }
@@ -94,18 +105,19 @@ function write(what: "stored" | "handled" | "marked", id: string): void {
 function recover(): void {
   const lines = existsSync(STORE) ? readFileSync(STORE, "utf8").trim().split("\n") : [];
   const stored = new Set<string>();
-  const fresh = new Set<string>();
   const marked = new Set<string>();
-  for (const [what, id = "", at] of lines.map((line) => line.split(" "))) {
+  const dropped = new Set<string>();
+  for (const [what, id = ""] of lines.map((line) => line.split(" "))) {
     if (what === "stored") stored.add(id);
-    if (Number(at) > now() - HOUR_MS) fresh.add(id);
+    if (what === "seen") seen.add(id);
     if (what === "marked") marked.add(id);
+    if (what === "dropped") dropped.add(id);
     if (what === "handled") handled.set(id, (handled.get(id) ?? 0) + 1);
   }
   for (const id of stored) {
-    const isForgotten = MUTANT === "forgets-after-an-hour" && !fresh.has(id);
-    if (MUTANT !== "forgets-ids" && !isForgotten) seen.add(id);
+    if (MUTANT !== "forgets-ids") seen.add(id);
     const isDone = MUTANT.includes("marks") ? marked.has(id) : handled.has(id);
+    if (dropped.has(id)) continue;
     if (MUTANT === "starts-over" ? true : !isDone && MUTANT !== "never-recovers")
       setTimeout(() => handle(id), 1);
   }

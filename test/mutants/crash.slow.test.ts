@@ -1,4 +1,3 @@
-import { globSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,15 +15,7 @@ import { CRASH_MUTANTS } from "./crash-mutants.ts";
 import { idsOf, QUICK, story } from "./judge.ts";
 
 const SECRET = "whsec_crash";
-/** A restart takes its time: the check that moves a clock is for those alone that depend on one. */
-const CLOCK_MUTANT = "forgets-after-an-hour";
 const CRASH_CHECKS = CATALOGUE.filter(({ phase }) => phase === "crash");
-const ORDINARY = CRASH_CHECKS.filter(({ only }) => only === undefined);
-/** What a mutant meets: every check with `npm run test:all`; else the one that is meant for it, by a kill or two. */
-function checksFor(mutant: string, caughtBy: string): Check[] {
-  if (mutant === CLOCK_MUTANT) return CRASH_CHECKS.filter(({ only }) => only === "thorough");
-  return ALL ? ORDINARY : ORDINARY.filter(({ id }) => id === caughtBy);
-}
 
 /** Those that are caught after the first kills; all with `npm run test:all`. */
 const QUICKLY_CAUGHT = ["forgets-ids", "starts-over", "does-not-restart"];
@@ -34,7 +25,7 @@ describe.concurrent("kill -9 at the wrong moment", () => {
   test("a receiver that stores before it answers loses nothing and does nothing twice", async ({
     expect,
   }) => {
-    const report = await judgeKilled("", { checks: ORDINARY });
+    const report = await judgeKilled("", { checks: CRASH_CHECKS });
     expect(idsOf(report, "failed"), story(report)).toEqual([]);
     expect(idsOf(report, "unverified")).toEqual([]);
   });
@@ -45,54 +36,18 @@ describe.concurrent("kill -9 at the wrong moment", () => {
     // This one handles what it takes two seconds later, which is to be seen before the first kill.
     const patience = name === "answers-before-storing" ? { settleMs: 8_000, promptMs: 8_000 } : {};
     const timing = { kills, ...patience };
-    const report = await judgeKilled(name, { checks: checksFor(name, caughtBy), timing });
+    // Every check with `npm run test:all`; else the one that is meant for it.
+    const checks = CRASH_CHECKS.filter(({ id }) => ALL || id === caughtBy);
+    const report = await judgeKilled(name, { checks, timing });
     const found = report.results.find(({ check }) => check.id === caughtBy);
     expect(found?.cause, story(report)).toBe(cause);
   });
 });
 
-describe.concurrent("a clock that is moved ahead", () => {
-  const checks = CATALOGUE.filter(({ id }) => id === "effects.after-whole-schedule");
-
-  test("proves nothing where the receiver does not read the variable", async ({ expect }) => {
-    const report = await judgeKilled(CLOCK_MUTANT, { checks, clockVariable: "NOT_READ" });
-    expect(report.results.at(-1)).toMatchObject({
-      check: { id: "effects.after-whole-schedule" },
-      outcome: "unverified",
-      explanation: expect.stringMatching(/^Its clock did not move: it still takes what is signed now\./),
-    });
-  });
-
-  const [library] = globSync("/usr/lib{,/*}/faketime/libfaketime.so.1");
-  if (library === undefined)
-    process.stdout.write("skipped: libfaketime, since it is not here (Debian: faketime)\n");
-  test.skipIf(library === undefined)(
-    "by libfaketime finds ids that are kept for an hour",
-    async ({ expect }) => {
-      const env = { LD_PRELOAD: library ?? "" };
-      const [forgets, keeps] = await Promise.all(
-        [CLOCK_MUTANT, ""].map((mutant) => judgeKilled(mutant, { checks, clockVariable: "FAKETIME", env })),
-      );
-      expect(forgets?.results.at(-1)?.explanation).toMatch(
-        /should be handled once, but the receiver says 2 times/,
-      );
-      expect(keeps?.verdict, keeps && story(keeps)).toBe("passed");
-      expect(keeps?.results.at(-1)).toMatchObject({ check: checks[0], outcome: "passed" });
-    },
-  );
-});
-
-type Circumstances = {
-  clockVariable?: string;
-  checks?: Check[];
-  env?: Record<string, string>;
-  timing?: Partial<Timing>;
-};
-
 /** Starts the small receiver with a bug, lets verify kill it again and again, and answers the report. */
 async function judgeKilled(
   mutant: string,
-  { clockVariable = "CLOCK_AHEAD", checks = ORDINARY, env = {}, timing }: Circumstances = {},
+  { checks = CRASH_CHECKS, timing }: { checks?: Check[]; timing?: Partial<Timing> } = {},
 ): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), "crash-receiver-"));
   const port = await freePort();
@@ -106,7 +61,6 @@ async function judgeKilled(
       SIGNING_SECRET: SECRET,
       MUTANT: mutant,
       STORE: join(folder, "events"),
-      ...env,
     },
   });
   if (!started.ok) throw new Error(`${started.message}\n${started.output.join("\n")}`);
@@ -116,7 +70,6 @@ async function judgeKilled(
       secret: SECRET,
       seed: "crash",
       checks,
-      clockVariable,
       observe: createObserver(`http://127.0.0.1:${port}/handled/{id}`),
       receiver: started.receiver,
       timing: { ...QUICK, settleMs: 3_000, promptMs: 3_000, ...timing },

@@ -69,6 +69,8 @@ export type State = {
   /** How often each event has arrived. */
   copies: Map<string, number>;
   newestCreated: number;
+  /** What came first about an object, an event or a connection, for mutants that compare. */
+  firsts: Map<unknown, unknown>;
   secret: string;
   /** The end of the process, for mutants that a request can kill. */
   die(): void;
@@ -99,6 +101,7 @@ export async function startMutant(
     requests: 0,
     copies: new Map(),
     newestCreated: 0,
+    firsts: new Map(),
     secret: SECRET,
     die() {
       webhooks.close();

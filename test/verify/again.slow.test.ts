@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { blockUnder } from "../docs/pages.ts";
 import { SECRET } from "../mutants/receiver.ts";
 import { run as runCommand } from "../simulator/commands/in-process.ts";
+import { sideBySide } from "../../simulator/verify/side-by-side.ts";
 import { runInBash } from "./bash.ts";
 import { type Failing, FAILING, type Failure, failureOf, startCounts } from "./failing.ts";
 
@@ -52,7 +53,7 @@ test("an `--explore` line finds the same schedule with the same seed, as docs/ve
 
   expect(code).toBe(1);
   expect(out).toMatch(
-    /was acknowledged, and handled 2 times instead of once\. Smallest failing schedule: 2xx with a copy after it\./,
+    /should be handled once, but the receiver says 2 times\. Smallest failing schedule: 2xx with a copy after it\./,
   );
   expect(out).toMatch(/again: .* --explore 1 --seed 2$/m);
   const said = out.replaceAll(/evt_\w+/g, "evt_…").replaceAll(/\s+/g, " ");
@@ -63,7 +64,7 @@ test("an `--explore` line finds the same schedule with the same seed, as docs/ve
 async function failuresOf(subjects: readonly Failing[]): Promise<Failure[]> {
   const start = await startCounts();
   const failures: Failure[] = [];
-  await inLanes(subjects, async (failing) => {
+  await sideBySide(LANES, subjects, async (failing) => {
     const failure = await failureOf(failing, start);
     if (failure !== undefined) failures.push(failure);
   });
@@ -77,13 +78,4 @@ function nameOf({ name, id }: Pick<Failing, "name" | "id">): string {
 /** Whether the check stands in the report as failed, or as advice. */
 function isShown(id: string, output: string): boolean {
   return new RegExp(`^ +${id.replaceAll(".", String.raw`\.`)}  `, "m").test(output);
-}
-
-async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const next = items.values();
-  await Promise.all(
-    Array.from({ length: LANES }, async () => {
-      for (const item of next) await work(item);
-    }),
-  );
 }

@@ -11,31 +11,30 @@ test("docs/verify.md lists every check with its level and its rule, in the order
   expect(list.trim().split("\n")).toEqual(rows);
 });
 
-test("what is left out without --thorough or --level production, and for an endpoint with a selection, says so", () => {
+test("what is left out without --level production, and for an endpoint with a selection, says so", () => {
   const ids = (selection: Parameters<typeof selectChecks>[0]): string[] => {
     const selected = selectChecks(selection);
     return selected.ok ? selected.checks.map(({ id }) => id) : [];
   };
   const all = CATALOGUE.map(({ id }) => id);
-  expect(ids({ thorough: true, level: "production" })).toEqual(all);
-  const left = all.filter((id) => !ids({}).includes(id));
-  expect(left.filter((id) => !id.startsWith("production."))).toEqual(["effects.after-whole-schedule"]);
+  expect(ids({ level: "production" })).toEqual(all);
+  expect(ids({})).toEqual(all.filter((id) => !id.startsWith("production.")));
   expect(ids({ only: ["production"] })).toEqual([]);
   expect(ids({ only: ["production"], level: "production" })).toEqual(
     all.filter((id) => id.startsWith("production.")),
   );
-  expect(selectChecks({ only: ["duplicates", "effects.after-whole-schedule"] })).toEqual({
+  expect(selectChecks({ only: ["duplicates", "production.drains"] })).toEqual({
     ok: false,
-    message: "effects.after-whole-schedule is run by --thorough alone: add that.",
+    message: "production.drains is run by --level production alone: add that.",
   });
   expect(selectChecks({ only: ["preflight"] })).toEqual({ ok: true, checks: [] });
   expect(selectChecks({ only: ["explore"] })).toEqual({ ok: true, checks: [] });
-  const orders = ids({ thorough: true, events: ["order.created"] });
+  const orders = ids({ events: ["order.created"] });
   expect(orders).toContain("readings.minimal-order");
   expect(orders).not.toContain("readings.minimal-booking");
   expect(orders).not.toContain("evolution.unknown-type");
   expect(ids({ events: ["call.completed"] })).not.toContain("duplicates.same-call-two-types");
   expect(ids({ level: "must" })).toEqual(
-    CATALOGUE.filter(({ level, only }) => level === "must" && only === undefined).map(({ id }) => id),
+    CATALOGUE.filter(({ level, group }) => level === "must" && group !== "production").map(({ id }) => id),
   );
 });

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { Check } from "../../simulator/verify/check.ts";
-import { exploreCheck } from "../../simulator/verify/explore/explore.ts";
-import { failed } from "../../simulator/verify/judgement.ts";
-import { createPlayer } from "../../simulator/verify/explore/player.ts";
+import {
+  describeSchedule,
+  exploreCheck,
+  type Schedule,
+  simplerSchedules,
+} from "../../simulator/verify/explore.ts";
 import { judge } from "../mutants/judge.ts";
+import { DUPLICATES } from "../mutants/planted/duplicates.ts";
 import { refusesCopies } from "../mutants/planted/helpers.ts";
 import type { Behaviour } from "../mutants/receiver.ts";
 
@@ -12,12 +15,21 @@ const SCHEDULES = 10;
 
 describe.concurrent("the explorer", () => {
   test.each<[string, Partial<Behaviour>, RegExp]>([
-    ["a second handling", { remember: () => true }, /handled \d times instead of once/],
-    ["a refused duplicate", { duplicateStatus: 409 }, /not acknowledged|was given up/],
+    ["a second handling", { remember: () => true }, /should be handled once, but the receiver says \d times/],
+    [
+      "a refused duplicate",
+      { duplicateStatus: 409 },
+      /should be acknowledged, but the receiver answered 409/,
+    ],
     [
       "an event that is never handled",
       { handlings: ({ type }) => (type === "order.created" ? 0 : 1) },
-      /handled 0 times instead of once/,
+      /should be handled once, but the receiver says never/,
+    ],
+    [
+      "what arrived of a body that was cut",
+      DUPLICATES["handles-half"]?.plant ?? {},
+      /should be handled (?:never|once), but/,
     ],
   ])("finds %s, with evidence, seed and the smallest schedule", async (_, plant, problem) => {
     const result = await explored(plant);
@@ -45,19 +57,25 @@ describe.concurrent("the explorer", () => {
   });
 });
 
-test("a copy that is refused after its event was delivered is told, whatever else went well", async () => {
-  const check: Check = {
-    ...exploreCheck(1),
-    run: async (context) => {
-      const player = await createPlayer(context);
-      const [played] = await player.play([[{ fate: "2xx", copy: "after" }]]);
-      await player.close();
-      return failed(played?.refusal?.cause ?? "refused", played?.refusal?.problem);
-    },
-  };
-  const { results } = await judge({ duplicateStatus: 409 }, { checks: [check] });
-  expect(results.find(({ check: { group } }) => group === "explore")?.explanation).toMatch(
-    /^A copy of event evt_[0-9a-f]{32} was not acknowledged: .*409/,
+test("a schedule is simpler without any one of its attempts or copies, and with any simpler fate", () => {
+  const schedule: Schedule = [{ fate: "answer lost" }, { fate: "not sent", copy: "after" }];
+  expect(simplerSchedules(schedule)).toEqual([
+    [{ fate: "not sent", copy: "after" }],
+    [{ fate: "answer lost" }],
+    [{ fate: "2xx" }, { fate: "not sent", copy: "after" }],
+    [{ fate: "not sent" }, { fate: "not sent", copy: "after" }],
+    [{ fate: "answer lost" }, { fate: "not sent" }],
+    [{ fate: "answer lost" }, { fate: "2xx", copy: "after" }],
+  ]);
+  expect(simplerSchedules([{ fate: "2xx" }])).toEqual([]);
+});
+
+test("a schedule is told to its end: with the success that follows it, unless it has one or six attempts", () => {
+  const schedule: Schedule = [{ fate: "cut off" }, { fate: "answer lost", copy: "during" }];
+  expect(describeSchedule(schedule)).toBe("cut off → answer lost with a copy during it → 2xx");
+  expect(describeSchedule([{ fate: "not sent" }, { fate: "slow body" }])).toBe("not sent → slow body");
+  expect(describeSchedule(Array.from({ length: 6 }, () => ({ fate: "cut off" })))).toBe(
+    Array.from({ length: 6 }, () => "cut off").join(" → "),
   );
 });
 

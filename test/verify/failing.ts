@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import { exploreCheck } from "../../simulator/verify/explore/explore.ts";
+import { exploreCheck } from "../../simulator/verify/explore.ts";
 import { repeatCommand } from "../../simulator/verify/evidence.ts";
 import { verifyReceiver, type VerifyOptions } from "../../simulator/verify/verify-receiver.ts";
 import { temporaryDirectory } from "../helpers/simulator.ts";
@@ -103,8 +103,7 @@ export async function failureOf(
     secretGiven: true,
     seed: SEED,
     // Some checks judge what others sent.
-    checks: CATALOGUE.filter((check) => (whole ? check.only === undefined : check.id === id)),
-    thorough: id === "effects.after-whole-schedule",
+    checks: CATALOGUE.filter((check) => (whole ? check.group !== "production" : check.id === id)),
     failOn: ["advice"],
     readyTimeoutMs: 30_000,
     now: Date.now,

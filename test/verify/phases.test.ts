@@ -104,13 +104,8 @@ test("what a worker dies of that the service never sends makes no must fail", as
   const checks = CATALOGUE.filter(({ group, id }) =>
     group === "effects" ? id !== "effects.after-many-others" : id === "wire.no-object",
   );
-  const { report } = await play(
-    checks.filter(({ only }) => only === undefined),
-    {
-      url: receiver.url,
-      observe: async (id) => ({ known: true, count: receiver.handled(id) }),
-    },
-  );
+  const observe: RunOptions["observe"] = async (id) => ({ known: true, count: receiver.handled(id) });
+  const { report } = await play(checks, { url: receiver.url, observe });
   expect(isDead).toBe(true);
   expect(report.results.filter(({ outcome }) => outcome !== "passed").map((one) => one.check.id)).toEqual([]);
 });
@@ -171,8 +166,7 @@ test("a check is left unverified for the first of its needs that is not there", 
     check("wire.none"),
     check("wire.observe", { needs: ["observe"] }),
     check("wire.command", { needs: ["command"] }),
-    check("wire.clock", { needs: ["clock"] }),
-    check("wire.all", { needs: ["observe", "command", "clock"] }),
+    check("wire.all", { needs: ["observe", "command"] }),
   ];
   const reasonsWith = async (options: Partial<RunOptions>) => {
     const { report } = await play(checks, options);
@@ -180,22 +174,13 @@ test("a check is left unverified for the first of its needs that is not there", 
       .filter((one) => one.check.group === "wire")
       .map(({ outcome, explanation }) => (outcome === "passed" ? outcome : explanation));
   };
-  const { observe, command, clock } = NEEDS;
-  expect(await reasonsWith({})).toEqual(["passed", observe, command, clock, observe]);
+  const { observe, command } = NEEDS;
+  expect(await reasonsWith({})).toEqual(["passed", observe, command, observe]);
   const handled = { observe: () => Promise.resolve({ known: true as const, count: 1 }) };
-  expect(await reasonsWith(handled)).toEqual(["passed", "passed", command, clock, command]);
-  const process = fakeProcess();
-  expect(await reasonsWith({ receiver: process })).toEqual(["passed", observe, "passed", clock, observe]);
-  expect(await reasonsWith({ clockVariable: "AHEAD" })).toEqual([
-    "passed",
-    observe,
-    command,
-    "passed",
-    observe,
-  ]);
-  expect(await reasonsWith({ ...handled, receiver: process, clockVariable: "AHEAD" })).toEqual(
-    checks.map(() => "passed"),
-  );
+  expect(await reasonsWith(handled)).toEqual(["passed", "passed", command, command]);
+  const receiver = fakeProcess();
+  expect(await reasonsWith({ receiver })).toEqual(["passed", observe, "passed", observe]);
+  expect(await reasonsWith({ ...handled, receiver })).toEqual(checks.map(() => "passed"));
 });
 
 const NOT_AGAIN = { ok: false, reason: "died", message: "", output: [] } as const;

@@ -10,7 +10,7 @@ import { unprovenSentence } from "../../simulator/verify/unproven.ts";
 
 /** What a run says of some checks by their needs: those that lack what is missing are unverified, the others passed. */
 function resultsWithout(...missing: ("observe" | "command")[]): CheckResult[] {
-  return CATALOGUE.filter(({ only }) => only === undefined).map((check) => {
+  return CATALOGUE.filter(({ group }) => group !== "production").map((check) => {
     const lacking = check.needs?.find((need) => missing.some((one) => one === need));
     const explanation = lacking === undefined ? undefined : NEEDS[lacking];
     return {

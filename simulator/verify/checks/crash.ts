@@ -11,7 +11,7 @@ import {
   ONCE,
   whenSettled,
 } from "../judgement.ts";
-import type { Round } from "../rounds.ts";
+import { acknowledgedRound, type Round, streamedRound, terminatedRound } from "../kill-rounds.ts";
 
 /** What daemons do, and what containers are: they live outside of the process group that is killed. */
 const OUTLIVED =
@@ -19,43 +19,23 @@ const OUTLIVED =
 
 /** Whether acknowledged events survive when the process is killed; only for a receiver that verify has started. */
 export const crashRuns: Runs = {
-  "crash.restarts": killed(
-    ({ kills }) => kills.acknowledged(),
-    ({ revived }) => allAcknowledged(revived),
+  "crash.restarts": killed(acknowledgedRound, ({ revived }) => allAcknowledged(revived)),
+  "crash.acknowledged-survives": killed(acknowledgedRound, ({ last }, handled) => once(last, handled)),
+  "crash.stored-before-answer": killed(streamedRound, ({ exchanges, kills, closestMs }, handled) => {
+    const note =
+      `${kills} ${kills === 1 ? "kill" : "kills"}, with ${exchanges.length} events acknowledged before, the closest by ${closestMs.toFixed(2)} ms. ` +
+      "--thorough kills more often.";
+    return withNote(afterKill(handledTimes(handled, exchanges, AT_LEAST_ONCE)), note);
+  }),
+  "crash.while-handling": killed(streamedRound, ({ exchanges }, handled) =>
+    afterKill(handledTimes(handled, exchanges, AT_MOST_ONCE)),
   ),
-  "crash.acknowledged-survives": killed(
-    ({ kills }) => kills.acknowledged(),
-    ({ last }, handled) => once(last, handled),
+  "crash.retried-after-kill": killed(streamedRound, ({ retried }, handled) => once(retried, handled)),
+  "crash.duplicate-after-restart": killed(acknowledgedRound, ({ duplicate }, handled) =>
+    once(duplicate, handled),
   ),
-  "crash.stored-before-answer": killed(
-    ({ kills }) => kills.streamed(),
-    ({ exchanges, kills, closestMs }, handled) => {
-      const note =
-        `${kills} ${kills === 1 ? "kill" : "kills"}, with ${exchanges.length} events acknowledged before, the closest by ${closestMs.toFixed(2)} ms. ` +
-        "--thorough kills more often.";
-      return withNote(afterKill(handledTimes(handled, exchanges, AT_LEAST_ONCE)), note);
-    },
-  ),
-  "crash.while-handling": killed(
-    ({ kills }) => kills.streamed(),
-    ({ exchanges }, handled) => afterKill(handledTimes(handled, exchanges, AT_MOST_ONCE)),
-  ),
-  "crash.retried-after-kill": killed(
-    ({ kills }) => kills.streamed(),
-    ({ retried }, handled) => once(retried, handled),
-  ),
-  "crash.duplicate-after-restart": killed(
-    ({ kills }) => kills.acknowledged(),
-    ({ duplicate }, handled) => once(duplicate, handled),
-  ),
-  "crash.handled-before": killed(
-    ({ kills }) => kills.acknowledged(),
-    ({ handled: sent }, handled) => once(sent, handled),
-  ),
-  "crash.terminated": killed(
-    ({ kills }) => kills.terminated(),
-    ({ exchanges }, handled) => once(exchanges, handled),
-  ),
+  "crash.handled-before": killed(acknowledgedRound, ({ handled: sent }, handled) => once(sent, handled)),
+  "crash.terminated": killed(terminatedRound, ({ exchanges }, handled) => once(exchanges, handled)),
 };
 
 const NOT_KILLED: Verdict = {

@@ -3,6 +3,7 @@ import type { Check, Runs } from "../check.ts";
 import type { CheckContext } from "../context.ts";
 import type { Reading } from "../../observer/observer.ts";
 import { ANSWER_LOST, attempts, attemptsAfter, sixInARow } from "../attempts.ts";
+import { sideBySide } from "../side-by-side.ts";
 import { AT_MOST_ONCE, every, handledSo, handledTimes, isAtRest, ONCE, whenSettled } from "../judgement.ts";
 
 /** Others go out in portions, the first a small one, and a portion's last event has to be handled before the next. */
@@ -81,20 +82,11 @@ async function sendOthers(context: CheckContext, count: number): Promise<number>
   const dueAt = performance.now() + timing.manyOthersMs;
   let left = count;
   for (let portion = FIRST_PORTION; left > 0 && performance.now() < dueAt; portion = PORTION) {
-    let unsent = Math.min(portion, left);
-    let last = "";
-    left -= unsent;
-    await Promise.all(
-      Array.from({ length: LANES }, async () => {
-        while (unsent > 0) {
-          unsent -= 1;
-          const envelope = event("call.completed");
-          if (unsent === 0) last = envelope.id;
-          else ledger.unread(envelope.id);
-          await deliver(envelope);
-        }
-      }),
-    );
+    const envelopes = Array.from({ length: Math.min(portion, left) }, () => event("call.completed"));
+    left -= envelopes.length;
+    const last = envelopes.at(-1)?.id ?? "";
+    for (const { id } of envelopes) if (id !== last) ledger.unread(id);
+    await sideBySide(LANES, envelopes, (envelope) => deliver(envelope));
     const leftMs = Math.max(0, dueAt - performance.now());
     await waitUntil(async () => isAtRest(await handledNow(last)), leftMs);
   }

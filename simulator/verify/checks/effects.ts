@@ -1,4 +1,4 @@
-import { attempts, burst } from "../attempts.ts";
+import { attempts, burst, CUT_SHORT } from "../attempts.ts";
 import type { Runs } from "../check.ts";
 import { isAcknowledged } from "../delivery.ts";
 import type { Reading } from "../../observer/observer.ts";
@@ -27,18 +27,7 @@ export const effectRuns: Runs = {
     await deliver(event("order.created"), { signature: [], forged: true }),
     await deliver(event("booking.created"), { ageSeconds: 3_600, forged: true }),
   ]),
-  "effects.cut-short": handledSo(NEVER, ({ deliver, event }) =>
-    deliver(event("order.created"), {
-      forged: true,
-      manner: {
-        note: "The connection was reset after half of the body.",
-        send: async (wire, { head, framedBody }) => {
-          await wire.write(Buffer.concat([head, framedBody.subarray(0, framedBody.length / 2)]));
-          wire.reset();
-        },
-      },
-    }),
-  ),
+  "effects.cut-short": handledSo(NEVER, ({ deliver, event }) => deliver(event("order.created"), CUT_SHORT)),
   "effects.burst": async (context) => {
     const exchanges = await Promise.all(burst(context).map((envelope) => context.deliver(envelope)));
     // What was not acknowledged would come again; what matters here is that nothing acknowledged is missing.

@@ -5,6 +5,7 @@ import type { Runs, Verdict } from "../check.ts";
 import type { CheckContext } from "../context.ts";
 import { type Exchange, isAcknowledged } from "../delivery.ts";
 import { failed, handledTimes, isHandled, ONCE, whenSettled } from "../judgement.ts";
+import { sideBySide } from "../side-by-side.ts";
 
 /** Words that no receiver writes by itself: where one stands in its output, it came from an event. */
 const PERSON = "Quirina Zappafonte";
@@ -70,12 +71,9 @@ export const productionRuns: Runs = {
     if (before === undefined)
       return { outcome: "unverified", reason: "Its memory can be read on Linux alone." };
     const body = Buffer.alloc(FLOOD_BODY_BYTES, JSON.stringify(event()));
-    for (let sent = 0; sent < FLOOD && context.leftMs() > 1_000; sent += FLOOD_AT_ONCE) {
-      const some = Array.from({ length: FLOOD_AT_ONCE }, () =>
-        deliver(body, { secret: "not-the-secret", forged: true }),
-      );
-      await Promise.all(some);
-    }
+    await sideBySide(FLOOD_AT_ONCE, Array<Buffer>(FLOOD).fill(body), async (one) => {
+      if (context.leftMs() > 1_000) await deliver(one, { secret: "not-the-secret", forged: true });
+    });
     const grown = ((await residentBytes(receiver?.pid)) ?? before) - before;
     const megabytes = Math.round(grown / 1024 / 1024);
     if (grown > MOST_GROWTH_BYTES) return failed("memory_grew", `It grew by ${megabytes} MB.`);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Check, Runs, Verdict } from "../check.ts";
 import type { CheckContext } from "../context.ts";
 import type { Deliverable } from "../delivery.ts";
-import { attemptsAfter, taken } from "../attempts.ts";
+import { attemptsAfter, CUT_SHORT, taken } from "../attempts.ts";
 import { accepted, allAcknowledged, allRefused, every } from "../judgement.ts";
 
 const NO_JSON = ["not json", '{"id":', "", "\ufeff{}"].map((text) => Buffer.from(text));
@@ -29,19 +29,7 @@ const NO_HTTP = [
  * ordinary delivery, which must be acknowledged.
  */
 export const wireFaultRuns: Runs = {
-  "wire.reset-mid-body": survived(async ({ deliver, event }) => {
-    await deliver(event(), {
-      forged: true,
-      manner: {
-        note: "The connection was reset after head and half of the body.",
-        send: async (wire, { head, framedBody }) => {
-          await wire.write(Buffer.concat([head, framedBody.subarray(0, Math.floor(framedBody.length / 2))]));
-          await sleep(20);
-          wire.reset();
-        },
-      },
-    });
-  }),
+  "wire.reset-mid-body": survived(async ({ deliver, event }) => void (await deliver(event(), CUT_SHORT))),
   "wire.reset-mid-head": survived(async ({ open, compose, event }) => {
     const wire = await open();
     await wire.write(compose(event()).head.subarray(0, 60));

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Mutant } from "../mutants.ts";
-import { idOf, lull, refusesCopies } from "./helpers.ts";
+import { idOf, lull, refusesCopies, refusesSecond } from "./helpers.ts";
 
 /** Bugs in what becomes of duplicates and of acknowledged events. */
 export const DUPLICATES: Record<string, Mutant> = {
@@ -87,17 +87,45 @@ export const DUPLICATES: Record<string, Mutant> = {
   },
   "conflict-on-object": {
     bug: "answers 409 to a second event about a voicemail",
-    plant: {
-      acceptable: ({ id, type, data }, state) => {
-        if (type !== "voicemail.created") return true;
-        const object = String(data.object.id);
-        const first = state.open.get(object) === undefined || state.seen.has(id);
-        state.open.set(object, 1);
-        return first || 409;
-      },
-    },
+    plant: { acceptable: refusesSecond("voicemail.created") },
     caughtBy: "readings.distinct-ids",
     cause: "duplicate_refused",
+  },
+  "one-event-a-call": {
+    bug: "answers 409 to a transfer of a call whose end it knows",
+    plant: { acceptable: refusesSecond("call.transferred") },
+    caughtBy: "duplicates.same-call-two-types",
+    cause: "duplicate_refused",
+  },
+  "transfer-ends-a-call": {
+    bug: "answers 409 to the end of a call that it has transferred",
+    plant: { acceptable: refusesSecond("call.completed") },
+    caughtBy: "readings.completed-last",
+    cause: "duplicate_refused",
+  },
+  "conflict-on-other-body": {
+    bug: "answers 409 to a known id whose keys come in another order",
+    plant: {
+      acceptable: (event, state) => {
+        const text = JSON.stringify(event);
+        const first = state.firsts.get(event.id) ?? text;
+        state.firsts.set(event.id, first);
+        return first === text || 409;
+      },
+    },
+    caughtBy: "readings.reserialized-retry",
+    cause: "duplicate_refused",
+  },
+  "effects-in-lower-case": {
+    bug: "tells ids of another case apart, but books their effects under one",
+    plant: {
+      afterHandled: ({ id }, { handled }) => {
+        const lower = id.toLowerCase();
+        if (lower !== id) handled.set(lower, (handled.get(lower) ?? 0) + 1);
+      },
+    },
+    caughtBy: "effects.id-case",
+    cause: "handled_twice",
   },
   "forgets-when-done": {
     bug: "deletes a booking, and its id, once it is handled",

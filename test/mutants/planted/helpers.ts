@@ -22,6 +22,16 @@ export function refusesCopies(
   };
 }
 
+/** Answers 409 to an event of this type about an object that another event was about before. */
+export function refusesSecond(refused: string): Behaviour["acceptable"] {
+  return ({ id, type, data }, state) => {
+    const object = String(data.object.id);
+    const first = state.firsts.get(object) ?? id;
+    state.firsts.set(object, first);
+    return type !== refused || first === id || 409;
+  };
+}
+
 /** Waits until no further request comes, or no copy of the event `id`, so that what was sent at once is open at once, however slow the machine. */
 export async function lull(state: State, id?: string): Promise<void> {
   const arrived = (): number => (id === undefined ? state.requests : (state.copies.get(id) ?? 0));

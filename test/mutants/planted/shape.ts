@@ -107,6 +107,12 @@ export const SHAPE: Record<string, Mutant> = {
     caughtBy: "evolution.other-api-version",
     cause: "unfamiliar_refused",
   },
+  "transfer-to-is-an-object": {
+    bug: "takes transfer_to for an object, or for a number inside",
+    plant: { acceptable: only("call", "transfer_to", (value) => /^(?:\{|null$|\+12125550101$)/.test(value)) },
+    caughtBy: "readings.transfer-to-string",
+    cause: "unfamiliar_refused",
+  },
   "transfer-to-is-a-string": {
     bug: "takes transfer_to for a string",
     plant: { acceptable: only("call", "transfer_to", (value) => !value.startsWith("{")) },

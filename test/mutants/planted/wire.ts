@@ -233,6 +233,57 @@ export const WIRE: Record<string, Mutant> = {
     cause: "duplicate_refused",
     alsoCauses: ["rate_limited"],
   },
+  "stops-after-two": {
+    bug: "takes the third request of a connection for the rest of the second",
+    plant: {
+      precheck: ({ socket }, { firsts }) => {
+        const number = Number(firsts.get(socket) ?? 0) + 1;
+        firsts.set(socket, number);
+        return number > 2 ? 400 : undefined;
+      },
+    },
+    caughtBy: "wire.same-connection",
+    cause: "refused",
+  },
+  "dies-on-half-close": {
+    bug: "throws when a client ends its side after a whole request",
+    plant: {
+      precheck: (request, state) => {
+        request.socket.once("end", () => (request.complete ? state.die() : undefined));
+        return undefined;
+      },
+      beforeAnswer: (_, state) => lull(state),
+    },
+    caughtBy: "wire.half-close",
+    cause: "ended",
+    meets: "named",
+  },
+  "few-copies": {
+    bug: "answers 429 to more than twenty copies of an event at once",
+    plant: {
+      beforeAnswer: async ({ id }, state) => {
+        const copies = state.copies.get(id) ?? 0;
+        if (copies > 20) return 429;
+        await lull(state, id);
+        return undefined;
+      },
+    },
+    caughtBy: "load.one-event-storm",
+    cause: "rate_limited",
+  },
+  "locks-out": {
+    bug: "locks an address out after three forgeries",
+    plant: {
+      precheck: (_, { firsts }) => (Number(firsts.get("refused") ?? 0) > 3 ? 429 : undefined),
+      verdict: (isVerified, _, { firsts }) => {
+        if (!isVerified) firsts.set("refused", Number(firsts.get("refused") ?? 0) + 1);
+        return isVerified;
+      },
+    },
+    caughtBy: "load.among-forgeries",
+    cause: "rate_limited",
+    meets: "named",
+  },
   "parses-first": {
     bug: "parses before it verifies, and lets the parser throw",
     plant: {
