@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { format } from "oxfmt";
 import { scenarioJsonSchema } from "../simulator/domain/world/scenario.ts";
-import { baselineJsonSchema } from "../simulator/verify/reports/json.ts";
 import { createOpenApiDocument } from "./openapi/document.ts";
 
 /** Writes what is made of the schemas anew, after a change of them: `node tools/openapi.ts`. */
@@ -14,7 +13,6 @@ if (process.argv.includes("--help")) {
 for (const [file, made] of [
   ["openapi/openapi.json", createOpenApiDocument()],
   ["schemas/scenario.schema.json", scenarioJsonSchema()],
-  ["schemas/verify-report.schema.json", baselineJsonSchema()],
 ] as const) {
   const { code } = await format(file, JSON.stringify(made), { printWidth: 110 });
   writeFileSync(new URL(`../simulator/${file}`, import.meta.url), code);

@@ -137,7 +137,7 @@ async function play(context: CheckContext, schedule: Schedule, index: number) {
     eventId: envelope.id,
     isTaken,
     arrived,
-    judge(handled: HandledCounts): Verdict {
+    judge: (handled: HandledCounts): Verdict => {
       const refused = due.filter((exchange) => !isAcknowledged(exchange));
       const answers = refused.length === 0 ? [] : [...refused, ...sent.filter(isAcknowledged)];
       const expected = isTaken ? ONCE : arrived > 0 ? AT_MOST_ONCE : NEVER;

@@ -33,8 +33,9 @@ export function createPatience(options: {
         250,
         Math.min(responseTimeoutMs, isHurried() ? hurriedTimeoutMs : responseTimeoutMs, leftMs()),
       ),
-    /** Whether there is time to repeat what failed. */
-    hasTimeToRepeat: (): boolean => !isHurried() && ageMs() < lateMs / 2,
+    /** Whether there is time to repeat what failed: a check that waited for long has tried several times itself. */
+    hasTimeToRepeat: (tookMs: number): boolean =>
+      !isHurried() && tookMs < responseTimeoutMs / 2 && ageMs() < lateMs / 2,
     /** Why no check is begun any more. */
     outOfTime(): string | undefined {
       if (ageMs() < lateMs) return undefined;

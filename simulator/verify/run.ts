@@ -45,8 +45,8 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   async function runLevel(level: Check["level"]): Promise<void> {
     const inPhase = (phase: Phase) =>
       checks.filter((check) => check.level === level && (check.phase ?? "together") === phase);
-    await runAll(inPhase("together"), MOST_CHECKS_AT_ONCE);
-    await runAll(inPhase("stalled"), checks.length);
+    const [together, stalled] = [inPhase("together"), inPhase("stalled")];
+    await Promise.all([runAll(together, MOST_CHECKS_AT_ONCE), runAll(stalled, stalled.length)]);
     await runAll(inPhase("alone"), 1);
     await runner.runLate();
     await runAll(inPhase("last"), 1);

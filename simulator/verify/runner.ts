@@ -109,7 +109,8 @@ export function createRunner(options: RunOptions) {
     if (isSuspect && receiver !== undefined) return void suspects.push(check);
     // A receiver that is killed has not ended by itself.
     const isEnded = isGone && check.phase !== "crash";
-    const verdict = isEnded ? endedBy(check, first) : await repeated(check, first);
+    const tookMs = performance.now() - startedAtMs;
+    const verdict = isEnded ? endedBy(check, first) : await repeated(check, first, tookMs);
     const durationMs = performance.now() - startedAtMs;
     if (verdict.outcome === "pending") pending.push({ check, judge: verdict.judge, durationMs });
     else if (verdict.outcome === "unverified" && verdict.isLate === true && !isLastTry) late.push(check);
@@ -125,9 +126,10 @@ export function createRunner(options: RunOptions) {
   async function repeated<Found extends Verdict | { outcome: "pending" }>(
     check: Check,
     verdict: Found,
+    tookMs: number,
   ): Promise<Found | Verdict> {
     if (verdict.outcome !== "failed" || isAboutKills(check.id) || check.phase === "explore") return verdict;
-    if (verdict.cause === "timed_out" || !patience.hasTimeToRepeat()) return verdict;
+    if (verdict.cause === "timed_out" || !patience.hasTimeToRepeat(tookMs)) return verdict;
     const again = await judged(check, async () => check.run(contextFor(`${check.id} again`)));
     if (again.outcome !== "passed") return verdict;
     return { ...verdict, cause: "sometimes", problem: `${verdict.problem} Sent once more, it was right.` };

@@ -150,7 +150,6 @@ wire.chunked                        advice  together  http          accepts a ch
 fix: Take the body from your framework as raw bytes for every request (Express: express.raw({ type: () => true })).
   wire.http-1.0                       advice  together  http          accepts a request in HTTP/1.0
   wire.many-headers                   advice  together  http          accepts forty more headers
-  wire.expect-continue                advice  stalled   http          accepts a request that asks before it sends its body
 fix: Read until the body is complete: one read of the socket may hold half of it, or a single byte.
   wire.segmented                      must    stalled   http          accepts a request that arrives in many small segments
 fix: Collect the body's buffers and join them before anything is decoded: a character may lie across two of them.
@@ -218,8 +217,6 @@ fix: De-duplicate by event id, not by call id: two events may be about one call.
   effects.same-call-two-types         must    together  types         handles both events of one call
 fix: De-duplicate by event id, not by the object's id.
   effects.distinct-ids                must    together  duplicates    handles two events about one object
-fix: Whether they are one event or two is not stated; compare ids in one way everywhere, and handle neither twice.
-  effects.id-case                     advice  together  duplicates    handles events once whose ids differ in the case of their digits alone
 fix: Verify before you store, and keep nothing of what fails: not the event, and not its id.
   effects.after-forgery               must    together  forged        handles an event although a forged one bore its id before
   effects.forged                      must    together  forged        never handles a forged event

@@ -55,17 +55,12 @@ export async function openWire(target: Target, timeoutMs: number) {
   let failure: NoAnswer | undefined;
   let connection: Connection | undefined;
   let isReady = false;
-  let interim: number | undefined;
   let head: AnswerHead | undefined;
   let kept: ReturnType<typeof createKeptAnswer> | undefined;
   let bodyBytes = 0;
   let isWhole = false;
 
   const exchange: Exchange = {
-    onInterim(status) {
-      interim ??= status;
-      changed();
-    },
     onHead(arrived) {
       head = arrived;
       kept = createKeptAnswer(arrived);
@@ -172,11 +167,6 @@ export async function openWire(target: Target, timeoutMs: number) {
       };
       begin();
       return answer;
-    },
-    /** Resolves when an interim answer such as 100 arrived, or after `withinMs`. */
-    async interim(withinMs: number): Promise<number | undefined> {
-      await until(() => interim !== undefined || failure !== undefined, performance.now() + withinMs);
-      return interim;
     },
   };
 }

@@ -1,7 +1,6 @@
 import { type EventType, EVENT_TYPES } from "../../../shared/events.ts";
 import type { Check, Runs } from "../check.ts";
 import type { CheckContext } from "../context.ts";
-import type { Reading } from "../../observer/observer.ts";
 import { ANSWER_LOST, attempts, attemptsAfter, sixInARow } from "../attempts.ts";
 import { sideBySide } from "../side-by-side.ts";
 import { AT_MOST_ONCE, every, handledSo, handledTimes, isAtRest, ONCE, whenSettled } from "../judgement.ts";
@@ -60,20 +59,6 @@ export const effectOnceRuns: Runs = {
     run: twoOfOneObject("call.transferred", "call.completed"),
   },
   "effects.distinct-ids": twoOfOneObject("voicemail.created", "voicemail.created"),
-  "effects.id-case": async (context) => {
-    const lower = context.event("order.created");
-    const upper = { ...lower, id: `evt_${lower.id.slice("evt_".length).toUpperCase()}` };
-    context.ledger.superseded(upper.id);
-    const exchanges = [...(await attempts(context, lower)), ...(await attempts(context, upper))];
-    return whenSettled((handled) => {
-      const counted = handledTimes(handled, exchanges, AT_MOST_ONCE);
-      if (counted.outcome !== "passed") return counted;
-      const counts = [lower.id, upper.id].map((id) => countOf(handled.of(id)));
-      if (!counts.includes(1)) return handledTimes(handled, exchanges, ONCE);
-      const found = counts.includes(0) ? "one event" : "two events, or looks up ids whatever their case";
-      return { outcome: "passed", note: `It takes ids that differ in case alone for ${found}.` };
-    });
-  },
 };
 
 /** Sends `count` ordinary events to fill whatever remembers ids, or as many as there is time for; returns how many. */
@@ -108,8 +93,4 @@ function twoOfOneObject(firstType: EventType, secondType: EventType): Check["run
       every(handledTimes(handled, after, ONCE), handledTimes(handled, before, seen ? AT_MOST_ONCE : ONCE)),
     );
   };
-}
-
-function countOf(reading: Reading): number {
-  return reading.known ? reading.count : 0;
 }

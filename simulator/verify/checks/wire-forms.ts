@@ -31,20 +31,6 @@ export const wireFormRuns: Runs = {
       ...Array.from({ length: 37 }, (_, n): [string, string] => [`X-Extra-${n}`, "0123456789".repeat(4)]),
     ],
   }),
-  "wire.expect-continue": sent({
-    headers: [
-      ["Content-Type", "application/json"],
-      ["Expect", "100-continue"],
-    ],
-    manner: {
-      note: "With Expect: 100-continue; the body follows the 100, or after half a second.",
-      send: async (wire, { head, framedBody }) => {
-        await wire.write(head);
-        await wire.interim(500);
-        await wire.write(framedBody);
-      },
-    },
-  }),
   "wire.segmented": accepted(async ({ deliver, event }) => [
     await deliver(event(), { manner: inPieces(40, 2) }),
     await deliver(event("voicemail.created"), { manner: inPieces(7, 15) }),

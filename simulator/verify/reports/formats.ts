@@ -9,11 +9,11 @@ import { present } from "./presented.ts";
 /** Everything that a report can be written as; colours are for the one that a terminal shows. */
 export const FORMATS = {
   pretty: (report, paint) => prettyReport(present(report), paint),
-  json: (report, _paint, file?: string) => jsonReport(report, file),
+  json: jsonReport,
   junit: (report) => junitReport(present(report)),
   markdown: (report) => markdownReport(present(report)),
   github: (report) => githubReport(present(report)),
-} satisfies Record<string, (report: Report, paint: Paint, file?: string) => string>;
+} satisfies Record<string, (report: Report, paint: Paint) => string>;
 
 export type Format = keyof typeof FORMATS;
 

@@ -1,5 +1,3 @@
-import { dirname, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { printableJson } from "../../../shared/printable.ts";
 import { jsonOf } from "../../domain/exact-json.ts";
@@ -10,9 +8,7 @@ import { type Baseline, type CheckResult, countResults, type Report } from "../r
 import { unprovenSentence } from "../unproven.ts";
 
 /** What a later run needs of an earlier report: `--baseline` reads nothing else. */
-export const baselineSchema = z.looseObject({
-  /** For editors: where `verify-report.schema.json` lies. */
-  $schema: z.string().optional(),
+const baselineSchema = z.looseObject({
   object: z.literal("verify_report"),
   checks: z.array(z.looseObject({ id: z.string(), outcome: z.enum(["passed", "failed", "unverified"]) })),
 });
@@ -26,32 +22,9 @@ export function readBaseline(text: string): Baseline | undefined {
   return { failed: idsOf("failed"), unverified: idsOf("unverified") };
 }
 
-/** The same for editors: `simulator/schemas/verify-report.schema.json` is made of it. */
-export function baselineJsonSchema() {
-  return {
-    title: "A report of verify, as --baseline reads it",
-    ...z.toJSONSchema(baselineSchema, { io: "input" }),
-  };
-}
-
-const SCHEMA_FILE = fileURLToPath(new URL("../../schemas/verify-report.schema.json", import.meta.url));
-
-/**
- * Where a file finds its JSON schema: by a path that is right for everybody with the project, so only where both lie in the
- * folder that we run in.
- */
-export function schemaFor(file: string, schema = SCHEMA_FILE): string | undefined {
-  const here = resolve(".");
-  const isHere = (path: string) => !/^(?:\.\.|\/|[A-Za-z]:)/.test(relative(here, path));
-  if (!isHere(resolve(file)) || !isHere(schema)) return undefined;
-  const way = relative(dirname(resolve(file)), schema).replaceAll("\\", "/");
-  return way.startsWith(".") ? way : `./${way}`;
-}
-
-/** The whole report as one JSON value; where it is written to `file`, it names its schema for editors. */
-export function jsonReport(report: Report, file?: string): string {
+/** The whole report as one JSON value. */
+export function jsonReport(report: Report): string {
   const value = {
-    $schema: file === undefined ? undefined : schemaFor(file),
     object: "verify_report",
     version: 1,
     url: withoutUserInfo(report.url),

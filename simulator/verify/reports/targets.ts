@@ -78,7 +78,7 @@ export async function writeReports(
       output.document(FORMATS[format](report, (style, text) => output.style(style, text)));
       continue;
     }
-    const text = FORMATS[format](report, (_, plain) => plain, file);
+    const text = FORMATS[format](report, (_, plain) => plain);
     const flag = isOpenFile(file) ? "w" : THROUGH_NO_LINK;
     await writeFile(file, text, { flag }).catch((error: unknown) => {
       failures.push(`The report ${file} could not be written (${codeOf(error) || String(error)}).`);

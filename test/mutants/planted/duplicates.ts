@@ -116,17 +116,6 @@ export const DUPLICATES: Record<string, Mutant> = {
     caughtBy: "readings.reserialized-retry",
     cause: "duplicate_refused",
   },
-  "effects-in-lower-case": {
-    bug: "tells ids of another case apart, but books their effects under one",
-    plant: {
-      afterHandled: ({ id }, { handled }) => {
-        const lower = id.toLowerCase();
-        if (lower !== id) handled.set(lower, (handled.get(lower) ?? 0) + 1);
-      },
-    },
-    caughtBy: "effects.id-case",
-    cause: "handled_twice",
-  },
   "forgets-when-done": {
     bug: "deletes a booking, and its id, once it is handled",
     plant: {

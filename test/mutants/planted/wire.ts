@@ -40,12 +40,6 @@ export const WIRE: Record<string, Mutant> = {
     caughtBy: "wire.many-headers",
     cause: "refused",
   },
-  "no-expectations": {
-    bug: "answers 417 to Expect: 100-continue",
-    plant: { precheck: (request) => (header(request, "expect") === "" ? undefined : 417) },
-    caughtBy: "wire.expect-continue",
-    cause: "refused",
-  },
   "first-read": {
     bug: "takes the first read of the socket for the whole body",
     plant: {
