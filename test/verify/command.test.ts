@@ -7,7 +7,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { createObserver } from "../../simulator/observer/observer.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { EXIT_CODES } from "../../simulator/verify/report.ts";
-import { listen } from "../helpers/listen.ts";
 import { present } from "../../simulator/verify/reports/presented.ts";
 import { prettyReport } from "../../simulator/verify/reports/pretty.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
