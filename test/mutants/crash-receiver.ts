@@ -13,7 +13,11 @@ import { createServer } from "node:http";
 
 const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "" } = process.env;
 /** Long where the bug shows only in what was not handled yet, so that no slow machine hides it. */
-const HANDLING_DELAY_MS = MUTANT === "never-recovers" ? 1_000 : MUTANT.includes("marks") ? 0 : 150;
+const HANDLING_DELAY_MS = /^(?:never-recovers|drops)/.test(MUTANT)
+  ? 1_000
+  : MUTANT.includes("marks")
+    ? 0
+    : 150;
 const WORK_MS = 2;
 const seen = new Set<string>();
 const handled = new Map<string, number>();
@@ -49,10 +53,12 @@ createServer((request, response) => {
       return response.writeHead(401).end();
     const { id } = JSON.parse(body.toString()) as { id: string };
     if (MUTANT === "keeps-the-id-first") {
-      if (!seen.has(id)) setTimeout(() => accept(id), 30);
+      // As long as the id says, so that a kill meets some events in between.
+      const delayMs = 50 + Number.parseInt(id.slice(4, 6), 16);
+      if (!seen.has(id)) setTimeout(() => accept(id), delayMs);
       if (!seen.has(id)) write("seen", id);
       seen.add(id);
-      return void setTimeout(() => response.end("{}"), 60);
+      return void setTimeout(() => response.end("{}"), delayMs + 50);
     }
     if (seen.has(id)) return response.end("{}");
     seen.add(id);

@@ -135,7 +135,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
       verdict: "incomplete",
       incomplete: "It was interrupted.",
     });
-    expect(verify.out.at(-1)).toMatch(/^INCOMPLETE {2}It was interrupted\. {2}/);
+    expect(verify.out.join("\n")).toMatch(/^INCOMPLETE {2}It was interrupted\. {2}/m);
   },
 );
 

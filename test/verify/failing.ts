@@ -121,7 +121,6 @@ async function crashing(mutant: string) {
   return {
     url: `${origin}/webhooks`,
     observeUrl: `${origin}/handled/{id}`,
-    clockVariable: "CLOCK_AHEAD",
     command: ["env", `MUTANT=${mutant}`, `STORE=${store}`, process.execPath, program],
     /** As somebody does before the next start whose receiver left something behind. */
     async renew() {

@@ -182,13 +182,13 @@ test("the line that starts a run again has each option in the unit in which it w
     }),
   );
   const limits = ["--effects-within", "60", "--ready-timeout", "7", "--allow-host", "receiver.test"];
-  const given = ["--observe", `${url}/{id}`, "--events", "order.created", "--clock-variable", "AHEAD"];
+  const given = ["--observe", `${url}/{id}`, "--events", "order.created"];
   const rest = ["--fail-on", "advice,unverified", "--seed", "s", "--json"];
   const ran = await run("verify", url, "--secret", "s", ...given, ...limits, ...rest);
   const { checks } = reportSchema.parse(JSON.parse(ran.out));
   expect(checks.find(({ id }) => id === "preflight.accepts")?.repeat).toBe(
     `voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET" --observe '${url}/{id}' --events order.created ` +
-      "--clock-variable AHEAD --effects-within 60 --ready-timeout 7 --allow-host receiver.test " +
+      "--effects-within 60 --ready-timeout 7 --allow-host receiver.test " +
       "--fail-on advice,unverified --only preflight --seed s",
   );
 });

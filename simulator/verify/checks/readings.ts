@@ -5,7 +5,7 @@ import { changed } from "./evolution.ts";
 
 /** Whether the receiver depends on anything that the specification leaves open: one check for each such reading. */
 export const readingRuns: Runs = {
-  "readings.transfer-to-string": transferred({ transfer_to: "+12125550101" }),
+  "readings.transfer-to-string": transferred({ transfer_to: "Front desk" }),
   "readings.transfer-to-object": transferred({ transfer_to: { name: "Front desk", phone: "+12125550101" } }),
   "readings.transfer-succeeded-string": transferred({ transfer_succeeded: "answered" }),
   "readings.transfer-failed": transferred({ transfer_succeeded: false }),

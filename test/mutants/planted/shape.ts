@@ -107,9 +107,9 @@ export const SHAPE: Record<string, Mutant> = {
     caughtBy: "evolution.other-api-version",
     cause: "unfamiliar_refused",
   },
-  "transfer-to-is-an-object": {
-    bug: "takes transfer_to for an object, or for a number inside",
-    plant: { acceptable: only("call", "transfer_to", (value) => /^(?:\{|null$|\+12125550101$)/.test(value)) },
+  "transfer-to-is-a-number": {
+    bug: "takes a transfer_to that is a string for a phone number",
+    plant: { acceptable: only("call", "transfer_to", (value) => /^(?:\{|null$|\+\d)/.test(value)) },
     caughtBy: "readings.transfer-to-string",
     cause: "unfamiliar_refused",
   },
