@@ -156,11 +156,12 @@ async function shrink(context: CheckContext, failure: Failure): Promise<Failure>
   return failure;
 }
 
-/** A schedule of one to six attempts; all but the last mostly fail, since a success ends a delivery. */
+/** A schedule of one to six attempts; all but the last fail, since a success ends a delivery. */
 function randomSchedule(random: Random): Schedule {
   const length = random.int(1, MAXIMUM_ATTEMPTS);
   return Array.from({ length }, (_, index): Step => {
-    const fate = index === length - 1 && random.chance(0.7) ? "2xx" : random.pick(FATES.slice(1));
+    const failing = ["not sent", "answer lost", "cut off"] as const;
+    const fate = index < length - 1 ? random.pick(failing) : random.chance(0.7) ? "2xx" : "slow body";
     if (!random.chance(COPY_PROBABILITY)) return { fate };
     return { fate, copy: random.chance(0.5) ? "during" : "after" };
   });

@@ -344,9 +344,9 @@ describe("verify", () => {
     });
     const { stdout: table } = await verifyHere(["--list"]);
     expect(table).toMatch(
-      /^effects.after-whole-schedule +must +handles an event once .* \(with --thorough\) +SPEC §6 Retry policy$/m,
+      /^production.drains +advice +answers what is .* \(with --level production\) +SPEC §6 Receiver expectations$/m,
     );
-    expect(table.match(/with --thorough/g)).toHaveLength(1);
+    expect(table.match(/with --level production/g)).toHaveLength(6);
   });
 
   test.each([
