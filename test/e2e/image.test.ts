@@ -73,11 +73,13 @@ describe("the health check", () => {
   });
 
   test("of the simulator asks what needs no token", async () => {
-    const simulator = await listen(200, {});
+    const document = { servers: [{ url: "/", description: "This simulator" }] };
+    const simulator = await listen(200, document);
     const at = (port: string) => run("health", "--simulator", `http://127.0.0.1:${port}`);
     expect(await at(simulator.port)).toMatchObject({ code: 0, out: "ready\n" });
     expect(simulator.asked).toEqual(["/openapi.json"]);
-    expect(await at((await listen(404, {})).port)).toMatchObject({ code: 3 });
+    expect(await at((await listen(200, {})).port)).toMatchObject({ code: 3 });
+    expect(await at((await listen(404, document)).port)).toMatchObject({ code: 3 });
     expect(await at(String(await freePort()))).toMatchObject({ code: 3, out: "" });
   });
 });
