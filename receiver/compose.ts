@@ -5,12 +5,13 @@ import { createBodyReader, type BodyReader } from "./intake/body.ts";
 import { createGroupCommit } from "./intake/group-commit.ts";
 import { createInbox } from "./intake/inbox.ts";
 import { createWebhook, type Webhook } from "./intake/webhook.ts";
-import { createHealth, freeBytesFor, type Health, type WorkerStatus } from "./operations/health.ts";
-import type { Log } from "./operations/log.ts";
+import { createHealth, freeBytesFor, type Health } from "./operations/health.ts";
+import { createRequestLog, type Log, type RequestLog } from "./operations/log.ts";
 import { createMetrics, type Metrics } from "./operations/metrics.ts";
 import { createCleaner, secretsOf } from "./operations/privacy.ts";
-import { createRequestLog, type RequestLog } from "./operations/request-log.ts";
+
 import type { Intake, Store } from "./store/port.ts";
+import type { Status } from "./work/supervisor.ts";
 
 /** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for ending the handlers' process and for the last log lines. */
 const CLOSING_MS = 2_500;
@@ -22,7 +23,7 @@ const COUNTING_MS = 5_000;
 export type Work = {
   wake: () => void;
   stop: (graceMs: number) => Promise<void>;
-  status: () => WorkerStatus;
+  status: () => Status;
 };
 
 /** A receiver without a port: what takes requests, and what looks after it. */
@@ -36,7 +37,7 @@ export type Receiver = {
   /** Logs a request that the app answered itself. */
   logRequest: RequestLog;
   /** How the handlers are; undefined in the role `ingest`. */
-  workerStatus: (() => WorkerStatus) | undefined;
+  workerStatus: (() => Status) | undefined;
   /** How long requests and handlers may still run after the receiver was told to stop. */
   graceMs: number;
   /** Takes nothing more; waits for requests and handlers, for `graceMs` at the most. */

@@ -6,12 +6,11 @@ import module from "node:module";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import { EXIT, terminal, withConfig, withStore } from "./operations/commands/run.ts";
-import { start } from "./operations/commands/start.ts";
+import { health, start } from "./operations/commands/start.ts";
 import { EVENT_STATES } from "./store/ledger-port.ts";
 import { serverRoom } from "./store/open.ts";
 
 const inboxCommands = () => import("./operations/commands/inbox.ts");
-const careCommands = () => import("./operations/commands/care.ts");
 
 /** The version of the package that this file lies in: the kit's, or that of a fork. */
 const { version } = z
@@ -77,17 +76,17 @@ command(inbox, "stats", "how many jobs each handler has in each state, and what 
 command(program, "reconcile", "read calls and voicemails from the REST API and enqueue what no event brought")
   .addOption(since().default(seconds("7d"), "7d"))
   .option("--dry-run", "only say what would be enqueued")
-  .action(withStore(async () => (await careCommands()).runReconcile));
+  .action(withStore(async () => (await import("./operations/reconcile.ts")).runReconcile));
 command(program, "doctor", "check secrets, clock, API key, database, disk and handlers")
   .option("--verbose", "also what is well")
-  .action(withConfig(async () => (await careCommands()).doctor));
+  .action(withConfig(async () => (await import("./operations/doctor.ts")).doctor));
 command(
   program,
   "health",
   "whether the receiver that runs here is well, for the health checks of containers",
-).action(withConfig(async () => (await careCommands()).health, { needsSecret: false }));
+).action(withConfig(async () => health, { needsSecret: false }));
 command(program, "backup <file>", "copy the database to a new file while it is in use").action(
-  withStore(async () => (await careCommands()).backup),
+  withStore(async () => (await inboxCommands()).backup),
 );
 
 (await serverRoom())?.addCommands(program);

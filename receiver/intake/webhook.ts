@@ -1,9 +1,8 @@
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 import type { Clock } from "../clock.ts";
 import type { Health } from "../operations/health.ts";
-import type { Log } from "../operations/log.ts";
+import type { Log, RequestLog } from "../operations/log.ts";
 import type { Metrics } from "../operations/metrics.ts";
-import type { RequestLog } from "../operations/request-log.ts";
 import { ANSWERS, type Answer } from "./answers.ts";
 import type { Body } from "./body.ts";
 import type { Inbox, Receipt } from "./inbox.ts";

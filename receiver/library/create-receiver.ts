@@ -105,7 +105,7 @@ export async function createReceiver<Services = unknown>(
     isWorker: isList(handlers),
     onFatal: (problem) => {
       log.fatal({ problem }, "stored events may be lost: this process ends");
-      process.exit(1);
+      log.flush(() => process.exit(1));
     },
   });
   const startWork = async (metrics: Metrics): Promise<Work> => {

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
+import type { Config } from "../config.ts";
 import { EVENT_STATES } from "../store/ledger-port.ts";
 import type { PageOptions } from "./page/index.ts";
 import { presentEvent } from "./present.ts";
@@ -24,11 +25,8 @@ const listQuerySchema = z.object({
  * bearer, or from a browser as the password beside any name. `/healthz` and `/readyz` answer everyone.
  */
 export function createAdminApp(
-  options: Omit<PageOptions, "showBodies" | "guard"> & {
-    adminAllowedHosts: readonly string[] | undefined;
-    adminToken: string | undefined;
-    adminShowsBodies: boolean;
-  },
+  options: Omit<PageOptions, "showBodies" | "guard"> &
+    Pick<Config, "adminAllowedHosts" | "adminToken" | "adminShowsBodies">,
 ): Express {
   const { ledger, health, metrics, log, clock } = options;
   const app = express();
@@ -59,13 +57,16 @@ export function createAdminApp(
     if (!asked.success) return refuse(response, 400, "invalid_request", z.prettifyError(asked.error));
     const { limit, before_seq: beforeSeq, ...filter } = asked.data;
     const events = await ledger.list(filter, { limit, beforeSeq });
-    const data = events.map((event) => presentEvent(event, { isBrief: true }));
-    response.json({ object: "list", data, has_more: events.length === limit });
+    response.json({
+      object: "list",
+      data: events.map(presentEvent),
+      has_more: events.length === limit,
+    });
   });
   app.get("/inbox/:id", async (request, response) => {
     const id = eventIdSchema.safeParse(request.params.id);
     const event = id.success ? await ledger.find(id.data) : undefined;
-    if (event) response.json(presentEvent(event, { isBrief: false }));
+    if (event) response.json(presentEvent(event));
     else refuse(response, 404, "not_found", `No event ${request.params.id} was accepted here.`);
   });
 
@@ -78,14 +79,8 @@ export function createAdminApp(
     (await page)(request, response, next);
   });
 
-  app.use((_request, response) =>
-    refuse(
-      response,
-      404,
-      "not_found",
-      "There are /, /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.",
-    ),
-  );
+  const paths = "There are /, /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.";
+  app.use((_request, response) => refuse(response, 404, "not_found", paths));
   app.use(((error: unknown, _request, response, _next) => {
     if (response.headersSent) return;
     // What Express could not read: a path, or a form.
@@ -110,20 +105,16 @@ function guardHost(allowed: readonly string[] | undefined): RequestHandler {
 }
 
 function guardToken(token: string | undefined): RequestHandler {
+  const fix = "Show ADMIN_TOKEN as a bearer, or as the password beside any name.";
   return ({ headers }, response, next) => {
     const [, scheme = "", given = ""] = /^(Bearer|Basic) (\S+)$/i.exec(headers.authorization ?? "") ?? [];
-    const isBasic = scheme.toLowerCase() === "basic";
-    const [name = "", ...rest] = isBasic ? Buffer.from(given, "base64").toString("utf8").split(":") : [];
+    const pair = scheme.toLowerCase() === "basic" ? Buffer.from(given, "base64").toString() : `:${given}`;
+    const [name = ""] = pair.split(":");
     response.locals["operator"] = name.slice(0, 64);
-    const shown = isBasic ? rest.join(":") : given;
+    const shown = pair.slice(name.length + 1);
     if (token === undefined || timingSafeEqual(sha256(shown), sha256(token))) return next();
     response.set("WWW-Authenticate", ["Bearer", 'Basic realm="receiver", charset="UTF-8"']);
-    refuse(
-      response,
-      401,
-      "unauthorized",
-      "Show ADMIN_TOKEN as a bearer, or as the password beside any name.",
-    );
+    refuse(response, 401, "unauthorized", fix);
   };
 }
 

@@ -1,15 +1,16 @@
 import { execFile } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import type { Clock } from "../clock.ts";
+import { systemClock, type Clock } from "../clock.ts";
 import type { Config, Environment } from "../config.ts";
 import { siblingFile } from "../sibling-file.ts";
 import type { Store } from "../store/port.ts";
+import { EXIT, isUnbegun, onStore, type Context, type Outcome } from "./commands/run.ts";
 import { NOT_FOR_HANDLERS } from "./privacy.ts";
-import { RestError, type RestClient } from "./rest-client.ts";
+import { createRestClient, RestError, type RestClient } from "./rest-client.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
 
@@ -26,6 +27,27 @@ type Look = {
 
 type Say = Record<Finding["level"], (message: string) => void>;
 
+/** The command. It looks at the database if there is one yet: looking creates none. */
+export async function doctor(
+  { config }: Context,
+  { verbose = false }: { verbose?: boolean },
+): Promise<Outcome> {
+  const api = config.api && createRestClient(config.api);
+  const look = { config, api, clock: systemClock, environment: process.env, store: undefined };
+  const findings = isUnbegun(config)
+    ? await examine(look)
+    : await onStore(config, async (store) => examine({ ...look, store }));
+  await api?.close();
+  const shown = findings.filter(({ level }) => verbose || level !== "ok");
+  const isWell = findings.every(({ level }) => level === "ok");
+  const lines = shown.map((one) => `${one.level.padEnd(7)}  ${one.check.padEnd(8)}  ${one.message}`);
+  return {
+    exitCode: findings.some(({ level }) => level === "problem") ? EXIT.somethingIsWrong : EXIT.ok,
+    json: { findings },
+    lines: isWell ? [...lines, `All ${String(findings.length)} checks are well.`] : lines,
+  };
+}
+
 /** Checks everything that a receiver depends on. Returns a finding or more for each check, with what to do about it. */
 export async function examine(look: Look): Promise<Finding[]> {
   const checks = { secrets, database, inbox, disk, handlers, api };
@@ -39,30 +61,19 @@ export async function examine(look: Look): Promise<Finding[]> {
   return (await Promise.all(found)).flat();
 }
 
-async function secrets({ config: { signingSecrets }, environment }: Look, say: Say): Promise<void> {
+async function secrets({ config: { signingSecrets } }: Look, say: Say): Promise<void> {
   for (const [index, { length }] of signingSecrets.entries())
     if (length < 16) say.warning(`Secret ${String(index + 1)} has under 16 characters: is it whole?`);
-  if (new Set(signingSecrets).size < signingSecrets.length) say.warning("A secret is there twice.");
-  if (signingSecrets.length > 1)
-    say.warning(
-      "Several are active. Remove the old one when its receiver_secret_matches_total stood still for 15 h.",
-    );
-  const { SIGNING_SECRET_FILE, API_KEY_FILE, ADMIN_TOKEN_FILE } = environment;
-  for (const file of [SIGNING_SECRET_FILE ?? "", API_KEY_FILE ?? "", ADMIN_TOKEN_FILE ?? "", ".env"]) {
-    const { mode = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
-    if (process.platform !== "win32" && (mode & 0o007) !== 0)
-      say.warning(`Everyone can read ${file}: chmod o-rwx ${file}`);
-  }
+  const fix = "Remove the old one when its receiver_secret_matches_total stood still for 15 h.";
+  if (signingSecrets.length > 1) say.warning(`Several are active. ${fix}`);
   say.ok("The signing secret is set.");
 }
 
 async function database({ config: { databaseFile = "" }, store }: Look, say: Say): Promise<void> {
   const above = dirname(dirname(resolve(databaseFile)));
   if (!store && !existsSync(above)) return say.problem(`There is no folder ${above}. Fix DATABASE_URL.`);
-  if (!store) {
-    const anew = "If it was deleted, start the receiver, then run `reconcile --since 7d`.";
-    return say.warning(`There is none at ${databaseFile} yet: the first start creates it. ${anew}`);
-  }
+  const anew = "If it was deleted, start the receiver, then run `reconcile --since 7d`.";
+  if (!store) return say.warning(`There is none at ${databaseFile} yet: the first start creates it. ${anew}`);
   const fix = " Stop the receiver and restore a backup; `reconcile` then brings what came since.";
   const damage = await store.ledger.check();
   for (const line of damage) say.problem(databaseFile === "" ? line : line + fix);
@@ -83,21 +94,16 @@ async function inbox({ store, clock }: Look, say: Say): Promise<void> {
   say.ok(`${String(events)} events are known; no handler wanted ${String(unwanted)} of them.`);
 }
 
-/** By their magic numbers on Linux. */
-const NETWORK_FILE_SYSTEMS: Record<number, string> = {
-  0x6969: "NFS",
-  0xff534d42: "CIFS",
-  0xfe534d42: "SMB2",
-  0x517b: "SMB",
-};
+/** By their magic numbers on Linux: NFS, CIFS and SMB. */
+const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0xff534d42, 0xfe534d42, 0x517b]);
 
 async function disk({ config: { databaseFile, minimumFreeBytes } }: Look, say: Say): Promise<void> {
   if (databaseFile === undefined) return;
   let folder = dirname(resolve(databaseFile));
   while (!existsSync(folder)) folder = dirname(folder);
   const { bavail, bsize, type } = await statfs(folder);
-  const network = process.platform === "linux" ? NETWORK_FILE_SYSTEMS[type] : undefined;
-  if (network !== undefined) say.problem(`${folder} is on ${network}, where SQLite's locks do not hold.`);
+  if (process.platform === "linux" && NETWORK_FILE_SYSTEMS.has(type))
+    say.problem(`${folder} is on a network file system, where SQLite's locks do not hold.`);
   const free = `${String(Math.round((bavail * bsize) / 1_048_576))} MiB are free in ${folder}`;
   if (bavail * bsize >= minimumFreeBytes) return say.ok(`${free}.`);
   say.problem(`${free}, below MIN_FREE_DISK_BYTES: events are refused. Make room.`);
@@ -109,12 +115,11 @@ const loadedSchema = z.object({ handlers: z.array(z.string()).optional(), proble
 async function handlers({ config, environment }: Look, say: Say): Promise<void> {
   if (config.role === "ingest") return;
   const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)));
-  const program = siblingFile(import.meta.url, "load-handlers").pathname;
+  const program = siblingFile(import.meta.url, "../work/load-handlers").pathname;
   const words = ["--import", import.meta.resolve("tsx"), program];
   const run = promisify(execFile)(process.execPath, words, { env, timeout: LOADING_LIMIT_MS });
-  const { stdout } = await run.catch(() => ({
-    stdout: '{ "problem": "their process ended, or took too long" }',
-  }));
+  const broken = '{ "problem": "their process ended, or took too long" }';
+  const { stdout } = await run.catch(() => ({ stdout: broken }));
   const loaded = loadedSchema.parse(JSON.parse(stdout.trim().split("\n").at(-1) ?? ""));
   if (loaded.handlers) say.ok(`${loaded.handlers.join(", ")} can be started.`);
   else say.problem(`They could not be started: ${loaded.problem ?? ""}`);

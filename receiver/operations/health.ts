@@ -1,7 +1,9 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { within, type Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
 import type { Intake } from "../store/port.ts";
+import type { Status } from "../work/supervisor.ts";
 
 /** How long an answer about the database or the disk stays good. */
 const FRESH_MS = 1_000;
@@ -15,46 +17,31 @@ const RESERVE_SECONDS = 10;
 /** Whether this process would do its part now; each check is `ok` or says what is wrong. */
 export type Readiness = { ready: boolean; checks: Record<string, string> };
 
-export type Health = {
-  readiness: () => Promise<Readiness>;
-  draining: () => boolean;
-  startDraining: () => void;
-  /** Whether the free space is below the low-water mark: a full SQLite cannot even delete, so events are refused before. */
-  diskLow: () => boolean;
-  stop: () => void;
-};
-
-/** How the handlers' process is; `problem` says why they could not be started. */
-export type WorkerStatus = {
-  state: "starting" | "working" | "broken" | "restarting";
-  problem?: string | undefined;
-};
+export type Health = ReturnType<typeof createHealth>;
 
 /**
  * Ready means that the database took a write within the last second, the disk has room, and the receiver is not told to
  * stop. The handlers' process counts in the role `worker` alone: where events are taken, that goes on whatever handlers do.
  */
-export function createHealth(options: {
-  probe: Intake["probe"];
-  clock: Clock;
-  minimumFreeBytes: number;
-  freeBytes: () => Promise<number>;
-  role: "all" | "ingest" | "worker";
-  workerStatus?: (() => WorkerStatus) | undefined;
-}): Health {
-  const { clock, minimumFreeBytes, role, workerStatus } = options;
-  let draining = false;
-  let diskLow = false;
-  let reserve = 0;
-  let freeBefore = 0;
+export function createHealth(
+  options: Pick<Config, "minimumFreeBytes" | "role"> & {
+    probe: Intake["probe"];
+    clock: Clock;
+    /** Undefined for a database on a server, which reports a full disk itself. */
+    freeBytes: () => Promise<number | undefined>;
+    workerStatus?: (() => Status) | undefined;
+  },
+) {
+  const { clock, role, workerStatus } = options;
+  let [draining, diskLow, stopped] = [false, false, false];
+  let [reserve, freeBefore] = [0, 0];
   let probed: { atMs: number; result: Promise<string> } | undefined;
-  let cancel: (() => void) | undefined = () => undefined;
   void watchDisk();
 
   return {
-    readiness: async () => {
-      if (!probed || clock.monotonicMs() - probed.atMs >= FRESH_MS)
-        probed = { atMs: clock.monotonicMs(), result: probe() };
+    readiness: async (): Promise<Readiness> => {
+      const nowMs = clock.monotonicMs();
+      if (!probed || nowMs - probed.atMs >= FRESH_MS) probed = { atMs: nowMs, result: probe() };
       const checks: Record<string, string> = {
         database: await probed.result,
         disk: diskLow ? "below the low-water mark" : "ok",
@@ -68,32 +55,30 @@ export function createHealth(options: {
     },
     draining: () => draining,
     startDraining: () => void (draining = true),
+    /** Whether the free space is below the low-water mark: a full SQLite cannot even delete, so events are refused before. */
     diskLow: () => diskLow,
-    stop: () => {
-      cancel?.();
-      cancel = undefined;
-    },
+    stop: () => void (stopped = true),
   };
 
   async function probe(): Promise<string> {
     const result = await within(PROBE_LIMIT_MS, options.probe(), clock);
-    if (!result) return "timeout";
-    return result.ok ? "ok" : result.reason;
+    return result?.ok === true ? "ok" : (result?.reason ?? "timeout");
   }
 
   async function watchDisk(): Promise<void> {
+    if (stopped) return;
     // A file system that cannot say is no reason to refuse events.
-    const free = await options.freeBytes().catch(() => Number.POSITIVE_INFINITY);
-    reserve = Math.max((freeBefore - free) * RESERVE_SECONDS, reserve * 0.9);
-    freeBefore = free;
-    diskLow = free < Math.max(minimumFreeBytes, LEAST_FREE_BYTES, reserve);
-    if (cancel) cancel = clock.after(FRESH_MS, () => void watchDisk());
+    const free = await options.freeBytes().catch(() => undefined);
+    reserve = Math.max((freeBefore - (free ?? freeBefore)) * RESERVE_SECONDS, reserve * 0.9);
+    freeBefore = free ?? freeBefore;
+    diskLow = free !== undefined && free < Math.max(options.minimumFreeBytes, LEAST_FREE_BYTES, reserve);
+    clock.after(FRESH_MS, () => void watchDisk());
   }
 }
 
-/** Free bytes of the disk that holds a database. A database on a server reports a full disk itself. */
-export async function freeBytesFor(databaseFile: string | undefined): Promise<number> {
-  if (databaseFile === undefined) return Number.POSITIVE_INFINITY;
+/** Free bytes of the disk that holds a database file. */
+export async function freeBytesFor(databaseFile: string | undefined): Promise<number | undefined> {
+  if (databaseFile === undefined) return undefined;
   const { bavail, bsize } = await statfs(dirname(databaseFile));
   return bavail * bsize;
 }

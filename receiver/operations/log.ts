@@ -1,14 +1,10 @@
 import pino from "pino";
 import { printableJson } from "../../shared/printable.ts";
-import { systemClock } from "../clock.ts";
-import { createCleaner, REDACTED } from "./privacy.ts";
+import { systemClock, type Clock } from "../clock.ts";
+import type { Receipt } from "../intake/inbox.ts";
+import { createCleaner, knownType, REDACTED } from "./privacy.ts";
 
 export type Log = pino.Logger;
-
-/** Lines are written together, when they have this length or after this time; beyond a megabyte that waits they are dropped. */
-const PAGE_BYTES = 16_000;
-const FLUSH_MS = 20;
-const MAXIMUM_WAITING_BYTES = 1_048_576;
 
 /** Ends of the names of fields whose values are personal or secret; values of the second kind are persons. */
 const PERSONAL_FIELD =
@@ -32,7 +28,7 @@ export function createLog(options: {
       level: options.level,
       base: options.name === undefined ? null : { part: options.name },
       timestamp: () => `,"time":"${new Date(systemClock.nowMs()).toISOString()}"`,
-      formatters: { level: (level) => ({ level }), log: (fields) => withoutPersons(fields, 0) },
+      formatters: { level: (level) => ({ level }), log: (fields) => redacted(fields, 0) },
       serializers: { err: (error: unknown) => describeError(error, clean) },
       // Logs are read on terminals and by build servers.
       hooks: {
@@ -47,29 +43,31 @@ export function createLog(options: {
   );
 }
 
-function withoutPersons(fields: object, depth: number): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shown(name, value, depth)]));
+function redacted(fields: object, depth: number): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      isPersonal(name, value) ? REDACTED : shown(value, depth),
+    ]),
+  );
 }
 
-function shown(name: string, value: unknown, depth: number): unknown {
-  if (value === null || typeof value === "boolean" || value === undefined) return value;
-  if (isPersonal(name)) return REDACTED;
-  if (typeof value !== "object" || value instanceof Error || "toJSON" in value) return value;
+function shown(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null || value instanceof Error || "toJSON" in value)
+    return value;
   if (depth >= DEEPEST) return "[too deep]";
-  if (Array.isArray(value)) return value.map((item) => shown("", item, depth + 1));
-  return withoutPersons(value, depth + 1);
+  return Array.isArray(value) ? value.map((item) => shown(item, depth + 1)) : redacted(value, depth + 1);
 }
 
 const judged = new Map<string, boolean>();
 
-function isPersonal(name: string): boolean {
+/** Whether a value may be shown is said by its name; nothing, `true` and `false` always may. */
+function isPersonal(name: string, value: unknown): boolean {
+  if (value === null || value === undefined || typeof value === "boolean") return false;
   const known = judged.get(name);
   if (known !== undefined) return known;
-  const inSnakeCase = name
-    .slice(0, 100)
-    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])|[\s.-]/g, "_")
-    .toLowerCase();
-  const verdict = PERSONAL_FIELD.test(inSnakeCase);
+  const inSnakeCase = name.slice(0, 100).replaceAll(/(?<=[a-z0-9])(?=[A-Z])|[\s.-]/g, "_");
+  const verdict = PERSONAL_FIELD.test(inSnakeCase.toLowerCase());
   if (judged.size < 1_000) judged.set(name, verdict);
   return verdict;
 }
@@ -81,38 +79,83 @@ function describeError(error: unknown, clean: (text: string) => string): object 
   return { type: error.name, message: clean(error.message), stack: places.join("\n") };
 }
 
+/** Lines are written together, when they have this length or after this time; beyond a megabyte that waits they are dropped. */
+const PAGE_LENGTH = 16_000;
+const PAGE_MS = 20;
+const MAXIMUM_WAITING_BYTES = 1_048_576;
+
 /** Asynchronous, so that a reader of our output that stops reading cannot stop the acknowledgements. */
-function standardOutput(): pino.DestinationStream & Pick<Page, "flush"> {
-  const output: Page & NodeJS.EventEmitter = pino.destination({
-    sync: false,
-    minLength: PAGE_BYTES,
-    maxLength: MAXIMUM_WAITING_BYTES,
-    contentMode: "buffer",
-  });
-  // On a full disk lines wait for the next flush; at an exit, a synchronous one would try for ever.
+function standardOutput(): pino.DestinationStream & { flush: (done: () => void) => void } {
+  const output = pino.destination({ sync: false, minLength: 1, maxLength: MAXIMUM_WAITING_BYTES });
+  // On a full disk lines wait for the next page; at an exit, a synchronous flush would try for ever.
   output.on("error", () => Object.assign(output, { flushSync: () => undefined }));
-  let isDue = false;
-  let hasMore = false;
-  const flushSoon = (): void => {
-    isDue = true;
-    systemClock.after(FLUSH_MS, () => {
-      hasMore = false;
-      // The next flush waits for this one: behind a reader that has stopped they would pile up.
-      output.flush(() => {
-        isDue = false;
-        if (hasMore) flushSoon();
-      });
-    });
+  let page = "";
+  const pass = (): void => {
+    if (page !== "") output.write(page);
+    page = "";
   };
   return {
     write: (line) => {
-      // With a text, each line would have the page before it copied again.
-      output.write(Buffer.from(line));
-      hasMore = true;
-      if (!isDue) flushSoon();
+      if (page === "") systemClock.after(PAGE_MS, pass);
+      page += line;
+      if (page.length >= PAGE_LENGTH) pass();
     },
-    flush: (done) => output.flush(done),
+    flush: (done) => {
+      pass();
+      output.flush(done);
+    },
   };
 }
 
-type Page = { write(line: string | Buffer): boolean; flush(done: (error?: Error) => void): void };
+/** A request that was answered. `path` is without its query, `id` is what the app gave it, `refused` why it was not read. */
+export type AnsweredRequest = {
+  method: string;
+  path: string;
+  id?: string | undefined;
+  status: number;
+  durationMs?: number;
+  refused?: string | undefined;
+  receipt?: Receipt | undefined;
+};
+
+export type RequestLog = (request: AnsweredRequest) => void;
+
+/** Lines a second for refused requests of one reason. The metrics count all of them. */
+const REFUSALS_A_SECOND = 10;
+
+/** Logs a flat line a request, with nothing of its headers, body or query, and only the id and a known type of its event. */
+export function createRequestLog(options: {
+  log: Log;
+  clock: Clock;
+  /** Masks what a stranger may have put into a path. */
+  clean: (text: string) => string;
+}): RequestLog {
+  const { log, clock, clean } = options;
+  let second = 0;
+  const refusals = new Map<string, number>();
+
+  return ({ method, path, id, status, durationMs = 0, refused, receipt }) => {
+    const level = status >= 500 ? "error" : status >= 400 ? "warn" : "info";
+    const result = receipt ? describe(receipt) : { result: refused && "refused", reason: refused };
+    if (!log.isLevelEnabled(level) || (status >= 400 && isTooMuch(result.reason ?? String(status)))) return;
+    const shown = status < 400 ? path : clean(path.slice(0, 200));
+    const asked = { method: method.slice(0, 20), path: shown, status, request_id: id };
+    log[level]({ ...asked, duration_ms: Math.round(durationMs * 10) / 10, ...result }, "answered");
+  };
+
+  function isTooMuch(reason: string): boolean {
+    const now = Math.floor(clock.monotonicMs() / 1_000);
+    if (now !== second) refusals.clear();
+    second = now;
+    const lines = (refusals.get(reason) ?? 0) + 1;
+    refusals.set(reason, lines);
+    return lines > REFUSALS_A_SECOND;
+  }
+}
+
+function describe(receipt: Receipt): { reason?: string } & Record<string, unknown> {
+  const { kind: result, ...more } = receipt;
+  if (!("secretIndex" in more)) return { result, ...("message" in more ? { reason: more.message } : more) };
+  const { storedSha256: stored_sha256, receivedSha256: received_sha256 } = more.differs ?? {};
+  return { result, event_id: more.id, type: knownType(more.type), stored_sha256, received_sha256 };
+}

@@ -2,24 +2,14 @@ import type { Registry } from "@prometheus-io/client";
 import type { Clock } from "../clock.ts";
 import type { Receipt } from "../intake/inbox.ts";
 import type { Counts } from "../store/port.ts";
+import type { Ended } from "../work/messages.ts";
 import { knownType } from "./privacy.ts";
 
-/** An attempt at a job that has ended. */
-export type Ended = { handler: string; type: string; outcome: string; durationMs: number };
-
-export type Metrics = {
-  received: (receipt: Receipt, seconds: number) => void;
-  /** A request that was refused before it became a delivery. */
-  refused: (reason: string) => void;
-  handled: (attempts: readonly Ended[]) => void;
-  workerDied: () => void;
-  /** Attempts that ended in this receiver in the last minute, by handler. */
-  lastMinute: () => Map<string, number>;
-  text: () => Promise<{ contentType: string; body: string }>;
-};
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The receiver's own refusals. A drain is not among them: another process takes the delivery. */
 const OUR_REFUSALS = new Set(["unavailable", "disk_low", "overloaded", "bug"]);
+const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const SLICE_MS = 5_000;
 const SLICES = 12;
 
@@ -32,44 +22,46 @@ export function createMetrics(options: {
   counts: () => Promise<Counts | undefined>;
   clock: Clock;
   workerAlive?: (() => boolean) | undefined;
-}): Metrics {
+}) {
   // Loaded with the first event or scrape, so that no start waits for it.
-  let loaded: Promise<Instruments> | undefined;
-  const load = async (): Promise<Instruments> => (loaded ??= createInstruments());
-  const record = async (one: (to: Instruments) => void): Promise<void> => one(await load());
+  let loaded: ReturnType<typeof createInstruments> | undefined;
+  const record = async (one: (to: Awaited<NonNullable<typeof loaded>>) => void): Promise<void> =>
+    one(await (loaded ??= createInstruments()));
   const slices: { index: number; ended: Map<string, number> }[] = [];
-  const currentIndex = (): number => Math.floor(options.clock.monotonicMs() / SLICE_MS);
-  const reject = (reason: string, kind = reason): void => {
-    const of = OUR_REFUSALS.has(kind) ? "unavailable" : "refused";
-    void record(({ rejections }) => rejections.inc({ reason, class: of }));
+  const sliceIndex = (): number => Math.floor(options.clock.monotonicMs() / SLICE_MS);
+  const refuse = (reason: string, kind = reason): void => {
+    const labels = { reason, class: OUR_REFUSALS.has(kind) ? "unavailable" : "refused" };
+    void record(({ rejections }) => rejections.inc(labels));
   };
 
   return {
-    received: (receipt, seconds) => {
-      void record(({ acknowledgement, events, secrets }) => {
-        acknowledgement.observe({ result: receipt.kind }, seconds);
-        if (!("secretIndex" in receipt)) return;
-        events.inc({ type: knownType(receipt.type), result: receipt.kind });
-        secrets.inc({ position: String(receipt.secretIndex + 1) });
+    received: (receipt: Receipt, seconds: number): void => {
+      const { kind: result } = receipt;
+      void record(({ acknowledgement }) => acknowledgement.observe({ result }, seconds));
+      if (!("secretIndex" in receipt)) return refuse("reason" in receipt ? receipt.reason : result, result);
+      const position = String(receipt.secretIndex + 1);
+      void record(({ events, secrets }) => {
+        events.inc({ type: knownType(receipt.type), result });
+        secrets.inc({ position });
       });
-      if (!("secretIndex" in receipt))
-        reject("reason" in receipt ? receipt.reason : receipt.kind, receipt.kind);
     },
-    refused: (reason) => reject(reason),
-    handled: (attempts) => {
-      const index = currentIndex();
-      if (slices.at(-1)?.index !== index) slices.push({ index, ended: new Map() });
-      if (slices.length > SLICES) slices.shift();
-      const ended = slices.at(-1)?.ended;
-      for (const { handler } of attempts) ended?.set(handler, (ended.get(handler) ?? 0) + 1);
+    /** A request that was refused before it became a delivery. */
+    refused: (reason: string): void => refuse(reason),
+    handled: (attempts: readonly Pick<Ended, "handler" | "type" | "outcome" | "durationMs">[]): void => {
+      const index = sliceIndex();
+      const before = slices[index % SLICES];
+      const slice = before?.index === index ? before : { index, ended: new Map<string, number>() };
+      slices[index % SLICES] = slice;
+      for (const { handler } of attempts) slice.ended.set(handler, (slice.ended.get(handler) ?? 0) + 1);
       void record(({ handling }) => {
         for (const { handler, type, outcome, durationMs } of attempts)
           handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
       });
     },
-    workerDied: () => void record(({ restarts }) => restarts.inc()),
-    lastMinute: () => {
-      const recent = slices.filter(({ index }) => index > currentIndex() - SLICES);
+    workerDied: (): void => void record(({ restarts }) => restarts.inc()),
+    /** Attempts that ended in this receiver in the last minute, by handler. */
+    lastMinute: (): Map<string, number> => {
+      const recent = slices.filter(({ index }) => index > sliceIndex() - SLICES);
       const totals = new Map<string, number>();
       for (const [handler, ended] of recent.flatMap((slice) => [...slice.ended]))
         totals.set(handler, (totals.get(handler) ?? 0) + ended);
@@ -77,7 +69,8 @@ export function createMetrics(options: {
     },
     text: async () => {
       const counts = await options.counts().catch(() => undefined);
-      return (await load()).text(counts, options.clock.nowMs(), options.workerAlive?.());
+      const instruments = await (loaded ??= createInstruments());
+      return instruments.text(counts, options.clock.nowMs(), options.workerAlive?.());
     },
   };
 }
@@ -85,13 +78,10 @@ export function createMetrics(options: {
 /** The metrics of the Node.js process. Their timers never end, so all receivers share one set. */
 let ofProcess: Registry | undefined;
 
-type Instruments = Awaited<ReturnType<typeof createInstruments>>;
-
 async function createInstruments() {
   const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } =
     await import("@prometheus-io/client");
   const registry = new Registry();
-  const registers = [registry];
   if (!ofProcess) {
     ofProcess = new Registry();
     // Sampled ten times a second, the utilization costs a third of the CPU of a receiver at rest: it is not measured.
@@ -101,22 +91,24 @@ async function createInstruments() {
   }
   const process = ofProcess;
 
-  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name: `receiver_${name}`, help, labelNames, registers });
-  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Gauge({ name: `receiver_${name}`, help, labelNames, registers });
-  const histogram = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Histogram({ name: `receiver_${name}`, help, labelNames, buckets: BUCKETS, registers });
+  const of = <Label extends string>(name: string, help: string, labelNames: Label[]) => ({
+    name: `receiver_${name}`,
+    help,
+    labelNames,
+    registers: [registry],
+  });
+  const counter = <Label extends string>(name: string, help: string, ...labels: Label[]) =>
+    new Counter(of(name, help, labels));
+  const gauge = <Label extends string>(name: string, help: string, ...labels: Label[]) =>
+    new Gauge(of(name, help, labels));
+  const histogram = <Label extends string>(name: string, help: string, ...labels: Label[]) =>
+    new Histogram({ ...of(name, help, labels), buckets: BUCKETS });
 
   const jobs = gauge("handler_jobs", "Jobs that are not done, by state.", "handler", "state");
-  const failing = gauge("handler_jobs_failing", "Waiting jobs with a failed attempt.", "handler");
   const inbox = gauge("inbox_events", "Events that are known, pruned ones too.");
   const unwanted = gauge("unwanted_events", "Events that no handler wanted.");
   const oldest = gauge("oldest_unfinished_event_age_seconds", "Age of the oldest unfinished event, or 0.");
-  const up = gauge(
-    "worker_up",
-    "1 while the handlers' process works, 0 while it is blocked, broken or starts.",
-  );
+  const up = gauge("worker_up", "1 while the handlers' process works, 0 while it is blocked or starts.");
   return {
     acknowledgement: histogram("acknowledgement_seconds", "From the last byte to the answer.", "result"),
     events: counter("events_total", "Verified events that are stored or duplicates.", "type", "result"),
@@ -125,26 +117,20 @@ async function createInstruments() {
     restarts: counter("worker_restarts_total", "How often the handlers' process died or was ended."),
     handling: histogram("handling_seconds", "Duration of an attempt.", "handler", "type", "outcome"),
     text: async (counts: Counts | undefined, nowMs: number, alive: boolean | undefined) => {
-      for (const one of [jobs, failing]) one.reset();
+      jobs.reset();
       for (const one of [inbox, unwanted, oldest, up]) one.remove();
-      if (alive !== undefined) up.set(alive ? 1 : 0);
+      if (alive !== undefined) up.set(Number(alive));
       if (counts) {
         inbox.set(counts.events);
         unwanted.set(counts.unwanted);
-        for (const { handler, ...counted } of counts.handlers) {
-          failing.set({ handler }, counted.failing);
+        for (const { handler, ...counted } of counts.handlers)
           for (const state of ["waiting", "running", "dead", "ignored"] as const)
             jobs.set({ handler, state }, counted[state]);
-        }
         const since = counts.handlers.map(({ oldestUnfinishedAtMs }) => oldestUnfinishedAtMs ?? nowMs);
         oldest.set((nowMs - Math.min(nowMs, ...since)) / 1_000);
       }
-      return {
-        contentType: registry.contentType,
-        body: (await process.metrics()) + (await registry.metrics()),
-      };
+      const body = (await process.metrics()) + (await registry.metrics());
+      return { contentType: registry.contentType, body };
     },
   };
 }
-
-const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

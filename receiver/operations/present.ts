@@ -1,17 +1,16 @@
 import type { InboxEvent } from "../store/port.ts";
-import { shownType } from "./privacy.ts";
+import { REDACTED } from "./privacy.ts";
 
-/** An event as programs read it, without the history of errors if `isBrief`. */
-export function presentEvent(event: InboxEvent, { isBrief }: { isBrief: boolean }): Record<string, unknown> {
-  const { id, type, state, deferredUntilMs, jobs, ...known } = event;
-  return inSnakeCase({
-    id,
-    type: type === null ? null : shownType(type),
-    state,
-    ...known,
-    ...(deferredUntilMs === null ? {} : { deferredUntilMs }),
-    jobs: jobs.map(({ errors, ...job }) => (isBrief ? job : { ...job, errors })),
-  });
+/** An event as programs read it. */
+export function presentEvent(event: InboxEvent): Record<string, unknown> {
+  const { id, type, state, deferredUntilMs, ...known } = event;
+  const deferred = deferredUntilMs === null ? {} : { deferredUntilMs };
+  return inSnakeCase({ id, type: type === null ? null : shownType(type), state, ...known, ...deferred });
+}
+
+/** The type of an event for operators, new types too; `other` if it has not the form of a type. */
+export function shownType(type: string): string {
+  return /^[a-z_]{1,30}(?:\.[a-z_]{1,30}){1,3}$/.test(type) ? type : "other";
 }
 
 /** Names in snake_case, points in time as ISO 8601, at any depth. */
@@ -19,9 +18,11 @@ export function inSnakeCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]: [string, unknown]) => {
       const [, moment] = /^(.*[aA]t|.*Until)Ms$/.exec(name) ?? [];
-      const shown =
-        moment === undefined || value === null ? within(value) : new Date(Number(value)).toISOString();
-      return [(moment ?? name).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), shown];
+      const isMoment = moment !== undefined && typeof value === "number";
+      return [
+        (moment ?? name).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        isMoment ? new Date(value).toISOString() : within(value),
+      ];
     }),
   );
 }
@@ -29,4 +30,49 @@ export function inSnakeCase(fields: object): Record<string, unknown> {
 function within(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(within);
   return typeof value === "object" && value !== null ? inSnakeCase(value) : value;
+}
+
+/** A longer envelope is cut here, since a page of it would hold up other answers. */
+const LONGEST_PRETTY = 65_536;
+
+/** The beginning of an envelope, a value a line. */
+export function prettyEnvelope(body: Uint8Array, { isRedacted }: { isRedacted: boolean }): string {
+  const json = new TextDecoder().decode(body);
+  const envelope: unknown = isRedacted ? redactEnvelope(json) : JSON.parse(json);
+  const text = JSON.stringify(envelope, null, 2);
+  return text.length > LONGEST_PRETTY ? `${text.slice(0, LONGEST_PRETTY)}…` : text;
+}
+
+/** Names that only code gives; others may be data. */
+const NAME_IN_CODE = /^[a-z][a-zA-Z_]{0,39}$/;
+/** Fields whose values may be shown, and the form that such a value has. */
+const HARMLESS_NAME =
+  /^(?:(?:\w{1,20}_)?id|type|object|outcome|reason|status|created_at|api_version|detected_language)$/;
+const HARMLESS_TEXT =
+  /^(?:[a-z]{2,8}_[\da-f]{16,40}|v\d{1,3}|[a-z_]{1,30}(?:\.[a-z_]{1,30}){0,3}|[a-z]{2}-[A-Z]{2}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/;
+const TIME_NAMES = new Set(["created", "duration_sec"]);
+
+/**
+ * An envelope with what may be about a person masked: phone numbers become `+10000000000`, other texts `[redacted]`, and
+ * numbers that may be phone numbers 0. The simulator's `replay` can send it.
+ */
+export function redactEnvelope(json: string): unknown {
+  let unnamed = 0;
+  const redacted = (value: unknown, name: string): unknown => {
+    if (typeof value === "string") {
+      if (HARMLESS_NAME.test(name) && HARMLESS_TEXT.test(value)) return value;
+      return /^\+\d+$/.test(value) ? "+10000000000" : REDACTED;
+    }
+    if (typeof value === "number" && !TIME_NAMES.has(name))
+      return /(?<!\d)\d{7,15}(?!\d)/.test(String(value)) ? 0 : value;
+    if (Array.isArray(value)) return value.map((item) => redacted(item, ""));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, one]) => [
+        NAME_IN_CODE.test(key) ? key : `field_${String((unnamed += 1))}`,
+        redacted(one, key),
+      ]),
+    );
+  };
+  return redacted(JSON.parse(json), "");
 }

@@ -2,36 +2,74 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Envelope, EventType } from "../../shared/events.ts";
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
-import type { Clock } from "../clock.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
+import { systemClock, type Clock } from "../clock.ts";
 import type { NewEvent, Store } from "../store/port.ts";
-import { RestError, type RestClient } from "./rest-client.ts";
+import { EXIT, Refused, terminal, type OnStore, type Outcome } from "./commands/run.ts";
+import { inSnakeCase } from "./present.ts";
+import { createRestClient, RestError, type RestClient } from "./rest-client.ts";
 
 /** Objects that are looked up and enqueued together, and the pause after each such batch. */
 const BATCH = 100;
 const PAUSE_MS = 200;
-const LISTS = ["calls", "voicemails"] as const;
-
-export type Healed = { id: string; type: EventType; objectId: string; createdAt: string };
 
 /** `healed`: events that had not come, enqueued now, or without `dryRun`. Run again if `problem` says why it did not finish. */
 export type ReconcileReport = {
-  finished: boolean;
   dryRun: boolean;
-  /** How far back it looked: as asked, unless pruning has gone further; then `prunedBefore` says how far. */
-  since: string;
-  prunedBefore: string | null;
   problem: string | null;
+  /** How far back it looked: as asked, or to where pruning has come. */
+  since: string;
   objectsRead: number;
-  healed: Healed[];
+  healed: { id: string; type: EventType; objectId: string; createdAt: string }[];
   alreadyThere: number;
   cannotBeHealed: { type: EventType; reason: string; whatToDo: string }[];
 };
 
 type Resource = { id: string; object: "call" | "voicemail"; created_at: string; transferred?: boolean };
+type List = "calls" | "voicemails";
 
 /** Everything from the newest object to the last one, both included, has been looked at. */
 const bookmarkSchema = z.object({ newestId: z.string(), lastId: z.string() });
+
+/** The command: what was healed, and what cannot be. Exits 0 only if it looked at everything. */
+export async function runReconcile(
+  { config, store }: OnStore,
+  { since, dryRun = false }: { since: number; dryRun?: boolean },
+): Promise<Outcome> {
+  if (!config.api) throw new Refused("reconcile reads the REST API: set API_BASE_URL and API_KEY.");
+  const { maxBodyBytes } = config;
+  const api = createRestClient(config.api);
+  const sinceMs = systemClock.nowMs() - since * 1_000;
+  const onProgress = ({ objectsRead }: ReconcileReport): void =>
+    terminal.progress(`${String(objectsRead)} objects read`);
+  const report = await reconcile({
+    store,
+    api,
+    clock: systemClock,
+    sinceMs,
+    dryRun,
+    maxBodyBytes,
+    onProgress,
+  });
+  terminal.progress("");
+  await api.close();
+  const { healed, alreadyThere, cannotBeHealed, problem } = report;
+  return {
+    exitCode: problem === null ? EXIT.ok : EXIT.somethingIsWrong,
+    json: inSnakeCase(report),
+    lines: [
+      `${dryRun ? "Would be healed" : "Healed"}, since ${report.since}: ${String(healed.length)}`,
+      ...healed.map(({ id, type, objectId, createdAt }) => `  ${type}  ${objectId}  ${createdAt}  as ${id}`),
+      `Already there: ${String(alreadyThere)}`,
+      "Cannot be healed:",
+      ...cannotBeHealed.map(({ type, reason, whatToDo }) => `  ${type}  ${reason} ${whatToDo}`),
+    ],
+    notes:
+      problem === null
+        ? []
+        : [`reconcile did not finish: ${problem} Run it again: it goes on where it stopped.`],
+  };
+}
 
 /**
  * Reads the calls and voicemails since `sinceMs` from the REST API and enqueues the events that never came. A walk that
@@ -50,13 +88,11 @@ export async function reconcile(options: {
 }): Promise<ReconcileReport> {
   const { api, clock, dryRun } = options;
   const { intake, ledger } = options.store;
-  let sinceMs = options.sinceMs;
+  let { sinceMs } = options;
   const report: ReconcileReport = {
-    finished: false,
     dryRun,
-    since: "",
-    prunedBefore: null,
     problem: null,
+    since: "",
     objectsRead: 0,
     healed: [],
     alreadyThere: 0,
@@ -65,14 +101,8 @@ export async function reconcile(options: {
   await limitToUnpruned();
   try {
     const { id: organizationId } = await api.me();
-    for (const list of LISTS)
-      await walk(list, organizationId).catch(async (error: unknown) => {
-        // An object that the bookmark names is gone: the next run reads everything.
-        if (error instanceof RestError && error.code === "invalid_cursor")
-          await ledger.setBookmark(`reconcile ${list}`, undefined);
-        throw error;
-      });
-    report.finished = true;
+    await walk("calls", organizationId);
+    await walk("voicemails", organizationId);
   } catch (error) {
     if (!(error instanceof RestError) && !(error instanceof StoreError)) throw error;
     report.problem = error.message;
@@ -85,15 +115,16 @@ export async function reconcile(options: {
     const prunedBeforeMs = await ledger.prunedBeforeMs();
     // An event may have come while our clock was behind the service's by the tolerance of signatures.
     const knownSinceMs = prunedBeforeMs && prunedBeforeMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1_000;
-    if (knownSinceMs > options.sinceMs) report.prunedBefore = new Date(prunedBeforeMs).toISOString();
     sinceMs = Math.max(options.sinceMs, knownSinceMs);
     report.since = new Date(sinceMs).toISOString();
   }
 
-  async function walk(list: (typeof LISTS)[number], organizationId: string): Promise<void> {
-    const bookmark = `reconcile ${list}`;
-    const left = await ledger.bookmark(bookmark);
-    let resumed = left === undefined ? undefined : bookmarkSchema.parse(JSON.parse(left));
+  async function walk(list: List, organizationId: string): Promise<void> {
+    const name = `reconcile ${list}`;
+    const setBookmark = async (value: string | undefined): Promise<void> =>
+      dryRun ? undefined : ledger.setBookmark(name, value);
+    const left = await ledger.bookmark(name);
+    const resumed = left === undefined ? undefined : bookmarkSchema.parse(JSON.parse(left));
     let newestId: string | undefined;
     let batch: Resource[] = [];
     const settle = async (): Promise<void> => {
@@ -103,23 +134,35 @@ export async function reconcile(options: {
       report.objectsRead += batch.length;
       options.onProgress(report);
       batch = [];
-      const place = { newestId: newestId ?? last.id, lastId: last.id };
-      if (!dryRun) await ledger.setBookmark(bookmark, JSON.stringify(place));
+      await setBookmark(JSON.stringify({ newestId: newestId ?? last.id, lastId: last.id }));
       await clock.sleep(PAUSE_MS);
     };
-    let items: AsyncIterator<Resource, void> = api[list]();
-    for (;;) {
-      const { value: item } = await items.next();
-      if (!item || Date.parse(item.created_at) < sinceMs) break;
-      newestId ??= item.id;
-      batch.push(item);
-      if (batch.length === BATCH) await settle();
-      // Here an unfinished walk began: its part has been looked at.
-      if (item.id === resumed?.newestId) items = api[list]({ startingAfter: resumed.lastId });
-      resumed = item.id === resumed?.newestId ? undefined : resumed;
+    try {
+      for await (const object of unseen(list, resumed)) {
+        newestId ??= object.id;
+        batch.push(object);
+        if (batch.length === BATCH) await settle();
+      }
+    } catch (error) {
+      // An object that the bookmark names is gone: the next run reads everything.
+      if (error instanceof RestError && error.code === "invalid_cursor") await setBookmark(undefined);
+      throw error;
     }
     await settle();
-    if (!dryRun) await ledger.setBookmark(bookmark, undefined);
+    await setBookmark(undefined);
+  }
+
+  /** Newest first; what an unfinished walk has looked at is left out. */
+  async function* unseen(
+    list: List,
+    { newestId, lastId }: Partial<z.infer<typeof bookmarkSchema>> = {},
+    startingAfter?: string,
+  ): AsyncGenerator<Resource> {
+    for await (const object of api[list](startingAfter === undefined ? {} : { startingAfter })) {
+      if (Date.parse(object.created_at) < sinceMs) return;
+      yield object;
+      if (object.id === newestId) return yield* unseen(list, {}, lastId);
+    }
   }
 
   async function heal(batch: readonly Resource[], organizationId: string): Promise<void> {
@@ -127,66 +170,44 @@ export async function reconcile(options: {
       eventsOf(object).flatMap((type) => candidate(object, type, organizationId)),
     );
     const missing = [];
-    for (const [type, ofType] of Map.groupBy(candidates, ({ healed }) => healed.type)) {
-      const known = await ledger.known(
-        type,
-        ofType.map(({ healed }) => healed.objectId),
-      );
-      missing.push(...ofType.filter(({ healed }) => !known.has(healed.objectId)));
+    for (const [type, ofType] of Map.groupBy(candidates, (one) => one.type)) {
+      const objectIds = ofType.map(({ objectId }) => objectId);
+      const known = await ledger.known(type, objectIds);
+      missing.push(...ofType.filter(({ objectId }) => !known.has(objectId)));
     }
     report.alreadyThere += candidates.length - missing.length;
     // Asked again, because what was pruned before `known` was asked is unknown too.
     await limitToUnpruned();
-    const due = missing.filter(({ healed }) => Date.parse(healed.createdAt) >= sinceMs);
-    if (dryRun || due.length === 0) return void report.healed.push(...due.map(({ healed }) => healed));
-    const result = await intake.accept(due.map(({ event }) => event));
-    if (!result.ok) throw new StoreError(`The inbox takes no events (${result.reason}): ${result.detail}`);
-    for (const [index, { healed }] of due.entries()) {
+    const due = missing.filter(({ createdAt }) => Date.parse(createdAt) >= sinceMs);
+    const result = dryRun || due.length === 0 ? undefined : await intake.accept(due);
+    if (result?.ok === false)
+      throw new StoreError(`The inbox takes no events (${result.reason}): ${result.detail}`);
+    for (const [index, { id, type, objectId, createdAt }] of due.entries()) {
       // It may have come since we asked.
-      if (result.acceptances[index]?.duplicate === true) report.alreadyThere += 1;
-      else report.healed.push(healed);
+      if (result?.acceptances[index]?.duplicate === true) report.alreadyThere += 1;
+      else report.healed.push({ id, type, objectId, createdAt });
     }
   }
 
-  function candidate(
-    object: Resource,
-    type: EventType,
-    organizationId: string,
-  ): { event: NewEvent; healed: Healed }[] {
-    const id = eventId(type, object.id);
-    const created = Math.floor(Date.parse(object.created_at) / 1_000);
-    const envelope: Envelope = {
-      id,
-      type,
-      created,
-      api_version: "v1",
-      data: { object },
-      org_id: organizationId,
-    };
-    const body = bytesOf(envelope);
-    if (body.byteLength > options.maxBodyBytes || !parseEnvelope(body).ok) {
-      report.cannotBeHealed.push({
-        type,
-        reason: `${object.id} would make an event that no webhook could bring.`,
-        whatToDo: "Look at it in the service's dashboard; if it is as it should be, raise MAX_BODY_BYTES.",
-      });
-      return [];
-    }
-    const healed = { id, type, objectId: object.id, createdAt: object.created_at };
-    return [{ event: { id, type, objectId: object.id, source: "reconcile", body, envelope }, healed }];
+  function candidate(object: Resource, type: EventType, organizationId: string): Candidate[] {
+    const { id: objectId, created_at: createdAt } = object;
+    const id = eventId(type, objectId);
+    const created = Math.floor(Date.parse(createdAt) / 1_000);
+    const data = { object };
+    const envelope: Envelope = { id, type, created, api_version: "v1", data, org_id: organizationId };
+    const body = Buffer.from(JSON.stringify(envelope));
+    if (body.byteLength <= options.maxBodyBytes && parseEnvelope(body).ok)
+      return [{ id, type, objectId, source: "reconcile", body, envelope, createdAt }];
+    const reason = `${objectId} would make an event that no webhook could bring.`;
+    const whatToDo = "Look at it in the service's dashboard; if it is as it should be, raise MAX_BODY_BYTES.";
+    report.cannotBeHealed.push({ type, reason, whatToDo });
+    return [];
   }
 }
+
+type Candidate = NewEvent & { type: EventType; objectId: string; createdAt: string };
 
 class StoreError extends Error {}
-
-/** Empty if it is nested too deeply to be written, which makes no event. */
-function bytesOf(envelope: Envelope): Buffer {
-  try {
-    return Buffer.from(JSON.stringify(envelope));
-  } catch {
-    return Buffer.alloc(0);
-  }
-}
 
 /** Which events the service emits for an object. A transfer has no resource of its own: the call says so. */
 function eventsOf({ object, transferred }: Resource): EventType[] {
@@ -202,14 +223,12 @@ function eventId(type: EventType, objectId: string): string {
 /** Types whose lost events can be neither seen nor rebuilt, and when to look for them. */
 function unhealable({ since, healed }: ReconcileReport): ReconcileReport["cannotBeHealed"] {
   const times = healed.map(({ createdAt }) => createdAt).toSorted();
-  const [first] = times;
+  const [first = "", last = first] = [times[0], times.at(-1)];
   const when =
-    first === undefined
-      ? `since ${since}, if events were lost then`
-      : `around the gap from ${first} to ${times.at(-1) ?? first}`;
+    first === "" ? `since ${since}, if events were lost then` : `around the gap from ${first} to ${last}`;
   return (["order.created", "booking.created"] as const).map((type) => ({
     type,
-    reason: `The REST API has no path to read ${type === "order.created" ? "orders" : "bookings"}: a lost event can neither be seen nor rebuilt.`,
+    reason: `The REST API has no path to read ${type.replace(".created", "s")}: a lost event can neither be seen nor rebuilt.`,
     whatToDo: `In the service's dashboard, look for dead deliveries of ${type} ${when}, or for all of that time if a backup was put back, and have them sent again: those that came before are recognized.`,
   }));
 }

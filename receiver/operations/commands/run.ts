@@ -8,7 +8,7 @@ import type { Store } from "../../store/port.ts";
 /** What a command's exit code means: the same as the simulator's. */
 export const EXIT = { ok: 0, somethingIsWrong: 1, usage: 2, couldNotRun: 3 } as const;
 
-/** Why a command does not do what it was asked for, in a line for people. */
+/** Why a command does not do what it was asked for, in lines for people. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly exitCode: number;
@@ -37,12 +37,12 @@ type Load<Given extends unknown[], Used> = () => Promise<
   (context: Used, ...given: Given) => Promise<Outcome | undefined>
 >;
 
-/** Data goes to standard output, words to standard error; each text becomes printable lines, whatever is in it. */
+/** Data goes to standard output, words to standard error; each text becomes a printable line, whatever is in it. */
 export const terminal = {
   print: (line: string) => void process.stdout.write(`${printable(line)}\n`),
-  printJson: (value: unknown) => void process.stdout.write(`${printableJson(JSON.stringify(value))}\n`),
   say: (line: string) => void process.stderr.write(`${printable(line)}\n`),
-  complain: (problem: string) => void process.stderr.write(`voice-agent-receiver: ${printable(problem)}\n`),
+  complain: (problem: string) =>
+    problem.split("\n").forEach((line) => terminal.say(`voice-agent-receiver: ${line}`)),
   /** A line that the next one replaces; only for people who watch. */
   progress: (text: string) =>
     void (process.stderr.isTTY && process.stderr.write(`\r\u001B[2K${printable(text)}`)),
@@ -51,26 +51,24 @@ export const terminal = {
 /** Makes a commander action of a command that needs the configuration. The command is loaded when it is asked for. */
 export function withConfig<Given extends unknown[]>(
   load: Load<Given, StartContext>,
-  { needsSecret = true } = {},
+  { needsSecret }: { needsSecret?: boolean } = {},
 ): Action<Given> {
   return async (...given) => {
     try {
       const ofTheShell = { ...process.env };
       const environment = (): Environment => readEnvironment(ofTheShell);
       Object.assign(process.env, environment());
-      const loaded = loadConfig(process.env, needsSecret ? {} : { needsSecret });
+      const loaded = loadConfig(process.env, needsSecret === undefined ? {} : { needsSecret });
       if (!loaded.ok) throw new Refused(loaded.problems.join("\n"));
       const outcome = await (await load())({ config: loaded.config, environment }, ...given);
       if (!outcome) return;
-      if (given.some(asksForJson)) terminal.printJson(outcome.json);
+      if (given.some(asksForJson)) process.stdout.write(`${printableJson(JSON.stringify(outcome.json))}\n`);
       else outcome.lines.forEach(terminal.print);
       outcome.notes?.forEach(terminal.say);
       process.exitCode = outcome.exitCode ?? EXIT.ok;
     } catch (error) {
-      const isKnown =
-        error instanceof Error && ["Refused", "CannotOpen", "LedgerFailed"].includes(error.name);
-      if (!isKnown) throw error;
-      error.message.split("\n").forEach(terminal.complain);
+      if (!(error instanceof Error) || !["Refused", "CannotOpen"].includes(error.name)) throw error;
+      terminal.complain(error.message);
       process.exitCode = error instanceof Refused ? error.exitCode : EXIT.couldNotRun;
     }
   };
@@ -79,10 +77,9 @@ export function withConfig<Given extends unknown[]>(
 /** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */
 export function withStore<Given extends unknown[]>(load: Load<Given, OnStore>): Action<Given> {
   const onInbox = async ({ config }: Context, ...given: Given): Promise<Outcome | undefined> => {
-    if (isUnbegun(config)) {
-      const problem = `there is no inbox at ${String(config.databaseFile)} yet. Start the receiver, or set DATABASE_URL.`;
-      throw new Refused(problem, EXIT.couldNotRun);
-    }
+    const fix = "Start the receiver, or set DATABASE_URL.";
+    if (isUnbegun(config))
+      throw new Refused(`there is no inbox at ${String(config.databaseFile)} yet. ${fix}`, EXIT.couldNotRun);
     const work = await load();
     return onStore(config, async (store) => work({ config, store }, ...given));
   };

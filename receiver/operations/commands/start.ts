@@ -1,11 +1,13 @@
 import { Worker as Thread } from "node:worker_threads";
+import { z } from "zod";
+import { localHostInUrl } from "../../../shared/host.ts";
 import { systemClock as clock, within } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import type { Started } from "../../receiver.ts";
 import { openStore } from "../../store/open.ts";
 import { createLog, type Log } from "../log.ts";
 import { secretsOf } from "../privacy.ts";
-import { EXIT, Refused, type StartContext } from "./run.ts";
+import { EXIT, Refused, type Context, type Outcome, type StartContext } from "./run.ts";
 
 /** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for the last lines of the log. */
 const LAST_LINES_MS = 500;
@@ -56,10 +58,11 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
     new Thread(kill, { eval: true, workerData: shutdownTimeoutMs }).unref();
     if ("err" in why) log.fatal(why, "a bug: shutting down");
     else log.info(why, "shutting down");
-    const stopped = starting
-      .then(async (receiver) => receiver.stop())
-      .then(() => log.info("stopped"))
-      .then(() => ("err" in why ? EXIT.somethingIsWrong : EXIT.ok));
+    const stopped = starting.then(async (receiver) => {
+      await receiver.stop();
+      log.info("stopped");
+      return "err" in why ? EXIT.somethingIsWrong : EXIT.ok;
+    });
     const exitCode = await within(shutdownTimeoutMs - LAST_LINES_MS, stopped, clock).catch(() => undefined);
     const written = new Promise<void>((resolve) => log.flush(() => resolve()));
     await within(LAST_LINES_MS, written, clock);
@@ -79,4 +82,26 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
     for (const event of ERRORS) process.off(event, onError);
     for (const signal of SIGNALS) process.off(signal, onSignal);
   };
+}
+
+const HEALTH_LIMIT_MS = 4_000;
+const readinessSchema = z.object({ status: z.string(), checks: z.record(z.string(), z.string()) });
+
+/** `health`, for containers: asks the receiver that runs here with the same settings whether all is well. */
+export async function health({ config }: Context): Promise<Outcome> {
+  const { role, host, port, adminHost, adminPort } = config;
+  const [name, number] = role === "worker" ? [adminHost, adminPort] : [host, port];
+  const url = `http://${localHostInUrl(name)}:${String(number)}/readyz`;
+  const json = await fetch(url, { signal: AbortSignal.timeout(HEALTH_LIMIT_MS) })
+    .then(async (response) => readinessSchema.parse(await response.json()))
+    .catch(() => {
+      const problem = `no receiver answers at ${url}. Start it, with the same settings as here.`;
+      throw new Refused(problem, EXIT.couldNotRun);
+    });
+  const lacking = Object.entries(json.checks).filter(([, check]) => check !== "ok");
+  const words = lacking.map(([check, found]) => `${check} ${found}`).join(", ");
+  const isReady = json.status === "ready";
+  if (isReady && lacking.length === 0) return { json, lines: ["ready"] };
+  const line = isReady ? `takes events, but: ${words}` : `not ready: ${words}`;
+  return { exitCode: EXIT.somethingIsWrong, json, lines: [line] };
 }

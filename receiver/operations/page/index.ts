@@ -4,10 +4,11 @@ import { z } from "zod";
 import { eventIdSchema } from "../../../shared/events.ts";
 import { within, type Clock } from "../../clock.ts";
 import { EVENT_STATES, type InboxJob, type Ledger } from "../../store/ledger-port.ts";
-import type { Health, WorkerStatus } from "../health.ts";
+import type { Health } from "../health.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { piecesOf, prettyJson, shownType } from "../privacy.ts";
+import { prettyEnvelope, shownType } from "../present.ts";
+import type { Status } from "../../work/supervisor.ts";
 import { act, count, type Action, type Selection } from "../selection.ts";
 import { actions, HEADERS, layout, lines, link, markup, moment, table, type Markup } from "./markup.ts";
 
@@ -17,7 +18,7 @@ export type PageOptions = {
   metrics: Metrics;
   log: Log;
   clock: Clock;
-  workerStatus?: (() => WorkerStatus) | undefined;
+  workerStatus?: (() => Status) | undefined;
   /** Whether envelopes are shown whole, or without what may be about a person. */
   showBodies: boolean;
   /** Asked before each answer when the page is mounted in an app of others; without it everyone gets in. */
@@ -122,10 +123,9 @@ ${before_seq && markup`<a href="${link(`${base}/events`, { ...filter, before_seq
     });
     const unwanted = markup`No handler wanted it. ${state === "ignored" && actions(base, { id }, state)}`;
     const bytes = await ledger.body(event.seq);
-    const pieces = piecesOf(new TextDecoder().decode(bytes), { hides: !showBodies });
     const main = markup`<p><code>${id}</code></p><p>${stateWord(event)} · ${source === "reconcile" ? "found missing by reconcile" : "sent by the service"} · received ${moment(event.receivedAtMs, nowMs)} · ${duplicates} more deliveries</p>
 ${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,", rows, unwanted)}
-<h2>Envelope</h2>${bytes === undefined ? markup`<p>It is pruned.</p>` : markup`<pre>${lines(prettyJson(pieces))}</pre>`}
+<h2>Envelope</h2>${bytes === undefined ? markup`<p>It is pruned.</p>` : markup`<pre>${lines(prettyEnvelope(bytes, { isRedacted: !showBodies }))}</pre>`}
 ${!showBodies && markup`<p class="quiet">Without what may be about a person. ADMIN_SHOW_BODIES=true shows all of it.</p>`}`;
     return { title: titleOf(event.type), main };
   });

@@ -8,9 +8,8 @@ import { createGroupCommit } from "../../../receiver/intake/group-commit.ts";
 import { createInbox } from "../../../receiver/intake/inbox.ts";
 import { createWebhook } from "../../../receiver/intake/webhook.ts";
 import { createHealth, type Health } from "../../../receiver/operations/health.ts";
-import { createLog } from "../../../receiver/operations/log.ts";
+import { createLog, createRequestLog } from "../../../receiver/operations/log.ts";
 import { createMetrics, type Metrics } from "../../../receiver/operations/metrics.ts";
-import { createRequestLog } from "../../../receiver/operations/request-log.ts";
 import { serve, type Served } from "../../../shared/server.ts";
 import { SECRET } from "./events.ts";
 

@@ -5,9 +5,8 @@ import type { Body } from "../../../receiver/intake/body.ts";
 import type { Delivery, Receipt } from "../../../receiver/intake/inbox.ts";
 import { createWebhook, type WebhookRequest } from "../../../receiver/intake/webhook.ts";
 import { createHealth } from "../../../receiver/operations/health.ts";
-import { createLog } from "../../../receiver/operations/log.ts";
+import { createLog, createRequestLog } from "../../../receiver/operations/log.ts";
 import { createMetrics } from "../../../receiver/operations/metrics.ts";
-import { createRequestLog } from "../../../receiver/operations/request-log.ts";
 import { handClock } from "../helpers/intake.ts";
 
 /** The way of one request to its answer, without the network before it and the database behind it. */

@@ -1,20 +1,21 @@
 import { createServer } from "node:http";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { createAdminApp } from "../../../receiver/operations/admin.ts";
-import { createHealth, type WorkerStatus } from "../../../receiver/operations/health.ts";
+import { createHealth } from "../../../receiver/operations/health.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { createMetrics } from "../../../receiver/operations/metrics.ts";
 import type { Ledger, Store } from "../../../receiver/store/port.ts";
+import type { Status } from "../../../receiver/work/supervisor.ts";
 import { onTestFinished } from "vitest";
 import { listen } from "../../helpers/listen.ts";
 
 export type AdminOptions = {
   ledger?: Partial<Ledger>;
   clock?: Clock;
-  adminAllowedHosts?: readonly string[] | undefined;
+  adminAllowedHosts?: string[] | undefined;
   adminToken?: string;
   adminShowsBodies?: boolean;
-  workerStatus?: () => WorkerStatus;
+  workerStatus?: () => Status;
 };
 
 /** What the parts of the operator's side need, around a store. */
@@ -26,7 +27,7 @@ export function operatorParts(
   const health = createHealth({
     probe: store.intake.probe,
     clock,
-    freeBytes: async () => Number.POSITIVE_INFINITY,
+    freeBytes: async () => undefined,
     minimumFreeBytes: 0,
     role: "all",
     workerStatus,

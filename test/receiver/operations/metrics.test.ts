@@ -33,7 +33,7 @@ async function values(made: ReturnType<typeof metrics>, name: string): Promise<R
 const ended = (handler: string, type = "call.completed") => ({
   handler,
   type,
-  outcome: "done",
+  outcome: "done" as const,
   durationMs: 20,
 });
 
@@ -71,7 +71,6 @@ test("jobs are counted by handler and state, and the age is that of the oldest",
     "kitchen dead": 3,
     "crm waiting": 0,
   });
-  expect(await values(made, "receiver_handler_jobs_failing")).toEqual({ kitchen: 1, crm: 1 });
   expect(await values(made, "receiver_oldest_unfinished_event_age_seconds")).toEqual({ "": 5 });
   expect(await values(made, "receiver_inbox_events")).toEqual({ "": 9 });
   expect(await values(made, "receiver_unwanted_events")).toEqual({ "": 4 });
