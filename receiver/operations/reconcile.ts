@@ -157,11 +157,13 @@ export async function reconcile(options: {
     list: List,
     { newestId, lastId }: Partial<z.infer<typeof bookmarkSchema>> = {},
     startingAfter?: string,
-  ): AsyncGenerator<Resource> {
+  ): AsyncGenerator<Resource, void> {
     for await (const object of api[list](startingAfter === undefined ? {} : { startingAfter })) {
       if (Date.parse(object.created_at) < sinceMs) return;
       yield object;
-      if (object.id === newestId) return yield* unseen(list, {}, lastId);
+      if (object.id !== newestId) continue;
+      yield* unseen(list, {}, lastId);
+      return;
     }
   }
 

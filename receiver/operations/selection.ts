@@ -18,12 +18,12 @@ const CHANGES = { requeue: ["dead", "ignored"], discard: ["waiting", "dead"] } a
 
 /** Page by page and oldest first, so that a million of them hold up nothing. */
 export async function* pagesOf(ledger: Ledger, selection: Selection): AsyncGenerator<InboxEvent[]> {
-  const { ids, sinceMs = 0, ...filter } = selection;
-  for (let at = 0; ids && at < ids.length; at += PAGE_EVENTS) {
+  const { ids = [], sinceMs = 0, ...filter } = selection;
+  for (let at = 0; at < ids.length; at += PAGE_EVENTS) {
     const found = await Promise.all(ids.slice(at, at + PAGE_EVENTS).map(ledger.find));
     yield found.filter((event) => event !== undefined);
   }
-  for (let afterSeq: number | undefined = ids ? undefined : 0; afterSeq !== undefined;) {
+  for (let afterSeq: number | undefined = selection.ids ? undefined : 0; afterSeq !== undefined;) {
     const page: InboxEvent[] = await ledger.list(filter, { limit: PAGE_EVENTS, afterSeq });
     yield page.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs);
     afterSeq = page[PAGE_EVENTS - 1]?.seq;

@@ -106,10 +106,12 @@ test("it goes through the proxy that the environment names, but for the hosts th
       onward.pipe(socket).pipe(onward);
     });
   });
-  proxy.on("request", async ({ url = "", headers }, response) => {
+  proxy.on("request", ({ url = "", headers }, response) => {
     asked += 1;
     const { authorization = "" } = headers;
-    response.end(await (await fetch(url, { headers: { authorization } })).text());
+    void fetch(url, { headers: { authorization } })
+      .then(async (answer) => answer.text())
+      .then((text) => response.end(text));
   });
   const { url } = await listen(proxy);
   onTestFinished(() => void vi.unstubAllEnvs());
