@@ -18,12 +18,12 @@ test("without an outage there is nothing to heal after a story, and after a sing
     const clock = hurriedClock();
     const given = { store, api, clock, sinceMs: 0, dryRun: false, maxBodyBytes: 1_048_576 };
     const report = await reconcile({ ...given, onProgress: () => undefined });
-    return { finished: report.finished, there: report.alreadyThere > 0, healed: report.healed };
+    return { problem: report.problem, there: report.alreadyThere > 0, healed: report.healed };
   };
 
   for (const story of ["after-hours-voicemail", "failed-transfer"] as const) await simulator.tell(story);
   await simulator.clock.advance("1d");
-  expect(await healed()).toEqual({ finished: true, there: true, healed: [] });
+  expect(await healed()).toEqual({ problem: null, there: true, healed: [] });
 
   const { events } = await simulator.emit("order.created");
   const objectId = events[0]?.data.object["call_id"];
