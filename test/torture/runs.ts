@@ -26,12 +26,6 @@ const border = (name: string, minutes: number, ...files: string[]): Run => ({
 
 const RECEIVER: Run[] = [
   {
-    name: "signature headers",
-    minutes: 8,
-    files: ["test/shared/signature-fuzz.test.ts"],
-    environment: (size) => ({ FUZZ_HEADERS: times(100_000_000, size) }),
-  },
-  {
     name: "properties",
     minutes: 4,
     files: ["test/receiver/intake/properties.test.ts", "test/receiver/operations/privacy.test.ts"],

@@ -32,6 +32,21 @@ export function rawRequest(
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), body]);
 }
 
+/** A signed request whose body comes in chunks of so many bytes. */
+export function chunkedRequest(url: string, body: Buffer, chunkBytes: number): Buffer {
+  const head = rawRequest(url, {
+    contentLength: null,
+    headers: [["Transfer-Encoding", "chunked"]],
+    signatures: [signatureFor(body)],
+  });
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < body.length; at += chunkBytes) {
+    const chunk = body.subarray(at, at + chunkBytes);
+    chunks.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from("\r\n"));
+  }
+  return Buffer.concat([head, ...chunks, Buffer.from("0\r\n\r\n")]);
+}
+
 export function open(url: string): Socket {
   const { hostname, port } = new URL(url);
   return connect(Number(port), hostname);

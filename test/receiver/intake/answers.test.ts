@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { rawRequest, sendRaw, type RawAnswer } from "../helpers/raw.ts";
-import { SECRET, idOf, newBody, newEventId, nowSeconds, signatureFor } from "../helpers/events.ts";
+import { systemClock } from "../../../receiver/clock.ts";
+import { chunkedRequest, rawRequest, sendRaw, type RawAnswer } from "../helpers/raw.ts";
+import { SECRET, idOf, newBody, newEventId, signatureFor } from "../helpers/events.ts";
 import { startTestReceiver, useReceiver } from "../helpers/receiver.ts";
 
 /** The receiver's answers, each over a socket of its own, so that no client library smooths anything out. */
@@ -17,6 +18,10 @@ function expectError(answer: RawAnswer, status: number, error: string): void {
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
 }
 
+/** What is answered to a request of these parts. */
+const send = async (url: string, parts: Parameters<typeof rawRequest>[1]): Promise<RawAnswer> =>
+  sendRaw(url, rawRequest(url, parts));
+
 function expectStored(answer: RawAnswer): void {
   expect({ status: answer.status, json: answer.json }).toEqual({ status: 200, json: STORED });
 }
@@ -27,8 +32,8 @@ describe("what was signed and sent as agreed", () => {
   test("is stored once, and recognised every time after that", async () => {
     const { url, store } = receiver();
     const body = newBody();
-    expectStored(await sendRaw(url, rawRequest(url, { body })));
-    const again = await sendRaw(url, rawRequest(url, { body }));
+    expectStored(await send(url, { body }));
+    const again = await send(url, { body });
     expect({ status: again.status, json: again.json }).toEqual({ status: 200, json: DUPLICATE });
     expect(await store.ledger.find(idOf(body))).toMatchObject({ state: "waiting", duplicates: 1 });
   });
@@ -36,9 +41,7 @@ describe("what was signed and sent as agreed", () => {
   test("is new for exactly one of many who bring it at the same time", async () => {
     const { url, store } = receiver();
     const body = newBody();
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, async () => sendRaw(url, rawRequest(url, { body }))),
-    );
+    const answers = await Promise.all(Array.from({ length: 40 }, async () => send(url, { body })));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(answers.filter(({ json }) => !(json as typeof STORED).duplicate)).toHaveLength(1);
     expect(await store.ledger.find(idOf(body))).toMatchObject({ duplicates: 39 });
@@ -48,8 +51,8 @@ describe("what was signed and sent as agreed", () => {
     const { url, store, logLines } = receiver();
     const first = newBody();
     const second = newBody("voicemail.created", { id: idOf(first) });
-    await sendRaw(url, rawRequest(url, { body: first }));
-    const answer = await sendRaw(url, rawRequest(url, { body: second }));
+    await send(url, { body: first });
+    const answer = await send(url, { body: second });
     expect(answer.json).toEqual(DUPLICATE);
     const found = await store.ledger.find(idOf(first));
     expect(Buffer.from((await store.ledger.body(found?.seq ?? 0)) ?? []).equals(first)).toBe(true);
@@ -68,27 +71,18 @@ describe("what was signed and sent as agreed", () => {
     ["Expect: 100-continue", [["Expect", "100-continue"]]],
   ] as const)("is stored with %s", async ([, headers]) => {
     const { url } = receiver();
-    expectStored(await sendRaw(url, rawRequest(url, { body: newBody(), headers })));
+    expectStored(await send(url, { body: newBody(), headers }));
   });
 
   test("is stored when it comes in chunks", async () => {
     const { url } = receiver();
-    const body = newBody();
-    const head = rawRequest(url, {
-      contentLength: null,
-      headers: [["Transfer-Encoding", "chunked"]],
-      signatures: [signatureFor(body)],
-    });
-    const chunks = [body.subarray(0, 10), body.subarray(10)].map((chunk) =>
-      Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from("\r\n")]),
-    );
-    expectStored(await sendRaw(url, Buffer.concat([head, ...chunks, Buffer.from("0\r\n\r\n")])));
+    expectStored(await sendRaw(url, chunkedRequest(url, newBody(), 100)));
   });
 
   test("is stored over HTTP/1.0, and with a query after the path", async () => {
     const { url } = receiver();
-    expectStored(await sendRaw(url, rawRequest(url, { body: newBody(), version: "1.0" })));
-    expectStored(await sendRaw(url, rawRequest(url, { body: newBody(), path: "/webhooks?from=test" })));
+    expectStored(await send(url, { body: newBody(), version: "1.0" }));
+    expectStored(await send(url, { body: newBody(), path: "/webhooks?from=test" }));
   });
 
   test.for([
@@ -101,58 +95,44 @@ describe("what was signed and sent as agreed", () => {
     ["an id in capitals", { id: newEventId().toUpperCase().replace("EVT", "evt") }],
   ] as const)("is stored with %s", async ([, overrides]) => {
     const { url } = receiver();
-    expectStored(await sendRaw(url, rawRequest(url, { body: newBody("call.completed", overrides) })));
+    expectStored(await send(url, { body: newBody("call.completed", overrides) }));
   });
 
   test("is stored at the very limits of depth, values and size", async () => {
     const { url, config } = receiver();
     const nested = "[".repeat(63) + "]".repeat(63);
     const deepest = Buffer.from(`{"id":"${newEventId()}","type":"t","deep":${nested}}`);
-    expectStored(await sendRaw(url, rawRequest(url, { body: deepest })));
+    expectStored(await send(url, { body: deepest }));
     const fullest = Buffer.from(`{"id":"${newEventId()}","type":"t","many":[${"0,".repeat(9_995)}0]}`);
-    expectStored(await sendRaw(url, rawRequest(url, { body: fullest })));
-    expectStored(await sendRaw(url, rawRequest(url, { body: bodyOfSize(config.maxBodyBytes) })));
+    expectStored(await send(url, { body: fullest }));
+    expectStored(await send(url, { body: bodyOfSize(config.maxBodyBytes) }));
   });
 });
 
 describe("the signature", () => {
   const receiver = useReceiver();
 
-  const t = (): string => `t=${String(nowSeconds())}`;
-
-  test.for<[string, (valid: string) => string[]]>([
+  /** The grammar has vectors of its own: here one of each answer. */
+  test.for<[string, (valid: string, body: Buffer) => string[]]>([
     ["is missing", () => []],
     ["is empty", () => [""]],
     ["comes twice", (valid) => [valid, valid]],
     ["has no t", (valid) => [valid.replace(/^t=\d+,/, "")]],
-    ["has two t", (valid) => [`${t()},${valid}`]],
-    ["has a t with a sign", (valid) => [valid.replace("t=", "t=+")]],
-    ["has a t with a leading zero", (valid) => [valid.replace("t=", "t=0")]],
-    ["has a t with letters", (valid) => [valid.replace(/^t=\d+/, "t=123abc")]],
-    ["has a t of 16 digits", (valid) => [valid.replace(/^t=\d+/, "t=1000000000000000")]],
+    ["has two t", (valid) => [`${valid.split(",")[0]!},${valid}`]],
     ["has a t in milliseconds", (valid) => [valid.replace(/^t=(\d+)/, "t=$1000")]],
-    ["has no v1", () => [t()]],
     ["has nine v1", (valid) => [valid + `,v1=${DIGEST}`.repeat(8)]],
     [
       "has a v1 in capitals",
       (valid) => [valid.replace(/v1=.*/, (pair) => `v1=${pair.slice(3).toUpperCase()}`)],
     ],
-    ["has a short v1", (valid) => [valid.slice(0, -1)]],
-    ["has a long v1", (valid) => [`${valid}0`]],
-    ["has a v1 that is no hex", () => [`${t()},v1=${"z".repeat(64)}`]],
     ["has a pair without =", (valid) => [`${valid},oops`]],
-    ["has an empty pair", (valid) => [`${valid},`]],
-    ["has a space", (valid) => [valid.replace(",", ", ")]],
     ["is longer than 1,024 characters", (valid) => [`${valid},x=${"y".repeat(1_024)}`]],
-    ["is of another secret", () => []],
-  ])("that %s is refused", async ([what, change]) => {
+    ["is of another secret", (_valid, body) => [signatureFor(body, { secret: "other" })]],
+  ])("that %s is refused", async ([, change]) => {
     const { url, store } = receiver();
     const body = newBody();
-    const valid = signatureFor(body);
-    const signatures = what.includes("another secret")
-      ? [signatureFor(body, { secret: "other" })]
-      : change(valid);
-    const answer = await sendRaw(url, rawRequest(url, { body, signatures }));
+    const signatures = change(signatureFor(body), body);
+    const answer = await send(url, { body, signatures });
     expectError(answer, 401, "invalid_signature");
     expect(await store.ledger.find(idOf(body))).toBeUndefined();
   });
@@ -167,14 +147,10 @@ describe("the signature", () => {
   ] as const)("made %s seconds from now is answered %i", async ([offset, status]) => {
     // The clock stands still: on a slow machine a second may pass between signing and verifying.
     const nowMs = Date.now();
-    const { systemClock } = await import("../../../receiver/clock.ts");
     const { url } = await startTestReceiver({ clock: { ...systemClock, nowMs: () => nowMs } });
     const body = newBody();
     const timestampSeconds = Math.floor(nowMs / 1_000) + Number(offset);
-    const answer = await sendRaw(
-      url,
-      rawRequest(url, { body, signatures: [signatureFor(body, { timestampSeconds })] }),
-    );
+    const answer = await send(url, { body, signatures: [signatureFor(body, { timestampSeconds })] });
     expect(answer.status).toBe(status);
   });
 
@@ -185,7 +161,7 @@ describe("the signature", () => {
   ])("with %s is accepted", async ([, change]) => {
     const { url } = receiver();
     const body = newBody();
-    expectStored(await sendRaw(url, rawRequest(url, { body, signatures: [change(signatureFor(body))] })));
+    expectStored(await send(url, { body, signatures: [change(signatureFor(body))] }));
   });
 
   test("of any active secret is accepted while rotating, of a retired one not", async () => {
@@ -196,10 +172,7 @@ describe("the signature", () => {
       [SECRET, 401],
     ] as const) {
       const body = newBody();
-      const answer = await sendRaw(
-        url,
-        rawRequest(url, { body, signatures: [signatureFor(body, { secret })] }),
-      );
+      const answer = await send(url, { body, signatures: [signatureFor(body, { secret })] });
       expect(answer.status).toBe(status);
     }
   });
@@ -211,11 +184,7 @@ describe("the signature", () => {
     for (let at = 0; at < body.length; at += 37) {
       const changed = Buffer.from(body);
       changed[at] = (changed[at] ?? 0) ^ 1;
-      expectError(
-        await sendRaw(url, rawRequest(url, { body: changed, signatures })),
-        401,
-        "invalid_signature",
-      );
+      expectError(await send(url, { body: changed, signatures }), 401, "invalid_signature");
     }
   });
 });
@@ -234,7 +203,7 @@ describe("a signed body", () => {
     ["that is cut short", newBody().subarray(0, -1)],
   ])("%s is invalid JSON", async ([, body]) => {
     const { url } = receiver();
-    expectError(await sendRaw(url, rawRequest(url, { body })), 400, "invalid_json");
+    expectError(await send(url, { body }), 400, "invalid_json");
   });
 
   test.for<[string, string]>([
@@ -260,28 +229,22 @@ describe("a signed body", () => {
     ],
   ])("that is JSON, but %s, is no event", async ([, body]) => {
     const { url } = receiver();
-    expectError(await sendRaw(url, rawRequest(url, { body: Buffer.from(body) })), 400, "invalid_event");
+    expectError(await send(url, { body: Buffer.from(body) }), 400, "invalid_event");
   });
 
   test("one byte over the limit is too large, announced or in chunks", async () => {
     const { url, config } = await startTestReceiver({ environment: { MAX_BODY_BYTES: "4096" } });
     const body = bodyOfSize(config.maxBodyBytes + 1);
-    expectError(await sendRaw(url, rawRequest(url, { body })), 413, "body_too_large");
-    const head = rawRequest(url, { contentLength: null, headers: [["Transfer-Encoding", "chunked"]] });
-    const chunk = Buffer.concat([
-      Buffer.from(`${body.length.toString(16)}\r\n`),
-      body,
-      Buffer.from("\r\n0\r\n\r\n"),
-    ]);
-    expectError(await sendRaw(url, Buffer.concat([head, chunk])), 413, "body_too_large");
+    expectError(await send(url, { body }), 413, "body_too_large");
+    expectError(await sendRaw(url, chunkedRequest(url, body, 1_000)), 413, "body_too_large");
   });
 
   test.for(["gzip", "deflate", "br", "zstd", "x-unknown"])(
     "in Content-Encoding %s is not looked at",
     async (encoding) => {
       const { url } = receiver();
-      const request = rawRequest(url, { body: newBody(), headers: [["Content-Encoding", encoding]] });
-      expectError(await sendRaw(url, request), 415, "unsupported_encoding");
+      const headers = [["Content-Encoding", encoding]] as const;
+      expectError(await send(url, { body: newBody(), headers }), 415, "unsupported_encoding");
     },
   );
 });
@@ -289,18 +252,11 @@ describe("a signed body", () => {
 describe("another request", () => {
   const receiver = useReceiver();
 
-  test.for(["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])("%s is told to post", async (method) => {
-    const { url } = receiver();
-    const answer = await sendRaw(url, rawRequest(url, { method, body: newBody() }));
-    expectError(answer, 405, "method_not_allowed");
-    expect(answer.headers.get("allow")).toBe("POST");
-  });
-
   test.for(["/", "/webhooks/", "/Webhooks", "/webhooks/x", "/%ff", "//webhooks"])(
     "to %s is not found",
     async (path) => {
       const { url } = receiver();
-      const answer = await sendRaw(url, rawRequest(url, { path, body: newBody() }));
+      const answer = await send(url, { path, body: newBody() });
       expectError(answer, 404, "not_found");
     },
   );
@@ -308,32 +264,34 @@ describe("another request", () => {
   test("that is no HTTP gets JSON all the same", async () => {
     const { url } = receiver();
     expectError(await sendRaw(url, Buffer.from("\u0016\u0003\u0001\u0002\r\n\r\n")), 400, "bad_request");
-    const huge = rawRequest(url, { headers: [["X-Padding", "x".repeat(20_000)]] });
-    expectError(await sendRaw(url, huge), 431, "headers_too_large");
+    const headers = [["X-Padding", "x".repeat(20_000)]] as const;
+    expectError(await send(url, { headers }), 431, "headers_too_large");
   });
 
   test.for([
+    ["reading", "GET", "/webhooks", 405, "POST"],
+    ["putting", "PUT", "/webhooks", 405, "POST"],
     ["the checks", "POST", "/healthz", 405, "GET, HEAD"],
     ["a proxy's way", "CONNECT", "receiver:443", 405, "POST"],
     ["a method of its own", "DELIVER", "/webhooks", 405, "POST"],
     ["a method that Node.js knows", "PROPFIND", "/webhooks", 405, "POST"],
   ] as const)("by %s is told which methods there are", async ([, method, path, status, allow]) => {
     const { url } = receiver();
-    const answer = await sendRaw(url, rawRequest(url, { method, path }));
+    const answer = await send(url, { method, path });
     expectError(answer, status, "method_not_allowed");
     expect(answer.headers.get("allow")).toBe(allow);
   });
 
   test("that names the whole address finds the path in it", async () => {
     const { url } = receiver();
-    expectStored(await sendRaw(url, rawRequest(url, { path: `${url}?from=proxy`, body: newBody() })));
-    expectError(await sendRaw(url, rawRequest(url, { path: "http://x", body: newBody() })), 404, "not_found");
+    expectStored(await send(url, { path: `${url}?from=proxy`, body: newBody() }));
+    expectError(await send(url, { path: "http://x", body: newBody() }), 404, "not_found");
   });
 
   test("finds the health checks", async () => {
     const { url } = receiver();
-    expect((await sendRaw(url, rawRequest(url, { method: "GET", path: "/healthz" }))).status).toBe(200);
-    expect((await sendRaw(url, rawRequest(url, { method: "GET", path: "/readyz" }))).json).toMatchObject({
+    expect((await send(url, { method: "GET", path: "/healthz" })).status).toBe(200);
+    expect((await send(url, { method: "GET", path: "/readyz" })).json).toMatchObject({
       status: "ready",
     });
   });
@@ -350,7 +308,7 @@ describe("when nothing can be stored", () => {
         }),
       });
       const body = newBody();
-      const answer = await sendRaw(url, rawRequest(url, { body }));
+      const answer = await send(url, { body });
       expectError(answer, 503, "unavailable");
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
       expect(await store.ledger.find(idOf(body))).toBeUndefined();

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { newBody, signatureFor } from "../helpers/events.ts";
+import { newBody } from "../helpers/events.ts";
 import { handClock, startIntake, type TestIntake } from "../helpers/intake.ts";
-import { open, rawRequest, readAnswer, sendRaw } from "../helpers/raw.ts";
+import { chunkedRequest, open, rawRequest, readAnswer, sendRaw } from "../helpers/raw.ts";
 
 /** What unknown senders can make us read and hold. */
 
@@ -49,16 +49,6 @@ describe("when too much arrives at once", () => {
     expect(small.map(({ bytesRead }) => bytesRead)).toEqual([0, 0, 0]);
   });
 
-  test("of bodies that are as large the one that takes longest gives way", async () => {
-    const intake = await startPatient({ maximumArrivingBytes: 100 * KB });
-    const slowest = await begin(intake, 60 * KB, 50 * KB);
-    const refused = readAnswer(slowest);
-    const later = await begin(intake, 60 * KB, 50 * KB);
-    expect((await sendRaw(intake.url, rawRequest(intake.url, { body: bodyOf(20 * KB) }))).status).toBe(200);
-    expect((await refused).status).toBe(503);
-    expect(later.bytesRead).toBe(0);
-  });
-
   test("room returns with every body that is done or gone", async () => {
     const intake = await startPatient({ maximumArrivingBytes: 300 * KB });
     for (let turn = 0; turn < 5; turn += 1) {
@@ -84,42 +74,13 @@ describe("a body", () => {
     expect(await answered).toMatchObject({ status: 408, json: { error: "request_timeout" } });
   });
 
-  test("of many pieces is what was sent, byte for byte", async () => {
-    const intake = await startIntake();
-    const body = bodyOf(200 * KB);
-    const head = rawRequest(intake.url, {
-      contentLength: null,
-      headers: [["Transfer-Encoding", "chunked"]],
-      signatures: [signatureFor(body)],
-    });
-    const pieces: Buffer[] = [];
-    for (let at = 0; at < body.length; at += 97) {
-      const piece = body.subarray(at, at + 97);
-      pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n"));
-    }
-    const answer = await sendRaw(intake.url, Buffer.concat([head, ...pieces, Buffer.from("0\r\n\r\n")]));
-    expect(answer.status).toBe(200);
-    expect(Buffer.from(intake.stored[0]!.body).equals(body)).toBe(true);
-  });
-
-  test("in more than 4,096 pieces is refused if they have fewer than 16 bytes on average", async () => {
+  test("in over 4,096 pieces is refused if they have under 16 bytes on average, and else taken byte for byte", async () => {
     const intake = await startIntake();
     const body = bodyOf(66 * KB);
-    const chunked = (piece: number): Buffer => {
-      const pieces: Buffer[] = [];
-      for (let at = 0; at < body.length; at += piece) {
-        const part = body.subarray(at, at + piece);
-        pieces.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from("\r\n"));
-      }
-      const headers = [["Transfer-Encoding", "chunked"]] as const;
-      const signatures = [signatureFor(body)];
-      const head = rawRequest(intake.url, { contentLength: null, headers, signatures });
-      return Buffer.concat([head, ...pieces, Buffer.from("0\r\n\r\n")]);
-    };
-    const refused = await sendRaw(intake.url, chunked(15));
+    const refused = await sendRaw(intake.url, chunkedRequest(intake.url, body, 15));
     expect(refused).toMatchObject({ status: 400, json: { error: "invalid_request" } });
     expect(refused.headers.get("connection")).toBe("close");
-    expect((await sendRaw(intake.url, chunked(17))).status).toBe(200);
+    expect((await sendRaw(intake.url, chunkedRequest(intake.url, body, 17))).status).toBe(200);
     expect(Buffer.from(intake.stored[0]!.body).equals(body)).toBe(true);
   });
 
@@ -133,26 +94,6 @@ describe("a body", () => {
     expect(answer).toMatchObject({ status, json: { error } });
     expect(answer.headers.get("connection")).toBe("close");
     expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
-  });
-
-  test("that asks first is told to continue, and its answer can be read though it sends on", async () => {
-    const intake = await startIntake();
-    const body = newBody();
-    const socket = open(intake.url);
-    onTestFinished(() => void socket.destroy());
-    const request = rawRequest(intake.url, { body, headers: [["Expect", "100-continue"]] });
-    let received = "";
-    const asked = new Promise<void>((resolve) => {
-      socket.once("data", (chunk: Buffer) => {
-        received = chunk.toString();
-        resolve();
-      });
-    });
-    socket.write(request.subarray(0, -body.length));
-    await asked;
-    expect(received).toBe("HTTP/1.1 100 Continue\r\n\r\n");
-    socket.write(body);
-    expect((await readAnswer(socket)).status).toBe(200);
   });
 
   test("that is refused doesn't cost the sender its answer while it goes on sending", async () => {

@@ -126,11 +126,6 @@ test("what is read of a request is handed on as it is, and the line says whose i
   expect(refused).toEqual([]);
 });
 
-test.each(["identity", " IDENTITY ", "", " ", null])("the encoding %o is none", async (encoding) => {
-  const headers = { "content-encoding": encoding, "content-length": "10" };
-  expect((await ask({ headers })).answer).toBe(ANSWERS.stored);
-});
-
 const PROBLEMS = ["too_large", "in_pieces", "incomplete", "late", "overloaded", "no_bytes"] as const;
 
 test.each(PROBLEMS)("a body that is %s has the answer and the reason of that name", async (problem) => {
@@ -155,17 +150,6 @@ test.each([
 test("an answer that cannot be sent is logged, and nothing else breaks", async () => {
   const { lines } = await ask({}, { isGone: true });
   expect(lines).toMatchObject([{ level: "error", err: { message: "the client is gone" } }, { status: 200 }]);
-});
-
-test.each<Receipt>([
-  STORED,
-  { ...STORED, kind: "duplicate" },
-  { kind: "invalid_signature", reason: "no_match" },
-  { kind: "invalid_json", message: "" },
-  { kind: "invalid_event", message: "" },
-  { kind: "unavailable", reason: "full", detail: "" },
-])("a receipt $kind has the answer of its name", async (receipt) => {
-  expect((await ask({}, { receipt: () => receipt })).answer).toBe(ANSWERS[receipt.kind]);
 });
 
 test("an acknowledgement takes as many seconds as went by from the request to its answer", async () => {
