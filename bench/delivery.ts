@@ -1,6 +1,6 @@
 import { Client } from "undici";
 import { MAXIMUM_ATTEMPTS } from "../simulator/domain/retry-policy.ts";
-import { createSimulator } from "../simulator/simulator.ts";
+import { createSimulator } from "../simulator/service/simulator.ts";
 import { startEndpoint } from "./support/endpoint.ts";
 import { createReport, whole } from "./support/report.ts";
 import { inTurns, numberOf } from "./support/rounds.ts";

@@ -1,4 +1,4 @@
-import { createSimulator } from "../simulator/simulator.ts";
+import { createSimulator } from "../simulator/service/simulator.ts";
 import type { WallTime } from "../simulator/domain/wall-time.ts";
 import { numberOf } from "./support/rounds.ts";
 

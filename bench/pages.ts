@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import autocannon from "autocannon";
 import express from "express";
 import jsonServer from "json-server";
-import { listen } from "../simulator/server.ts";
-import { createSimulator } from "../simulator/simulator.ts";
+import { listen } from "../simulator/service/server.ts";
+import { createSimulator } from "../simulator/service/simulator.ts";
 import { createReport, whole } from "./support/report.ts";
 import { inTurns, numberOf } from "./support/rounds.ts";
 

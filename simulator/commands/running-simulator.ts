@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { listen } from "../server.ts";
-import { createSimulator } from "../simulator.ts";
+import { listen } from "../service/server.ts";
+import { createSimulator } from "../service/simulator.ts";
 import { CommandError } from "./command-error.ts";
 import { simulatorOptions, type ServeFlags } from "./serve-options.ts";
 

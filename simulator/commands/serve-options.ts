@@ -4,7 +4,7 @@ import { DEFAULT_CONCURRENCY } from "../domain/dispatcher.ts";
 import { parseReadings } from "../domain/readings.ts";
 import { DEFAULT_RETENTION } from "../domain/retention.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
-import type { SimulatorOptions } from "../compose.ts";
+import type { SimulatorOptions } from "../service/compose.ts";
 import { orUsageError } from "./command-error.ts";
 import { scenariosOf } from "./scenario-files.ts";
 import { collect, faultOption, faultsOf, wholeNumber } from "./option-values.ts";

@@ -1,7 +1,7 @@
 import { CLOCK_MODES } from "../domain/clock.ts";
 import { parseReadings } from "../domain/readings.ts";
 import { systemTime } from "../domain/wall-time.ts";
-import { createSimulator } from "../simulator.ts";
+import { createSimulator } from "../service/simulator.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { faultsFrom, orThrow, refuseBeyondBounds, refuseUnknown, refuseUnknownWord } from "./input.ts";
 import type { StartOptions } from "./surface.ts";

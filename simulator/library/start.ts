@@ -2,7 +2,7 @@ import { CLOCK_MODES } from "../domain/clock.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { systemTime } from "../domain/wall-time.ts";
 import { parseScenario } from "../domain/world/scenario.ts";
-import { listen } from "../server.ts";
+import { listen } from "../service/server.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { createDeliveryControl, envelopeOf } from "./deliveries.ts";
 import { createEndpointControl } from "./endpoints.ts";

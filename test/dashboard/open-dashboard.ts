@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { onTestFinished } from "vitest";
-import { listen } from "../../simulator/server.ts";
-import type { SimulatorOptions } from "../../simulator/compose.ts";
+import { listen } from "../../simulator/service/server.ts";
+import type { SimulatorOptions } from "../../simulator/service/compose.ts";
 import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import { openSimulator } from "../helpers/simulator.ts";
 

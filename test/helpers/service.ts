@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
-import { listen, type RunningServer, type ServerOptions } from "../../simulator/server.ts";
-import type { SimulatorOptions } from "../../simulator/compose.ts";
+import { listen, type RunningServer, type ServerOptions } from "../../simulator/service/server.ts";
+import type { SimulatorOptions } from "../../simulator/service/compose.ts";
 import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import { control } from "./control.ts";
 import { openSimulator } from "./simulator.ts";

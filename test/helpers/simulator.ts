@@ -8,8 +8,8 @@ import type { Endpoint } from "../../simulator/domain/endpoints.ts";
 import type { JournalEntry } from "../../simulator/domain/journal.ts";
 import { DEFAULT_READINGS, type Readings } from "../../simulator/domain/readings.ts";
 import type { Selection } from "../../simulator/domain/selection.ts";
-import { createSimulator } from "../../simulator/simulator.ts";
-import type { SimulatorOptions } from "../../simulator/compose.ts";
+import { createSimulator } from "../../simulator/service/simulator.ts";
+import type { SimulatorOptions } from "../../simulator/service/compose.ts";
 import type { Job } from "../../simulator/verbs/jobs.ts";
 import type { Simulator } from "../../simulator/verbs/simulator.ts";
 

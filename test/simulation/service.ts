@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Send } from "../../simulator/domain/flights.ts";
 import { createRandom } from "../../simulator/domain/random.ts";
-import { createSimulator } from "../../simulator/simulator.ts";
+import { createSimulator } from "../../simulator/service/simulator.ts";
 import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import type { Timeline } from "./timeline.ts";
 

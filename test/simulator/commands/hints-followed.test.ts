@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import type { SimulatorOptions } from "../../../simulator/compose.ts";
+import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
 import { startService } from "../../helpers/service.ts";
 import { deliveryOf, emitOne, register } from "../../helpers/simulator.ts";
 import { run } from "./in-process.ts";

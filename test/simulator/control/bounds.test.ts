@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SCHEDULE_SECONDS } from "../../../simulator/domain/retry-policy.ts";
 import { verify } from "../../../shared/signature.ts";
-import type { SimulatorOptions } from "../../../simulator/compose.ts";
+import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SimulatorOptions } from "../../../simulator/compose.ts";
+import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
 import { startService } from "../../helpers/service.ts";
 import { emit, register, resendAll } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";

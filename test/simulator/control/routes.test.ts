@@ -4,7 +4,7 @@ import { READINGS } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { firstId, startService } from "../../helpers/service.ts";
-import type { SimulatorOptions } from "../../../simulator/compose.ts";
+import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;

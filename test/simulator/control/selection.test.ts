@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { SimulatorOptions } from "../../../simulator/compose.ts";
+import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
 import type { DeliveryShape } from "../../../simulator/domain/shapes.ts";
 import { createDeliveryControl } from "../../../simulator/library/deliveries.ts";
 import { createTools } from "../../../simulator/mcp/tools.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { listen } from "../../../simulator/server.ts";
+import { listen } from "../../../simulator/service/server.ts";
 import { allDeliveries, allEvents } from "../../helpers/records.ts";
 import { ALL } from "../../helpers/run/sizes.ts";
 import { emit, emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type EventType, EVENT_TYPES, eventSchema } from "../../../shared/events.ts";
-import { listen } from "../../../simulator/server.ts";
+import { listen } from "../../../simulator/service/server.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { openSimulator, readingsWith, register, temporaryDirectory } from "../../helpers/simulator.ts";

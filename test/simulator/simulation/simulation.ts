@@ -6,7 +6,7 @@ import { EVENT_TYPES } from "../../../shared/events.ts";
 import { FAILURE_FLAG_THRESHOLD } from "../../../shared/limits.ts";
 import type { ClockMode } from "../../../simulator/domain/clock.ts";
 import { createRandom } from "../../../simulator/domain/random.ts";
-import { createSimulator } from "../../../simulator/simulator.ts";
+import { createSimulator } from "../../../simulator/service/simulator.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 import { allDeliveries, openAttempts } from "../../helpers/records.ts";

@@ -1,10 +1,10 @@
 import { randomInt } from "node:crypto";
 import { compose, type SimulatorOptions } from "./compose.ts";
-import { openDatabase } from "./files/database.ts";
-import { createMeta } from "./domain/meta.ts";
-import type { World } from "./domain/world/world.ts";
-import type { Simulator } from "./verbs/simulator.ts";
-import { type Refused, refused } from "./domain/refused.ts";
+import { openDatabase } from "../files/database.ts";
+import { createMeta } from "../domain/meta.ts";
+import type { World } from "../domain/world/world.ts";
+import type { Simulator } from "../verbs/simulator.ts";
+import { type Refused, refused } from "../domain/refused.ts";
 
 export type SimulatorResult = { ok: true; simulator: Simulator } | Refused;
 

@@ -1,14 +1,14 @@
 import express, { type ErrorRequestHandler, type Express } from "express";
-import { createApi } from "./api/router.ts";
-import { createRecordings } from "./api/recordings.ts";
-import { answerError } from "./control/answers.ts";
-import { changeGuard, hostGuard, tokenGuard } from "./control/guard.ts";
-import { createControl } from "./control/router.ts";
-import { createDashboard } from "./dashboard/router.ts";
-import { createOpenApi } from "./openapi/router.ts";
-import { STATUS_OF } from "./domain/refused.ts";
-import type { Simulator } from "./verbs/simulator.ts";
-import { messageOf } from "./text/errors.ts";
+import { createApi } from "../api/router.ts";
+import { createRecordings } from "../api/recordings.ts";
+import { answerError } from "../control/answers.ts";
+import { changeGuard, hostGuard, tokenGuard } from "../control/guard.ts";
+import { createControl } from "../control/router.ts";
+import { createDashboard } from "../dashboard/router.ts";
+import { createOpenApi } from "../openapi/router.ts";
+import { STATUS_OF } from "../domain/refused.ts";
+import type { Simulator } from "../verbs/simulator.ts";
+import { messageOf } from "../text/errors.ts";
 
 export type AppOptions = {
   /** The dashboard and the control API want it once bound wider than loopback; the REST API does not. */

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers";
-import { hostInUrl, isWildcard } from "../shared/host.ts";
-import { serve, type Served } from "../shared/server.ts";
+import { hostInUrl, isWildcard } from "../../shared/host.ts";
+import { serve, type Served } from "../../shared/server.ts";
 import type { AppOptions, createApp } from "./app.ts";
-import type { Simulator } from "./verbs/simulator.ts";
-import { type Refused, refused } from "./domain/refused.ts";
+import type { Simulator } from "../verbs/simulator.ts";
+import { type Refused, refused } from "../domain/refused.ts";
 
 /** How long a client may take to send a request: scenarios and reports come over slow lines, too. */
 const REQUEST_TIMEOUT_MS = 30_000;
