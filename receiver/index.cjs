@@ -6,5 +6,9 @@ if (major < 22 || (major === 22 && minor < 19)) {
   );
 }
 
-/** The library for `require()`. Loaded by Node's own, since a test runner such as jest gives each file another `require`. */
-module.exports = process.getBuiltinModule("node:module").createRequire(__filename)("./index.js");
+let Module = require("node:module");
+// jest gives each test file a `Module` of its own, which extends that of Node.js and loads no ES module.
+while (Object.hasOwn(Object.getPrototypeOf(Module), "createRequire")) Module = Object.getPrototypeOf(Module);
+
+/** The library for `require()`. */
+module.exports = Module.createRequire(__filename)("./index.js");

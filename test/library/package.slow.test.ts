@@ -160,6 +160,19 @@ test(
       `import { startSimulator } from "voice-agent-webhook-kit/simulator"; await (await startSimulator({ calls: 0 })).close(); console.log("closed");`,
     );
     expect(await project.run("node", "import.mjs")).toEqual({ status: 0, output: "closed\n" });
+    // As a test file of jest sees it: with a `node:module` of its own, which loads no ES module.
+    project.write(
+      "jest.cjs",
+      `const Module = require("node:module");
+      class Theirs extends Module {}
+      Theirs.createRequire = process.getBuiltinModule = () => { throw new Error("not Node's own") };
+      const real = Module._load;
+      Module._load = (name, ...rest) => (name === "node:module" ? Theirs : real(name, ...rest));
+      const { signForTest } = require("voice-agent-webhook-kit/receiver");
+      const { startSimulator } = require("voice-agent-webhook-kit/simulator");
+      console.log(typeof signForTest, typeof startSimulator);`,
+    );
+    expect(await project.run("node", "jest.cjs")).toEqual({ status: 0, output: "function function\n" });
     const stores = `
     const { createServer } = require("node:http");
     const { createHmac } = require("node:crypto");
