@@ -12,6 +12,11 @@ export function movableClock(): Clock & { move: (ms: number) => void } {
   };
 }
 
+/** A clock that stands still until it is moved, and runs in order what falls due on the way; its days go on. */
+export function stoppedTimers(): ReturnType<typeof standingClock> {
+  return { ...standingClock(), nowMs: systemClock.nowMs };
+}
+
 /** A clock that stands still until it is moved, and runs in order what falls due on the way. */
 export function standingClock(): Clock & { pass: (ms: number) => Promise<void>; waiting: () => number } {
   let nowMs = 0;

@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { newBody } from "../helpers/events.ts";
-import { handClock, startIntake, type TestIntake } from "../helpers/intake.ts";
+import { stoppedTimers } from "../helpers/clock.ts";
+import { startIntake } from "../helpers/intake.ts";
 import { chunkedRequest, open, rawRequest, readAnswer, sendRaw } from "../helpers/raw.ts";
 
 /** What unknown senders can make us read and hold. */
@@ -9,7 +10,7 @@ import { chunkedRequest, open, rawRequest, readAnswer, sendRaw } from "../helper
 const KB = 1_024;
 
 /** A body that stops after `sent` of its `announced` bytes, and a round trip after which those have been read. */
-async function begin(intake: TestIntake, announced: number, sent: number): Promise<Socket> {
+async function begin(intake: { url: string }, announced: number, sent: number): Promise<Socket> {
   const socket = open(intake.url);
   onTestFinished(() => void socket.destroy());
   socket.on("error", () => undefined);
@@ -22,7 +23,7 @@ async function begin(intake: TestIntake, announced: number, sent: number): Promi
 
 /** An intake for which no time passes, however slow the machine is. */
 const startPatient = (options: Parameters<typeof startIntake>[0]) =>
-  startIntake({ requestTimeout: 120_000, clock: handClock(), ...options });
+  startIntake({ requestTimeout: 120_000, clock: stoppedTimers(), ...options });
 
 const bodyOf = (bytes: number): Buffer => newBody("call.completed", { padding: "x".repeat(bytes) });
 
@@ -63,14 +64,14 @@ describe("when too much arrives at once", () => {
 
 describe("a body", () => {
   test("that has not come in full after 10 s is 408, whatever the server around us allows", async () => {
-    const clock = handClock();
+    const clock = stoppedTimers();
     const intake = await startPatient({ clock });
     const stalled = await begin(intake, 200, 100);
     const answered = readAnswer(stalled);
-    clock.pass(9_999);
+    await clock.pass(9_999);
     await sendRaw(intake.url, rawRequest(intake.url, { method: "GET", path: "/healthz" }));
     expect(stalled.bytesRead).toBe(0);
-    clock.pass(1);
+    await clock.pass(1);
     expect(await answered).toMatchObject({ status: 408, json: { error: "request_timeout" } });
   });
 
@@ -98,7 +99,7 @@ describe("a body", () => {
 
   test("that is refused doesn't cost the sender its answer while it goes on sending", async () => {
     // Its time never passes: the connection of a slow machine would be ended while this still sends.
-    const intake = await startIntake({ maxBodyBytes: 4 * KB, clock: handClock() });
+    const intake = await startIntake({ maxBodyBytes: 4 * KB, clock: stoppedTimers() });
     const socket = open(intake.url);
     onTestFinished(() => void socket.destroy());
     const broken: unknown[] = [];

@@ -3,7 +3,7 @@ import { systemClock } from "../../../receiver/clock.ts";
 import { createGroupCommit } from "../../../receiver/intake/group-commit.ts";
 import type { Intake, NewEvent } from "../../../receiver/store/port.ts";
 import { newEventId } from "../helpers/events.ts";
-import { handClock } from "../helpers/intake.ts";
+import { standingClock } from "../helpers/clock.ts";
 
 type Result = Awaited<ReturnType<Intake["accept"]>>;
 
@@ -105,27 +105,23 @@ test.each([
 
 test("what has no answer 8 s after it arrived is answered as a time-out, in a commit or behind one, and once", async () => {
   const store = slowStore();
-  const clock = handClock();
+  const clock = standingClock();
   const add = createGroupCommit({ ...store, clock });
   const answers: Record<string, string> = {};
   const watch = (name: string): void =>
     void add(newEvent()).then((answer) => (answers[name] = answer.ok ? "stored" : answer.reason));
   watch("committing");
-  clock.pass(3_000);
+  await clock.pass(3_000);
   watch("waiting");
-  clock.pass(4_999);
-  await settled();
+  await clock.pass(4_999);
   expect(answers).toEqual({});
-  clock.pass(1);
-  await settled();
+  await clock.pass(1);
   expect(answers).toEqual({ committing: "timeout" });
-  clock.pass(3_000);
-  await settled();
+  await clock.pass(3_000);
   expect(answers).toEqual({ committing: "timeout", waiting: "timeout" });
   watch("after");
   await store.finishAll();
   expect(answers).toEqual({ committing: "timeout", waiting: "timeout", after: "stored" });
-  clock.pass(8_000);
-  await settled();
+  await clock.pass(8_000);
   expect(answers).toEqual({ committing: "timeout", waiting: "timeout", after: "stored" });
 });

@@ -7,7 +7,7 @@ import { createWebhook, type WebhookRequest } from "../../../receiver/intake/web
 import { createHealth } from "../../../receiver/operations/health.ts";
 import { createLog, createRequestLog } from "../../../receiver/operations/log.ts";
 import { createMetrics } from "../../../receiver/operations/metrics.ts";
-import { handClock } from "../helpers/intake.ts";
+import { standingClock } from "../helpers/clock.ts";
 
 /** The way of one request to its answer, without the network before it and the database behind it. */
 
@@ -153,14 +153,14 @@ test("an answer that cannot be sent is logged, and nothing else breaks", async (
 });
 
 test("an acknowledgement takes as many seconds as went by from the request to its answer", async () => {
-  const clock = handClock();
+  const clock = standingClock();
   const receipt = (): Receipt => {
-    clock.pass(250);
+    void clock.pass(250);
     return STORED;
   };
   // The time in which the sender sends is the sender's; the line has all of it.
   const readBody = async (): Promise<Body> => {
-    clock.pass(4_000);
+    void clock.pass(4_000);
     return { ok: true, bytes: new Uint8Array(1) };
   };
   const { tookSeconds, lines } = await ask({ readBody }, { receipt, clock });
