@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { isEventType } from "../../shared/events.ts";
+import { isEventType, objectSchemas } from "../../shared/events.ts";
 import { sampleObjects } from "../../shared/samples.ts";
-import { fieldOf, objectProblem } from "../domain/event-type.ts";
 import { usageError } from "./command-error.ts";
 
 type Fields = Record<string, unknown>;
@@ -12,13 +11,12 @@ const listSchema = z.array(z.unknown());
 const fieldsSchema = z.record(z.string(), z.unknown());
 
 /**
- * Reads `--set-json` and the `path=value` assignments, which come on top of it, into one object: each value by the type
- * that the schema of the event type gives its field. A path that is not in the schema, or a value that does not fit, ends
- * the command with the fix.
+ * Reads `--set-json` and the `path=value` assignments, which come on top of it, into one object: a value as JSON, or as text
+ * where its field is one. The simulator refuses fields that the event type does not have, and values that do not fit.
  */
 export function assignments(type: string, texts: readonly string[], json?: string): Fields | undefined {
   if (texts.length === 0 && json === undefined) return undefined;
-  const object: Fields = json === undefined ? {} : jsonFields(type, json);
+  const object: Fields = json === undefined ? {} : jsonFields(json);
   const sample: Fields = isEventType(type) ? sampleObjects[type] : {};
   for (const text of texts) {
     const separator = text.indexOf("=");
@@ -41,45 +39,21 @@ export function assignments(type: string, texts: readonly string[], json?: strin
   return object;
 }
 
-function jsonFields(type: string, json: string): Fields {
+function jsonFields(json: string): Fields {
   const parsed = fieldsSchema.safeParse(jsonOrText(json));
   if (!parsed.success)
     throw usageError(`--set-json ${json}: give a JSON object, such as '{"outcome":"completed"}'.`);
-  const problem = isEventType(type) ? objectProblem(type, parsed.data) : undefined;
-  if (problem !== undefined) throw usageError(`--set-json ${problem}`);
   return parsed.data;
 }
 
-function valueOf(type: string, path: readonly string[], text: string): unknown {
-  const [field = "", ...inside] = path;
-  const schema = schemaOf(type, field);
-  if (schema === undefined) return jsonOrText(text);
-  if (inside.length === 0) return fitting(schema, text, `--set ${field}=${text}`);
-  // What is inside a field whose form is not stated may be anything; a text or a number has no inside.
-  if (schema.safeParse({}).success) return jsonOrText(text);
-  throw usageError(
-    `--set ${path.join(".")}: ${field} of ${type} has no fields of its own. Write --set ${field}=VALUE.`,
-  );
-}
-
-/** The schema of a field; undefined where every field is fine. A field that cannot be ends the command. */
-function schemaOf(type: string, field: string): z.ZodType | undefined {
-  if (!isEventType(type)) return undefined;
-  const found = fieldOf(type, field);
-  if (!found.ok) throw usageError(`--set ${found.message}`);
-  return found.schema;
-}
-
-/** A string field takes the text as it is; another one takes what the text says as JSON. */
-function fitting(schema: z.ZodType, text: string, what: string): unknown {
-  const asJson = jsonOrText(text);
-  if (typeof asJson !== "string" && schema.safeParse(asJson).success) return asJson;
-  const parsed = schema.safeParse(text);
-  if (parsed.success) return text;
-  // A text that happens to be a number is told as a text, where the field is one.
-  const wantsText = schema.safeParse("").error?.issues.every(({ code }) => code !== "invalid_type") ?? true;
-  const problem = (wantsText ? parsed : schema.safeParse(asJson)).error?.issues[0]?.message;
-  throw usageError(`${what}: ${problem ?? "the value does not fit"}.`);
+function valueOf(type: string, [field = "", ...inside]: readonly string[], text: string): unknown {
+  const value = jsonOrText(text);
+  const shape: Record<string, z.ZodType> = isEventType(type) ? objectSchemas[type].shape : {};
+  const schema = inside.length === 0 && Object.hasOwn(shape, field) ? shape[field] : undefined;
+  if (schema === undefined || schema.safeParse(value).success) return value;
+  // A text may happen to be a number.
+  const isText = schema.safeParse("").error?.issues.every(({ code }) => code !== "invalid_type") ?? true;
+  return isText ? text : value;
 }
 
 function jsonOrText(text: string): unknown {

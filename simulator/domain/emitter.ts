@@ -1,13 +1,12 @@
-import { type Envelope, envelopeSchema, type EventType } from "../../shared/events.ts";
+import type { Envelope, EventType } from "../../shared/events.ts";
 import type { Deliveries, Delivery } from "./deliveries.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
-import { callProblem, objectProblem } from "./event-type.ts";
+import { objectProblem } from "./event-type.ts";
 import type { EventLog, StoredEvent } from "./events.ts";
 import { type CreatedDelivery, fanOut } from "./fan-out.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
-import { EVENT_KINDS } from "./world/event-types.ts";
 import type { HappenOptions } from "./world/happenings.ts";
 import type { World } from "./world/world.ts";
 import { notFound, type Refused, refused } from "./refused.ts";
@@ -92,16 +91,6 @@ export function createEmitter(options: {
     return { ok: true, emitted };
   }
 
-  function oddCall(
-    given: Readonly<Record<string, unknown>>,
-    [emitted]: readonly EmittedEvent[],
-  ): string | undefined {
-    if (emitted === undefined) return undefined;
-    const call = envelopeSchema.parse(JSON.parse(emitted.event.body.toString())).data.object;
-    const agentIds = world.agents(emitted.event.orgId).map(({ id }) => id);
-    return callProblem(given, call, agentIds);
-  }
-
   return {
     /**
      * Exactly `count` events of `type`, or none where one of them is refused. The world has what goes with each
@@ -116,9 +105,6 @@ export function createEmitter(options: {
         for (let made = 0; made < count; made++) {
           const happened = happen(happening, "trigger");
           if (!happened.ok) return happened;
-          const odd =
-            made === 0 && EVENT_KINDS[type].item === "call" ? oddCall(object, happened.emitted) : undefined;
-          if (odd !== undefined) return refused(`object.${odd}`);
           emitted.push(...happened.emitted);
         }
         return { ok: true, emitted };
