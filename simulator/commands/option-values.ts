@@ -80,7 +80,7 @@ export function observeUrl(text: string): string {
 }
 
 /** A path alone is at the user's PORT of this machine, or 3000; anything else stays as it is. */
-export function onThisMachine(text: string): string {
+function onThisMachine(text: string): string {
   return text.startsWith("/") ? `http://localhost:${process.env["PORT"] || 3000}${text}` : text;
 }
 

@@ -48,11 +48,6 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
   // A URL that the service would not send to is not judged; `verifyTarget` asks which hosts are allowed.
   if (url !== undefined)
     orUsageError(checkEndpointUrl(url, [bareHost(URL.parse(url) ?? new URL(DEFAULT_URL))]));
-  if (given.observe !== undefined && !(given.observe.includes("{id}") && URL.parse(given.observe) !== null)) {
-    throw usageError(
-      `--observe ${given.observe}: give a full URL with {id} where the event id belongs, such as 'http://localhost:3001/inbox/{id}'.`,
-    );
-  }
   if (command.length > 0) {
     const isGiven = given.secret !== undefined && given.secret !== "";
     const secret = isGiven ? wantSecret(given.secret) : `whsec_${randomBytes(24).toString("hex")}`;

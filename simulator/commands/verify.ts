@@ -6,7 +6,7 @@ import type { Depth, Selection } from "../verify/catalogue.ts";
 import { EXIT_CODES, FAIL_ON, type FailOn } from "../verify/report.ts";
 import { CommandError, EXIT, orUsageError, usageError } from "./command-error.ts";
 import { interruptible } from "./interrupt.ts";
-import { collect, eventSelection, onThisMachine, webUrl, wholeNumber } from "./option-values.ts";
+import { collect, eventSelection, observeUrl, webUrl, wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 import { secretOption } from "./secret-option.ts";
 import { DEFAULT_URL, verifyTarget } from "./verify-target.ts";
@@ -48,7 +48,7 @@ export default function verifyCommand(): Command {
     .option(
       "--observe <url>",
       "an address that answers JSON with a number `handled` for the event {id}",
-      onThisMachine,
+      observeUrl,
     )
     .option(
       "--only <checks>",
