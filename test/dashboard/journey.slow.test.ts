@@ -86,7 +86,7 @@ describe("from an empty dashboard to a delivered event", () => {
 
     // The attempt can be repeated with curl.
     await page.getByRole("button", { name: "Copy as curl" }).click();
-    await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+    await page.getByText("Copied as curl, signed now").waitFor();
     const curl = await readClipboard();
     expect(curl).toContain(receiver.url);
     const [, header = ""] = /x-service-signature: ([^']+)'/.exec(curl) ?? [];

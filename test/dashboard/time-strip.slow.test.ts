@@ -47,7 +47,7 @@ describe("the line of what lies ahead", () => {
     await expect.poll(() => slider.getAttribute("aria-valuetext")).toBe("in 5:00: 1 attempt");
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("Enter");
-    const ask = page.getByRole("alertdialog", { name: "Move schedule time?" });
+    const ask = page.getByRole("dialog", { name: "Move schedule time?" });
     await expectShown(ask.getByText("On the way: 1 attempt."));
     await ask.getByRole("button", { name: "Keep waiting" }).click();
     await ask.waitFor({ state: "detached" });
@@ -61,7 +61,7 @@ describe("the line of what lies ahead", () => {
     await ask.waitFor();
     await page.keyboard.press("Enter");
     await receiver.until(2);
-    await expectShown(page.locator(".feed-row.lit, .feed-row.lit-again"));
+    await expectShown(page.locator(".feed-row.lit"));
     await expect.poll(() => page.locator(".clock-next").innerText()).toContain("in 5:00");
     expect(simulator.clock.now() - startMs).toBe(60_000);
     await expect.poll(() => page.evaluate("document.activeElement.role")).toBe("slider");
@@ -82,9 +82,9 @@ describe("the line of what lies ahead", () => {
 
     const nextMs = simulator.clock.nextDueMs() ?? 0;
     const left = Math.log1p((nextMs - simulator.clock.now()) / 60_000) / Math.log1p(52_560 / 60);
-    await expect.poll(() => page.locator(".strip-ask").count()).toBe(0);
+    await expect.poll(() => page.locator(".strip-tip").count()).toBe(0);
     await drag(page, 0.3, left - 0.006);
-    await page.getByRole("alertdialog").getByRole("button", { name: "Move" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Move" }).click();
     await receiver.until(2);
     await expectShown(strip.getByText("Nothing is due"));
     expect(simulator.clock.now()).toBe(nextMs);
@@ -109,7 +109,7 @@ describe("the line of what lies ahead", () => {
     await dialog.getByRole("slider").focus();
     await page.keyboard.press("End");
     await expectShown(dialog.getByText("In 12:00:00"));
-    const [line, question] = [dialog.locator(".strip-track"), dialog.locator(".strip-ask")];
-    expect((await question.boundingBox())?.width).toBe((await line.boundingBox())?.width);
+    const [line, tip] = [dialog.locator(".strip-track"), dialog.locator(".strip-tip")];
+    expect((await tip.boundingBox())?.width).toBe((await line.boundingBox())?.width);
   });
 });

@@ -42,16 +42,10 @@ export function AttemptView({ attempt }: { attempt: AttemptDetail }) {
 }
 
 /** How an attempt ended, in a sentence, with what to look at. */
-function outcomeSentence({
-  ended_at: endedAt,
-  blame,
-  fault,
-  http_status: status,
-  error,
-}: AttemptDetail): string {
+function outcomeSentence({ ended_at: endedAt, blame, fault, ...attempt }: AttemptDetail): string {
+  const { http_status: status, error } = attempt;
   if (endedAt === null) return "Under way: the receiver has 10 seconds to answer.";
-  if (blame === "simulator" && fault)
-    return `Made to fail on purpose (${fault}): the receiver is not to blame.`;
+  if (blame === "simulator" && fault) return `Failed on purpose (${fault}): the receiver is not to blame.`;
   const name = causeOf(error === null ? { status: status ?? 0 } : { error });
   if (name === undefined) return "Acknowledged: a 2xx within 10 seconds delivers the event.";
   return `${CAUSES[name].words}. ${CAUSES[name].fix}`;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { toast } from "../core/toasts.ts";
 
 /** Line drawings on a grid of 24. */
@@ -97,13 +97,7 @@ export function Button({ icon, kind = "", busy = false, href, ...props }: Button
   return <button type="button" class={name} aria-busy={busy || undefined} {...rest} children={content} />;
 }
 
-type IconButtonProps = {
-  icon: IconName;
-  label: string;
-  title?: string;
-  size?: number;
-  kind?: string;
-  disabled?: boolean;
+type IconButtonProps = { icon: IconName; label: string; size?: number; title?: string; kind?: string } & {
   "aria-pressed"?: boolean;
   "aria-expanded"?: boolean;
   onClick: () => unknown;
@@ -118,29 +112,18 @@ export function IconButton({ icon, label, size = 15, kind = "", ...rest }: IconB
   );
 }
 
-type CopyButtonProps = {
-  text: string | (() => string | Promise<string | undefined>);
-  label?: string;
-  quiet?: boolean;
-  small?: boolean;
-  title?: string;
-};
-
-/** Copies `text`, or what it answers when called, and then says so. */
-export function CopyButton({ text, label = "Copy", quiet = false, small = false, title }: CopyButtonProps) {
+/** Copies `text`, and then says so; a quiet one is an icon alone. */
+export function CopyButton({ text, label, quiet = false }: { text: string; label: string; quiet?: boolean }) {
   const [isCopied, setCopied] = useState(false);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   async function copy() {
-    const wanted = typeof text === "function" ? await text() : text;
-    if (wanted === undefined || !(await copyText(wanted))) return;
+    if (!(await copyText(text))) return;
     setCopied(true);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => setCopied(false), CONFIRMED_MS);
+    setTimeout(() => setCopied(false), CONFIRMED_MS);
   }
   const icon = isCopied ? "check" : "copy";
   if (quiet) return <IconButton icon={icon} kind="small" label={label} title={label} onClick={copy} />;
   return (
-    <Button icon={icon} kind={small ? "small" : ""} title={title} onClick={copy}>
+    <Button icon={icon} kind="small" onClick={copy}>
       <span aria-live="polite">{isCopied ? "Copied" : label}</span>
     </Button>
   );
@@ -182,14 +165,11 @@ type SegmentsProps<Value extends string> = {
   disabled?: boolean;
 };
 
+const ARROWS: Record<string, number> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
 /** Arrow keys go from one button of a group to the next, so that Tab passes the group in one step. */
 export function roam(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
-  const step = new Map([
-    ["ArrowRight", 1],
-    ["ArrowDown", 1],
-    ["ArrowLeft", -1],
-    ["ArrowUp", -1],
-  ]).get(event.key);
+  const step = ARROWS[event.key];
   if (step === undefined || !(event.target instanceof HTMLButtonElement)) return;
   const buttons = [...event.currentTarget.querySelectorAll<HTMLButtonElement>("button:enabled")];
   buttons[(buttons.indexOf(event.target) + step + buttons.length) % buttons.length]?.focus();

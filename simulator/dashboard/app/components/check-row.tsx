@@ -63,7 +63,7 @@ function checkRow(check: Check) {
           {rule && <Note name={rule.section} text={rule.text} />}
           {hint && <Note name="To do" text={hint} />}
           {repeat && (
-            <p class="repeat">
+            <p>
               <Copyable text={repeat} label="Copy the command that repeats it" />
             </p>
           )}
@@ -94,9 +94,7 @@ function Exchange({ exchange, label }: { exchange: ExchangeOf; label: string }) 
         <h3>Request</h3>
         {sent?.note && <p class="muted foreign">{sent.note}</p>}
         <Code text={messageText(sent)} label={`Request: ${label}`} />
-        {curl && (
-          <CopyButton small text={curl} label="Copy as curl" title="Signs afresh with $SIGNING_SECRET" />
-        )}
+        {curl && <CopyButton text={curl} label="Copy as curl" />}
       </div>
       <div class="stack near">
         <h3>Answer{durationMs !== undefined && <span class="muted"> after {durationMs} ms</span>}</h3>

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { live, scheduleNowMs } from "../core/live.ts";
 import { attemptTone } from "../core/schedule.ts";
-import type { Attempt, Delivery, DeliveryState, VerdictResult } from "../core/types.ts";
+import { createStore } from "../core/toasts.ts";
+import type { Attempt, Delivery, DeliveryState } from "../core/types.ts";
 import { countdownOf, countOf, outcomeWord, STATES } from "../core/words.ts";
 import { Icon, type IconName } from "./button.tsx";
 import { Marked } from "./page.tsx";
@@ -62,12 +62,7 @@ export function TypeName({ type }: { type: string }) {
   );
 }
 
-const ICONS: Record<VerdictResult, IconName> = {
-  ok: "check",
-  not: "cross",
-  unknown: "question",
-  waiting: "clock",
-};
+const ICONS = { ok: "check", not: "cross", unknown: "question", waiting: "clock" } as const;
 
 /** Whether the receiver did right, as a mark at the head of a row; the sentence is its title. */
 export function VerdictMark({ delivery }: { delivery: Delivery }) {
@@ -108,26 +103,11 @@ function handlingWords({ handled, duplicates, state }: NonNullable<Delivery["han
 }
 
 const TICK_MS = 500;
-const tickers = new Set<() => void>();
-let timer: ReturnType<typeof setInterval> | undefined;
+const tick = createStore({});
+setInterval(() => tick.set({}), TICK_MS);
 
-/** Renders again about twice a second while shown, all components at the same moment. */
-export function useTick() {
-  const [, setCount] = useState(0);
-  useEffect(() => {
-    const tick = () => setCount((count) => count + 1);
-    tickers.add(tick);
-    timer ??= setInterval(() => {
-      for (const ticker of tickers) ticker();
-    }, TICK_MS);
-    return () => {
-      tickers.delete(tick);
-      if (tickers.size > 0) return;
-      clearInterval(timer);
-      timer = undefined;
-    };
-  }, []);
-}
+/** Renders again twice a second, all components at the same moment. */
+export const useTick = tick.use;
 
 /** Schedule time left until `until` (ISO 8601). */
 export function Countdown({ until }: { until: string }) {
@@ -136,13 +116,9 @@ export function Countdown({ until }: { until: string }) {
   if (nowMs === undefined) return null;
   const leftMs = Date.parse(until) - nowMs;
   if (leftMs <= 0) return <span class="countdown nowrap">due now</span>;
-  const isStill = live.clock?.mode === "manual";
+  const title = live.clock?.mode === "manual" ? "Schedule time stands still: step the clock." : until;
   return (
-    <time
-      class="countdown nowrap"
-      datetime={until}
-      title={isStill ? "Schedule time stands still: step the clock." : until}
-    >
+    <time class="countdown nowrap" datetime={until} title={title}>
       in {countdownOf(leftMs)}
     </time>
   );

@@ -1,30 +1,16 @@
 import { useRef, useState } from "preact/hooks";
-import { useKeys } from "../core/actions.ts";
+import { type Step, STEPS, useKeys } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { clockFrom, scheduleNowMs, useLive } from "../core/live.ts";
 import { useAttempt } from "../core/toasts.ts";
 import type { ClockMode } from "../core/types.ts";
 import { CLOCK_MODES, countOf, fullTimeOf, momentOf, timeOf } from "../core/words.ts";
-import { Button, IconButton, type IconName, roam, Segments } from "./button.tsx";
+import { Button, IconButton, roam, Segments } from "./button.tsx";
 import { Countdown, useTick } from "./chips.tsx";
 import { Dialog, isMeant } from "./dialog.tsx";
 import { TimeStrip } from "./time-strip.tsx";
 
 const MODES = (["real", "skip", "manual"] as const).map((mode) => [mode, ...CLOCK_MODES[mode]] as const);
-type Step = { key: string; body: object; words: string; icon?: IconName; title: string };
-
-const STEPS: Step[] = [
-  { key: "n", body: { until: "next" }, words: "Next", icon: "next", title: "Step to the next attempt (n)" },
-  { key: "m", body: { seconds: 60 }, words: "+1 min", title: "Advance one minute (m)" },
-  { key: "h", body: { seconds: 3_600 }, words: "+1 h", title: "Advance one hour (h)" },
-  {
-    key: "E",
-    body: { until: "idle" },
-    words: "To the end",
-    icon: "end",
-    title: "Until nothing waits (Shift+E)",
-  },
-];
 
 /** Schedule time, how it runs, and the buttons that move it. */
 export function ClockBar() {
@@ -56,7 +42,7 @@ export function ClockBar() {
       icon={step.icon}
       kind={`small ${index === 0 ? "first" : ""}`}
       busy={busy === step.key}
-      title={step.title}
+      title={`${step.title} (${step.key})`}
       disabled={nextAt === null && "until" in step.body}
       tabindex={step.key === (nextAt === null ? "m" : "n") ? 0 : -1}
       onClick={() => advance(step)}
@@ -95,10 +81,7 @@ function Now() {
   const wall = new Date();
   const isAhead = Math.abs(nowMs - wall.getTime()) > 2_000;
   return (
-    <div
-      class="clock-now nowrap"
-      title={`Schedule time: ${fullTimeOf(nowMs)}. Real time: ${fullTimeOf(wall)}.`}
-    >
+    <div class="clock-now nowrap" title={`Schedule time ${fullTimeOf(nowMs)}, real time ${fullTimeOf(wall)}`}>
       <span class="tiny faint">{isAhead ? `Schedule, real ${timeOf(wall)}` : "Schedule time"}</span>
       <b>
         <time datetime={new Date(nowMs).toISOString()}>{momentOf(nowMs, wall)}</time>

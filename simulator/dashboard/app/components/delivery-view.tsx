@@ -9,7 +9,7 @@ import { attempt, toast } from "../core/toasts.ts";
 import type { DeliveryDetail } from "../core/types.ts";
 import { fullTimeOf, lineOf, shortId, withControlsShown } from "../core/words.ts";
 import { AttemptView } from "./attempt-view.tsx";
-import { Button, CopyButton, copyText } from "./button.tsx";
+import { Button, copyText } from "./button.tsx";
 import { Chip, StateChip, TypeMark, VerdictLine } from "./chips.tsx";
 import { EditAndSend } from "./edit-and-send.tsx";
 import { CopyFact, Loading, PageHead, PageTitle, Problem } from "./page.tsx";
@@ -51,17 +51,18 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
     toast("ok", "Sent: this is how it goes.");
     navigate(`/deliveries/${sentId}${query}`);
   }
-  const curl = () => attempt(() => attemptCurl(id, number));
   async function copyCurl() {
-    const text = shown && (await curl());
+    const text = shown && (await attempt(() => attemptCurl(id, number)));
     if (text && (await copyText(text))) toast("ok", "Copied as curl, signed now: good for 5 minutes.");
   }
-  useActions([
-    { key: "r", words: "Resend this delivery", icon: "resend", run: resend },
-    { key: "a", words: "Make its next attempt now", icon: "next", run: attemptNow },
-    { key: "e", words: "Edit and send this event again", icon: "edit", run: () => shown && setEditing(true) },
-    { key: "c", words: "Copy this attempt as curl", icon: "copy", run: copyCurl },
-  ]);
+  const edit = () => shown && setEditing(true);
+  const actions = [
+    { key: "a", icon: "next", words: "Attempt now", title: "Make the next attempt now", run: attemptNow },
+    { key: "r", icon: "resend", words: "Resend", title: "Resend this delivery as a new one", run: resend },
+    { key: "e", icon: "edit", words: "Edit and send", title: "Edit and send this event again", run: edit },
+    { key: "c", icon: "copy", words: "Copy as curl", title: "Copy this attempt as curl", run: copyCurl },
+  ] as const;
+  useActions(actions.map(({ key, icon, title: words, run }) => ({ key, icon, words, run })));
   useKeys({
     u: () => navigate(listPath()),
     Escape: () => navigate(listPath()),
@@ -90,34 +91,17 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
             title="Back to the list (u)"
             words={isAlone ? "Live" : "Close"}
           />{" "}
-          <span class="spacer" />{" "}
-          <Button
-            icon="next"
-            kind="small"
-            disabled={!canAttempt}
-            title="Make the next attempt now (a)"
-            onClick={attemptNow}
-            words="Attempt now"
-          />{" "}
-          <Button
-            icon="resend"
-            kind="small"
-            title="Send the same event again, with six attempts of its own (r)"
-            onClick={resend}
-            words="Resend"
-          />{" "}
-          {shown && (
-            <>
-              <Button
-                icon="edit"
-                kind="small"
-                title="Change it, and send it to this endpoint alone (e)"
-                onClick={() => setEditing(true)}
-                words="Edit and send"
-              />{" "}
-              <CopyButton small text={curl} label="Copy as curl" title="Signed now: good for 5 minutes (c)" />
-            </>
-          )}
+          <span class="spacer" />
+          {actions.map(({ key, icon, words, title, run }) => (
+            <Button
+              key={key}
+              kind="small"
+              disabled={key === "a" ? !canAttempt : key !== "r" && shown === undefined}
+              title={`${title} (${key})`}
+              onClick={run}
+              {...{ icon, words }}
+            />
+          ))}
         </p>
         <div class="detail-title flex hangs">
           <TypeMark type={delivery.event_type} />
@@ -138,9 +122,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
       )}
       {isEditing && shown && (
         <EditAndSend
-          delivery={delivery}
-          body={shown.request.body}
-          onSent={sentEdited}
+          {...{ delivery, attempt: shown, onSent: sentEdited }}
           onClose={() => setEditing(false)}
         />
       )}
@@ -183,9 +165,7 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
           </a>
         )}{" "}
         {delivery.faults.map((fault) => (
-          <Chip tone="purpose" title="Done wrong on purpose">
-            {fault}
-          </Chip>
+          <Chip tone="purpose" title="Done wrong on purpose" children={fault} />
         ))}
       </p>
       <details>

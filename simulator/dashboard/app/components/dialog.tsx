@@ -44,7 +44,7 @@ export function Dialog({ title, onClose, children, foot, wide = false, name = ""
   return (
     <dialog
       ref={ref}
-      class={`box ${wide ? "wide" : ""}`}
+      class={wide ? "box wide" : "box"}
       aria-labelledby={id}
       onCancel={cancel}
       onClose={closed}
@@ -98,7 +98,15 @@ export function FormDialog({ action, icon, disabled = false, onSubmit, children,
   );
 }
 
-type Question = { title: string; action: string; keep?: string; tone?: "accent"; text: string };
+type Question = {
+  title: string;
+  action: string;
+  keep?: string;
+  tone?: "accent";
+  text: string;
+  /** Whether the next Enter means yes: it was asked for by one. */
+  isExpected?: boolean;
+};
 
 const question = createStore<(Question & { answer: (isMeant: boolean) => void }) | undefined>(undefined);
 
@@ -115,11 +123,11 @@ export function AskedQuestion() {
     question.set(undefined);
     asked?.answer(isMeant);
   }
-  const { title, action, keep = "Keep it", tone = "danger", text } = asked;
+  const { title, action, keep = "Keep it", tone = "danger", text, isExpected = false } = asked;
   const foot = (
     <>
-      <Button autofocus onClick={() => answer(false)} words={keep} />
-      <Button kind={tone} onClick={() => answer(true)} words={action} />
+      <Button autofocus={!isExpected} onClick={() => answer(false)} words={keep} />
+      <Button autofocus={isExpected} kind={tone} onClick={() => answer(true)} words={action} />
     </>
   );
   return (

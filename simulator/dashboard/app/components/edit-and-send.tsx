@@ -1,16 +1,20 @@
 import { useState } from "preact/hooks";
 import { control } from "../core/api.ts";
-import type { Delivery } from "../core/types.ts";
+import type { AttemptDetail, Delivery } from "../core/types.ts";
 import { parsed, prettyJson } from "./code-view.tsx";
 import { FormDialog } from "./dialog.tsx";
 import { CheckBox, FaultPicker, TextField } from "./field.tsx";
 
 const ROWS = 16;
 
-type EditProps = { delivery: Delivery; body: string; onSent: (id: string) => void; onClose: () => void };
+type EditProps = { delivery: Delivery; attempt: AttemptDetail } & {
+  onSent: (id: string) => void;
+  onClose: () => void;
+};
 
 /** The event of an attempt to be changed and sent to its endpoint alone, signed afresh, with six attempts of its own. */
-export function EditAndSend({ delivery, body, onSent, onClose }: EditProps) {
+export function EditAndSend({ delivery, attempt, onSent, onClose }: EditProps) {
+  const { body } = attempt.request;
   const [text, setText] = useState(() => prettyJson(body) ?? body);
   const [isSameId, setSameId] = useState(false);
   const [faults, setFaults] = useState<string[]>([]);

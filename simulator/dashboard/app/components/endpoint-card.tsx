@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { verifyEndpoint } from "../core/actions.ts";
+import { VERIFY_TITLE, verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { live, scheduleNowMs, useLive } from "../core/live.ts";
 import { useGot } from "../core/load.ts";
@@ -85,18 +85,8 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         )}
       </dl>
       <footer class="flex wraps">
-        <Button
-          icon="trigger"
-          onClick={test}
-          title="Sends a synthetic call.completed"
-          words="Send a test event"
-        />
-        <Button
-          icon="verify"
-          onClick={() => verifyEndpoint(id)}
-          title="Sends it hundreds of deliveries: honest, forged, broken and repeated ones"
-          words="Verify"
-        />
+        <Button icon="trigger" onClick={test} title="A synthetic call.completed" words="Send a test event" />
+        <Button icon="verify" onClick={() => verifyEndpoint(id)} title={VERIFY_TITLE} words="Verify" />
         <Button href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)} words="Deliveries" />
         <span class="spacer" />
         <Button href={hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)} words="Edit" />

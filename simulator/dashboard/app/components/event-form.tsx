@@ -91,15 +91,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
               onChange={setOrgId}
               options={[["", "Whichever fits"], ...organizationChoices()]}
             />
-            <TextField
-              label="How many"
-              type="number"
-              min="1"
-              max="10000"
-              value={count}
-              onInput={setCount}
-              required
-            />
+            <TextField label="How many" type="number" {...COUNT_LIMITS} value={count} onInput={setCount} />
           </div>
         </div>
         <footer class="panel-foot flex wraps between">
@@ -118,6 +110,8 @@ export function EventForm({ type }: { type: EventTypeForm }) {
     </form>
   );
 }
+
+const COUNT_LIMITS = { min: "1", max: "10000", required: true };
 
 /** Where the samples' recordings would be served by default. */
 const SAMPLES_ORIGIN = "http://localhost:4010";

@@ -22,8 +22,6 @@ export function FeedEnd({ onRetry }: { onRetry: () => unknown }) {
 
 const AGAIN_AFTER_MS = 2_000;
 const [WIDTH, HEIGHT] = [600, 32];
-/** An answer that took ten seconds, the limit, is drawn at the top. */
-const LONGEST = Math.log10(10_000);
 
 /** What was sent over the period of the filters, to the endpoint and of the type that they name; undefined until it is known. */
 export function useHistory({ since, until, endpoint, type }: Filters) {
@@ -35,8 +33,7 @@ export function useHistory({ since, until, endpoint, type }: Filters) {
 type HistoryChartProps = { history: History; onZoom: (since: string, until: string) => void };
 
 /**
- * What was acknowledged and what failed, slot by slot, with how long the slowest answer of each took; a slot that is
- * pressed becomes the period of the list.
+ * What was acknowledged and what failed, slot by slot; a slot that is pressed becomes the period of the list.
  */
 export function HistoryChart({ history, onZoom }: HistoryChartProps) {
   const { slots, slot_seconds: seconds } = history;
@@ -45,13 +42,6 @@ export function HistoryChart({ history, onZoom }: HistoryChartProps) {
   const sum = (name: "sent" | "acknowledged" | "failed") => slots.reduce((all, slot) => all + slot[name], 0);
   const longest = Math.max(0, ...slots.map((slot) => slot.longest_ms ?? 0));
   const words = `${countOf(sum("sent"), "attempt")}: ${numberOf(sum("acknowledged"))} acknowledged, ${numberOf(sum("failed"))} failed; the slowest answer took ${millisecondsOf(longest)}`;
-  // Where nothing was answered the line is broken: that is not an answer that took no time.
-  const line = slots.map(({ longest_ms: ms }, index) => {
-    if (ms === null) return "";
-    const share = Math.min(1, Math.log10(Math.max(1, ms)) / LONGEST);
-    const isFirst = index === 0 || slots[index - 1]?.longest_ms === null;
-    return `${isFirst ? "M" : "L"}${(index + 0.5) * width},${HEIGHT - share * HEIGHT}h0.1`;
-  });
   return (
     <figure class="history flex">
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={words}>
@@ -68,12 +58,11 @@ export function HistoryChart({ history, onZoom }: HistoryChartProps) {
             </g>
           );
         })}
-        <path class="slowest" d={line.join("")} />
       </svg>
       <figcaption class="tiny faint" aria-hidden="true">
         <span title={words}>Since {dayAndTimeOf(slots[0]?.started_at ?? 0)}</span>
         <span class="legend flex">
-          <i class="ok" /> acknowledged <i class="failed" /> failed <i class="slowest" /> slowest answer
+          <i class="ok" /> acknowledged <i class="failed" /> failed
         </span>
       </figcaption>
     </figure>

@@ -72,16 +72,12 @@ const LOOK_AGAIN_MS = 2_500;
  */
 export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown }) {
   // Looked at again and again, so that a receiver appears when it has started.
-  const listed = useLater(
-    "listeners",
-    0,
-    () => control.get("/listeners").catch(() => undefined),
-    () => LOOK_AGAIN_MS,
-  );
+  const look = () => control.get("/listeners").catch(() => undefined);
+  const listed = useLater("listeners", 0, look, () => LOOK_AGAIN_MS);
   const [busy, run] = useAttempt();
   const [probe, setProbe] = useState<Probe>();
 
-  async function look({ port }: Listener) {
+  async function ask({ port }: Listener) {
     setProbe(undefined);
     const found = await run(String(port), () => control.post("/listeners/probe", { port }));
     if (found === undefined) return;
@@ -108,7 +104,7 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
                 kind="small"
                 disabled={busy !== undefined}
                 title={`Look for the path at which ${listener.host}:${listener.port} takes webhooks`}
-                onClick={() => look(listener)}
+                onClick={() => ask(listener)}
               >
                 :{listener.port}
               </Button>

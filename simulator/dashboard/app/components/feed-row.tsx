@@ -3,15 +3,8 @@ import { hrefTo } from "../core/route.ts";
 import type { Row } from "../core/rows.ts";
 import { attemptTone, slotsOf } from "../core/schedule.ts";
 import type { Delivery, EventRecord } from "../core/types.ts";
-import {
-  fullTimeOf,
-  lineOf,
-  millisecondsOf,
-  momentOf,
-  outcomeWord,
-  placeOf,
-  withControlsShown,
-} from "../core/words.ts";
+import { fullTimeOf, lineOf, millisecondsOf, momentOf, outcomeWord, placeOf } from "../core/words.ts";
+import { withControlsShown } from "../core/words.ts";
 import { Countdown, TypeMark, VerdictMark } from "./chips.tsx";
 
 const LIT_MS = 1_600;
@@ -66,13 +59,7 @@ export function DeliveryRow({ delivery, query = "", isChosen, isPicked }: Delive
   const isLit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
   // Whether its next attempt would be made if schedule time moved to what is chosen on the line ahead.
   const isWithinReach = live.reachMs !== undefined && nextAt !== null && Date.parse(nextAt) <= live.reachMs;
-  const names = [
-    "feed-row edge flex",
-    // Two class names, so that the animation starts again when something happens while it runs.
-    isLit && (delivery.attempts.length % 2 === 0 ? "lit" : "lit-again"),
-    isWithinReach && "within-reach",
-    isPicked && "picked",
-  ];
+  const names = ["feed-row edge flex", isLit && "lit", isWithinReach && "within-reach", isPicked && "picked"];
   return (
     <a
       class={names.filter(Boolean).join(" ")}
@@ -107,11 +94,8 @@ function How({ delivery }: { delivery: Delivery }) {
         <span class="next cut faint">{outcome}</span>
       </span>
     );
-  const end = {
-    attempting: "",
-    delivered: last?.ended_at ? millisecondsOf(last.duration_ms) : "",
-    dead: "gave up",
-  };
+  const tookWords = last?.ended_at ? millisecondsOf(last.duration_ms) : "";
+  const end = { attempting: "", delivered: tookWords, dead: "gave up" };
   return (
     <span class="how flex between">
       <span class={`outcome cut ${last ? attemptTone(last) : ""}`}>{outcome}</span>
@@ -136,9 +120,11 @@ function LonelyRow({ event: { id, type, summary, created_at: at } }: { event: Ev
 
 /** Schedule time, by which the list is sorted. */
 function When({ at }: { at: string }) {
+  const moment = momentOf(at, live.clock?.wall_now);
   return (
     <time class="when faint" datetime={at} title={`Created ${fullTimeOf(at)} of schedule time`}>
-      {momentOf(at, live.clock?.wall_now)}
+      <span class="day">{moment.slice(0, -8)}</span>
+      {moment.slice(-8)}
     </time>
   );
 }

@@ -46,12 +46,8 @@ export function TextField({ label, hint, problem, className, onInput, ...input }
   const own: object = { spellcheck: false, autocomplete: "off", ...input };
   const typed = (event: { currentTarget: { value: string } }) => onInput(event.currentTarget.value);
   const Tag = input.rows === undefined ? "input" : "textarea";
-  return (
-    <Field
-      {...{ label, hint, problem, className }}
-      render={(ties) => <Tag {...ties} {...own} onInput={typed} />}
-    />
-  );
+  const render = (ties: Ties) => <Tag {...ties} {...own} onInput={typed} />;
+  return <Field {...{ label, hint, problem, className, render }} />;
 }
 
 type Choices = {

@@ -76,13 +76,13 @@ export function Panel({ title, aside, children, kind = "" }: PanelProps) {
   );
 }
 
-type FactProps = { name: string; title?: string; wide?: boolean; children: ComponentChildren };
-type CopyProps = { name: string; text: string; what: string; wide?: boolean; children?: ComponentChildren };
+type FactProps = { name: string; title?: string; children: ComponentChildren };
+type CopyProps = { name: string; text: string; what: string; children?: ComponentChildren };
 
-/** One of the facts in a `<dl class="facts">`; a wide one has a line of its own. */
-export function Fact({ name, title, wide = false, children }: FactProps) {
+/** One of the facts in a `<dl class="facts">`. */
+export function Fact({ name, title, children }: FactProps) {
   return (
-    <div class={wide ? "wide" : ""} title={title}>
+    <div title={title}>
       <dt class="small faint">{name}</dt>
       <dd class="flex wraps foreign">{children}</dd>
     </div>
@@ -90,9 +90,9 @@ export function Fact({ name, title, wide = false, children }: FactProps) {
 }
 
 /** A fact that can be copied; `what` names it on the button. */
-export function CopyFact({ name, text, what, wide = false, children }: CopyProps) {
+export function CopyFact({ name, text, what, children }: CopyProps) {
   return (
-    <Fact name={name} wide={wide}>
+    <Fact name={name}>
       <Copyable text={text} label={`Copy the ${what}`} /> {children}
     </Fact>
   );
@@ -180,15 +180,9 @@ export function Table({ label, head, rows, className = "" }: TableProps) {
       {head && (
         <thead>
           <tr>
-            {head.map((words) =>
-              words === "" ? (
-                <td />
-              ) : (
-                <th scope="col" class="faint small">
-                  {words}
-                </th>
-              ),
-            )}
+            {head.map((words) => (
+              <th scope="col" class="faint small" children={words} />
+            ))}
           </tr>
         </thead>
       )}

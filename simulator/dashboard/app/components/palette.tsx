@@ -1,5 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Action, allActions, goTo, type PaletteTools, verifyEndpoint } from "../core/actions.ts";
+import { type Action, allActions, goTo, type PaletteTools, STEPS, verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { useLive } from "../core/live.ts";
 import { useLater } from "../core/load.ts";
@@ -126,10 +126,7 @@ function useFound(text: string): Action[] {
 const SHORTCUTS: Record<string, Record<string, string>> = {
   "Go to": { ...Object.fromEntries(PLACES.map(({ key, words }) => [`g ${key}`, words])), "g d": "API docs" },
   Clock: {
-    n: "Step to the next attempt",
-    m: "Advance one minute",
-    h: "Advance one hour",
-    "Shift E": "Advance until nothing waits",
+    ...Object.fromEntries(STEPS.map(({ key, title }) => [key, title])),
     s: "To the line of what lies ahead: arrows, Enter",
   },
   Live: {
@@ -138,7 +135,7 @@ const SHORTCUTS: Record<string, Record<string, string>> = {
     "/": "Search",
     p: "Pause, and go on",
     x: "Choose a delivery; or press its box, a range with Shift",
-    "Shift R": "Send again",
+    R: "Send again",
   },
   "A delivery": {
     a: "Make the next attempt now",

@@ -21,9 +21,8 @@ export function Resend({ filters, onClose }: { filters: Filters; onClose: () => 
   const [error, setError] = useState<Error>();
   const isSome = !isAll && ids.length > 0;
   const body = isSome ? { ids } : wholeSelection(filters);
-  const counted = useLoaded(JSON.stringify(body), () =>
-    control.post("/deliveries/resend", { ...body, dry_run: true }),
-  );
+  const count = () => control.post("/deliveries/resend", { ...body, dry_run: true });
+  const counted = useLoaded(JSON.stringify(body), count);
   const started = jobs.find(({ id }) => id === startedId);
   const total = counted.value?.total ?? 0;
   useEffect(() => void loadJobs(), []);

@@ -8,6 +8,7 @@ import { dismiss, toasts } from "../core/toasts.ts";
 import { Icon, IconButton, type IconName, Mark } from "./button.tsx";
 import { ClockBar } from "./clock-bar.tsx";
 import { AskedQuestion, Dialog } from "./dialog.tsx";
+import { Problem } from "./page.tsx";
 import { Help, Palette } from "./palette.tsx";
 import { SecretOnce } from "./secret-once.tsx";
 import { TimeStrip } from "./time-strip.tsx";
@@ -75,13 +76,7 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
         </a>
         <nav aria-label="Pages">
           {PLACES.map(({ path: to, words, icon }) => (
-            <SideLink
-              key={to}
-              href={hrefTo(placePath(to))}
-              icon={icon}
-              words={words}
-              isCurrent={isWithin(path, to)}
-            >
+            <SideLink {...{ icon, words }} href={hrefTo(placePath(to))} isCurrent={isWithin(path, to)}>
               <span class="short-words tiny" aria-hidden="true">
                 {words.split(" ")[0]}
               </span>
@@ -114,11 +109,7 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
       </div>
       <TimeStrip />
       <main id="main" class={isFull ? "full" : ""} tabindex={-1}>
-        {problem !== undefined && connection === "open" && (
-          <div class="notice bad" role="alert">
-            <p>{problem}</p>
-          </div>
-        )}
+        {problem !== undefined && connection === "open" && <Problem error={new Error(problem)} />}
         {isFull ? children : <div class="page stack">{children}</div>}
       </main>
       <Toasts />
@@ -202,15 +193,11 @@ export function useTheme() {
   const [theme, setTheme] = useState<Theme>(
     ORDER.find((known) => known === document.documentElement.dataset["theme"]) ?? "auto",
   );
-  function choose(next: Theme) {
-    if (next === "auto") {
-      delete document.documentElement.dataset["theme"];
-      localStorage.removeItem("theme");
-    } else {
-      document.documentElement.dataset["theme"] = next;
-      localStorage.setItem("theme", next);
-    }
+  function toggle() {
+    const next = ORDER[(ORDER.indexOf(theme) + 1) % ORDER.length] ?? "auto";
+    document.documentElement.dataset["theme"] = next;
+    localStorage.setItem("theme", next);
     setTheme(next);
   }
-  return { theme, toggle: () => choose(ORDER[(ORDER.indexOf(theme) + 1) % ORDER.length] ?? "auto") };
+  return { theme, toggle };
 }

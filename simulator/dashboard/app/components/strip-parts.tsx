@@ -1,57 +1,21 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { aheadOf, placeOnLine } from "../core/ahead.ts";
-import { scheduleNowMs } from "../core/live.ts";
 import { WAITS } from "../core/schedule.ts";
 import type { Due } from "../core/types.ts";
 import { countdownOf, countOf, momentOf } from "../core/words.ts";
-import { Button } from "./button.tsx";
 
 /** Right of this part of the line, the words stand to the left of the mark. */
 const MIDDLE = 0.5;
 
-type StripAskProps = {
-  place: number;
-  target: number;
-  words: string;
-  isAsking: boolean;
-  onMove: () => void;
-  onCancel: () => void;
-};
+type StripTipProps = { aheadMs: number; target: number; words: string };
 
-/** Where schedule time would be moved, and what happens on the way; with `isAsking`, whether that is meant. */
-export function StripAsk({ place, target, words, isAsking, onMove, onCancel }: StripAskProps) {
-  const move = useRef<HTMLButtonElement>(null);
-  // Before the next key can come: a second Enter is meant for this button.
-  useLayoutEffect(() => {
-    if (isAsking) move.current?.focus();
-  }, [isAsking]);
-  function press(event: KeyboardEvent) {
-    event.stopPropagation();
-    if (event.key === "Escape") onCancel();
-  }
-
-  const nowMs = scheduleNowMs() ?? Date.now();
-  const rest = "All of it happens now, each in its turn, and so do retries that fall due by then.";
+/** Where schedule time would be moved, and what happens on the way. */
+export function StripTip({ aheadMs, target, words }: StripTipProps) {
+  const place = placeOnLine(aheadMs);
+  const side = place <= MIDDLE ? { left: `${place * 100}%` } : { right: `${(1 - place) * 100}%` };
   return (
-    <div
-      style={place <= MIDDLE ? { left: `${place * 100}%` } : { right: `${(1 - place) * 100}%` }}
-      class="strip-ask box stack near small"
-      role={isAsking ? "alertdialog" : undefined}
-      aria-label={isAsking ? "Move schedule time?" : undefined}
-      onKeyDown={press}
-    >
-      <p>
-        <b>In {countdownOf(target - nowMs)}</b> <span class="muted">at {momentOf(target, nowMs)}</span>
-      </p>
-      {words !== "" && <p>{isAsking ? `On the way: ${words}. ${rest}` : words}</p>}
-      {isAsking && (
-        <p class="flex wraps">
-          <button ref={move} class="button small accent" onClick={onMove}>
-            Move
-          </button>{" "}
-          <Button kind="small" onClick={onCancel} words="Keep waiting" />
-        </p>
-      )}
+    <div style={side} class="strip-tip box small">
+      <b>In {countdownOf(aheadMs)}</b> <span class="muted">at {momentOf(target, target - aheadMs)}</span>
+      <p>{words}</p>
     </div>
   );
 }

@@ -6,9 +6,10 @@ import { clockFrom, scheduleNowMs, setReach, useLive } from "../core/live.ts";
 import { WAITS } from "../core/schedule.ts";
 import { useAttempt } from "../core/toasts.ts";
 import type { Due } from "../core/types.ts";
-import { countdownOf } from "../core/words.ts";
+import { countdownOf, momentOf } from "../core/words.ts";
 import { useTick } from "./chips.tsx";
-import { StripAsk, StripMarks, StripTicks } from "./strip-parts.tsx";
+import { isMeant } from "./dialog.tsx";
+import { StripMarks, StripTicks, StripTip } from "./strip-parts.tsx";
 
 const ARROWS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 /** Nearer to a mark than this part of the line, the mark is meant. */
@@ -25,7 +26,6 @@ export function TimeStrip() {
   const track = useRef<HTMLDivElement>(null);
   /** Where schedule time would be moved to, in milliseconds. */
   const [target, setTarget] = useState<number>();
-  const [isAsking, setAsking] = useState(false);
   const [busy, run] = useAttempt();
   useKeys({ s: () => track.current?.focus() });
 
@@ -33,24 +33,24 @@ export function TimeStrip() {
     setTarget(next);
     setReach(next);
   }
-  function cancel() {
-    aim(undefined);
-    setAsking(false);
-  }
-  // Another step was quicker: what lies behind is no question any more.
+  const cancel = () => aim(undefined);
+  // Another step was quicker: what lies behind is no aim any more.
   useEffect(() => {
     if (target !== undefined && target <= nowMs() && busy === undefined) cancel();
   });
-  function choose() {
-    if (onTheWay(due, target ?? 0) !== "") setAsking(true);
-    else void move();
-  }
-  async function move() {
-    const seconds = Math.max(0, (target ?? 0) - nowMs()) / 1000;
-    setAsking(false);
-    await run("move", () => clockFrom(control.post("/clock/advance", { seconds })));
-    aim(undefined);
-    track.current?.focus();
+  async function choose(toMs: number) {
+    const words = onTheWay(due, toMs);
+    const question = {
+      title: "Move schedule time?",
+      action: "Move",
+      keep: "Keep waiting",
+      text: `To ${momentOf(toMs, nowMs())}. On the way: ${words}. All of it happens now, each in its turn, and so do retries that fall due by then.`,
+    };
+    if (words === "" || (await isMeant({ ...question, tone: "accent", isExpected: true }))) {
+      const seconds = Math.max(0, toMs - nowMs()) / 1000;
+      await run("move", () => clockFrom(control.post("/clock/advance", { seconds })));
+    }
+    cancel();
   }
 
   function targetAt(event: PointerEvent & { currentTarget: HTMLElement }) {
@@ -62,7 +62,6 @@ export function TimeStrip() {
   function press(event: PointerEvent & { currentTarget: HTMLElement }) {
     if (event.button !== 0 || busy !== undefined) return;
     event.currentTarget.setPointerCapture(event.pointerId);
-    setAsking(false);
     aim(targetAt(event));
   }
   function drag(event: PointerEvent & { currentTarget: HTMLElement }) {
@@ -73,7 +72,7 @@ export function TimeStrip() {
     if (go !== undefined) aim(nextStop(due, target, go));
     else if (event.key === "Home") cancel();
     else if (event.key === "End") aim(Math.max(...stopsOf(due)));
-    else if (event.key === "Enter" && target !== undefined && busy === undefined) choose();
+    else if (event.key === "Enter" && target !== undefined && busy === undefined) void choose(target);
     else if (event.key === "Escape" && target !== undefined) cancel();
     else return;
     event.preventDefault();
@@ -81,7 +80,7 @@ export function TimeStrip() {
   }
 
   if (clock === undefined) return <div class="time-strip flex" aria-busy="true" />;
-  const aheadMs = target === undefined ? 0 : Math.max(0, (target ?? 0) - nowMs());
+  const aheadMs = target === undefined ? 0 : Math.max(0, target - nowMs());
   const words = onTheWay(due, target ?? Number.POSITIVE_INFINITY);
   return (
     <section class={`time-strip flex ${busy === undefined ? "" : "busy"}`} aria-label="What lies ahead">
@@ -99,7 +98,7 @@ export function TimeStrip() {
           title="Drag to move schedule time ahead (s, then the arrow keys)"
           onPointerDown={press}
           onPointerMove={drag}
-          onPointerUp={() => target !== undefined && !isAsking && choose()}
+          onPointerUp={() => target !== undefined && choose(target)}
           onPointerCancel={cancel}
           onKeyDown={steer}
         >
@@ -108,16 +107,7 @@ export function TimeStrip() {
           <Mark place={0} name="now" />
           {target !== undefined && <Mark place={placeOnLine(aheadMs)} name="target" />}
         </div>
-        {target !== undefined && (
-          <StripAsk
-            place={placeOnLine(aheadMs)}
-            target={target}
-            words={words}
-            isAsking={isAsking}
-            onMove={move}
-            onCancel={cancel}
-          />
-        )}
+        {target !== undefined && <StripTip aheadMs={aheadMs} target={target} words={words} />}
       </div>
       <p class="strip-sum muted small one-line" role="status">
         {onTheWay(due, Number.POSITIVE_INFINITY) ||

@@ -25,13 +25,26 @@ export function goTo(words: string, icon: IconName, path: string, also?: string)
   return { words, also, icon, run: () => navigate(path) };
 }
 
+/** A step of schedule time: the key that makes it, what the clock is asked, words for its button and for its line. */
+export type Step = { key: string; body: object; words: string; icon?: IconName; title: string };
+
+export const STEPS: Step[] = [
+  { key: "n", body: { until: "next" }, words: "Next", icon: "next", title: "Step to the next attempt" },
+  { key: "m", body: { seconds: 60 }, words: "+1 min", title: "Advance one minute" },
+  { key: "h", body: { seconds: 3_600 }, words: "+1 h", title: "Advance one hour" },
+  {
+    key: "E",
+    body: { until: "idle" },
+    words: "To the end",
+    icon: "end",
+    title: "Advance until nothing waits",
+  },
+];
+
 export type PaletteTools = { toggleTheme: () => void; openHelp: () => void };
 
 /** Everything that can be done from anywhere: words, icon, and what it does. */
 export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
-  const advance = (words: string, icon: IconName, body: object): Action => {
-    return { words, icon, run: () => attempt(() => clockFrom(control.post("/clock/advance", body))) };
-  };
   return [
     ...layers.flatMap(({ current }) => current.actions),
     ...PLACES.map(({ path, words, also, icon }) =>
@@ -47,10 +60,9 @@ export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
     })),
     goTo("Register an endpoint", "plus", "/endpoints?new"),
     goTo("Recover what was lost (resend all that gave up)", "resend", "/?state=lost&resend"),
-    advance("Step to the next attempt", "next", { until: "next" }),
-    advance("Advance one minute", "clock", { seconds: 60 }),
-    advance("Advance one hour", "clock", { seconds: 3_600 }),
-    advance("Advance until nothing waits", "end", { until: "idle" }),
+    ...STEPS.map(({ title: words, icon = "clock", body }): Action => {
+      return { words, icon, run: () => attempt(() => clockFrom(control.post("/clock/advance", body))) };
+    }),
     { words: "Change the theme", also: "dark light settings", icon: "sun", run: toggleTheme },
     { words: "Keyboard shortcuts", icon: "keyboard", run: openHelp },
     ...DOCS.map(([words, path, also]) => goTo(words, "book", path, also)),
@@ -65,6 +77,8 @@ const DOCS: [words: string, path: string, also: string][] = [
   ["Docs: the signature", "/docs#signature", "verify hmac secret sha256 header code"],
   ["Docs: objects and their fields", "/docs#objects", "call voicemail order booking schema"],
 ];
+
+export const VERIFY_TITLE = "Sends it hundreds of deliveries: honest, forged, broken and repeated ones";
 
 /** Begins a run of `verify` on the receiver of an endpoint, of all checks or `only` some, and goes to where it can be watched. */
 export async function verifyEndpoint(id: string, only?: string[]): Promise<void> {

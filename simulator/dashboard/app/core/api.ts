@@ -77,9 +77,9 @@ export type ApiAnswer = { status: number; durationMs: number; text: string };
 /** What may be in an answer, as far as it is read before its type is known. */
 type ApiValue = { message?: unknown };
 
-const bearer = (apiKey: string) => ({
-  headers: new Headers(apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` }),
-});
+function bearer(key: string) {
+  return { headers: new Headers(key === "" ? {} : { authorization: `Bearer ${key}` }) };
+}
 
 /** The REST API of the service, as a client with `apiKey` sees it: answers whatever came back, errors included. */
 export async function callApi(path: string, apiKey: string): Promise<ApiAnswer> {

@@ -82,10 +82,9 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   }
 
   function read(filters: Filters, cursor?: string): Promise<Page<Delivery>> {
-    const after = cursor === undefined ? "" : `&starting_after=${encodeURIComponent(cursor)}`;
-    return control.get(
-      `/deliveries?limit=${cursor === undefined ? FIRST_PAGE : NEXT_PAGE}${apiQuery(filters)}${after}`,
-    );
+    const page =
+      cursor === undefined ? FIRST_PAGE : `${NEXT_PAGE}&starting_after=${encodeURIComponent(cursor)}`;
+    return control.get(`/deliveries?limit=${page}${apiQuery(filters)}`);
   }
 
   /** Events are asked for only where one that went to nobody could stand in the list. */

@@ -19,17 +19,13 @@ export const NO_FILTERS = {
 export type Filters = typeof NO_FILTERS;
 export type Filter = keyof Filters;
 
-const AGO: [ago: string, words: string][] = [
-  ["15m", "last 15 minutes"],
-  ["1h", "last hour"],
-  ["24h", "last 24 hours"],
-];
+const AGO = Object.entries({ "15m": "last 15 minutes", "1h": "last hour", "24h": "last 24 hours" });
 
 /** When, to choose from: the filter that it sets, its value, and words for it. */
 export const PERIODS: [filter: "since" | "gave_up_since", ago: string, words: string][] = [
-  ...AGO.map(([ago, words]) => ["since", ago, `created in the ${words}`] as const),
-  ...AGO.map(([ago, words]) => ["gave_up_since", ago, `gave up in the ${words}`] as const),
-].map(([filter, ago, words]) => [filter, ago, words]);
+  ...AGO.map(([ago, words]): (typeof PERIODS)[number] => ["since", ago, `created in the ${words}`]),
+  ...AGO.map(([ago, words]): (typeof PERIODS)[number] => ["gave_up_since", ago, `gave up in the ${words}`]),
+];
 
 /** What a search may ask for between its words, with some of what can be asked: `status:500`. */
 const OFFERS: { [Name in keyof typeof QUERY_FIELDS]: readonly string[] } = {
@@ -147,8 +143,6 @@ function placesOf(within: string, text: string): [from: number, to: number][] {
   const isPhone = digits.length >= 7 && /^[\d\s().+/-]+$/.test(text);
   const escaped = (one: string) => one.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const pattern = isPhone ? digits.split("").join(String.raw`[\s().\/-]{0,3}`) : escaped(text);
-  return [...within.matchAll(new RegExp(pattern, "gi"))].map((match) => [
-    match.index,
-    match.index + match[0].length,
-  ]);
+  const found = [...within.matchAll(new RegExp(pattern, "gi"))];
+  return found.map(({ index, 0: { length } }) => [index, index + length]);
 }

@@ -76,10 +76,8 @@ function operationOf(operation: Operation, schemas: Schemas) {
 /** A parameter with its bounds in words. */
 function parameterOf({ name, description, schema: { minimum, maximum, default: usual } }: Parameter) {
   const bounds = minimum === undefined ? "" : ` ${minimum} to ${maximum}.`;
-  return {
-    name,
-    description: `${description}${bounds}${usual === undefined ? "" : ` ${usual} where absent.`}`,
-  };
+  const absent = usual === undefined ? "" : ` ${usual} where absent.`;
+  return { name, description: description + bounds + absent };
 }
 
 /** What is answered: `{ reference, isPage }`, an object or a page of them. */

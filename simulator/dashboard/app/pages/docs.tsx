@@ -178,7 +178,7 @@ function EventPart({ event: { id, type, summary, object, example } }: { event: D
     </>
   );
   const trigger = (
-    <Button icon="trigger" kind="small" href={hrefTo(`/trigger?type=${type}`)} words="Trigger one" />
+    <Button icon="trigger" kind="small" href={hrefTo(`/trigger?type=${type}`)} words="Trigger" />
   );
   return (
     <Part id={id} title={title} aside={trigger}>

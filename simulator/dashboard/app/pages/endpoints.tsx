@@ -22,10 +22,7 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
   const opened = endpoints?.get(id ?? "");
   return (
     <>
-      <PageHead
-        title="Endpoints"
-        lead="Where events are delivered to. Each has its own secret and selection."
-      >
+      <PageHead title="Endpoints" lead="Where events are delivered to, each with a secret and a selection.">
         <Button icon="plus" kind="accent" href={hrefTo("/endpoints?new")} words="Register an endpoint" />
       </PageHead>
       {endpoints === undefined && <Loading />}

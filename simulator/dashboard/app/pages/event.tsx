@@ -60,12 +60,7 @@ function EventView({ event, reload }: { event: EventDetail; reload: () => Promis
     <>
       <Crumb path={listPath()}>Live</Crumb>
       <PageHead shortTitle={`Event ${type}`} title={title} lead={lead}>
-        <Button
-          icon="resend"
-          onClick={() => replay(false)}
-          title="A receiver that is right handles it only once"
-          words="Send again, same id"
-        />
+        <Button icon="resend" onClick={() => replay(false)} words="Send again, same id" />
         <Button icon="plus" onClick={() => replay(true)} words="Send again, new id" />
       </PageHead>
       <dl class="facts flex wraps hangs">

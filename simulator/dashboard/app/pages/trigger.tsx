@@ -19,10 +19,7 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
   }
   return (
     <>
-      <PageHead
-        title="Trigger"
-        lead="Let something happen. The world changes first, then the event goes out."
-      />
+      <PageHead title="Trigger" lead="Something happens: the world changes first, then the event goes out." />
       <Loaded from={useGot("/event-types")}>
         {({ data: types }) => {
           const type = types.find((known) => known.type === chosen) ?? types[0];

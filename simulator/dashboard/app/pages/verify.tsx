@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { verifyEndpoint } from "../core/actions.ts";
+import { VERIFY_TITLE, verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { endpointChoices, loadVerification, useLive } from "../core/live.ts";
 import { useGot, useLoaded } from "../core/load.ts";
@@ -81,7 +81,7 @@ function VerifyStart() {
       <Button
         icon="verify"
         kind="accent"
-        title="Sends it hundreds of deliveries: honest, forged, broken and repeated ones"
+        title={VERIFY_TITLE}
         onClick={() => verifyEndpoint(endpoint.id)}
         words={`Verify ${all.length > 1 ? "" : placeOf(endpoint.url)}`}
       />
@@ -149,13 +149,7 @@ function ReportFiles({ formats }: { formats: string[] }) {
         <Icon name="save" size={14} /> Save as
       </span>
       {known.map((format) => (
-        <Button
-          kind="small"
-          key={format}
-          href={`/control/reports/verify/${format}`}
-          download
-          words={WORDS[format]}
-        />
+        <Button kind="small" href={`/control/reports/verify/${format}`} download words={WORDS[format]} />
       ))}
     </div>
   );

@@ -25,7 +25,8 @@ export function WorldPage({ section, query }: { section?: string | undefined; qu
   const organization = organizations?.find(({ id }) => id === asked) ?? organizations?.[0];
   if (organization === undefined) return <Loading />;
   const shown = SECTIONS.find(([name]) => name === section)?.[0] ?? "calls";
-  const go = (name: string, orgId: string) => navigate(`/world/${name}?org=${encodeURIComponent(orgId)}`);
+  const { id: orgId } = organization;
+  const go = (name: string, org: string) => navigate(`/world/${name}?org=${encodeURIComponent(org)}`);
   return (
     <>
       <PageHead
@@ -34,24 +35,14 @@ export function WorldPage({ section, query }: { section?: string | undefined; qu
       >
         <label class="inline-field flex muted">
           <span>Organization</span>{" "}
-          <Select
-            value={organization.id}
-            options={organizationChoices()}
-            onChange={(orgId) => go(shown, orgId)}
-          />
+          <Select value={orgId} options={organizationChoices()} onChange={(next) => go(shown, next)} />
         </label>
       </PageHead>
-      <Segments
-        label="Kinds of things"
-        value={shown}
-        options={SECTIONS}
-        onChange={(name) => go(name, organization.id)}
-      />
+      <Segments label="Kinds" value={shown} options={SECTIONS} onChange={(name) => go(name, orgId)} />
       <WorldList
-        key={`${shown} ${organization.id}`}
+        key={`${shown} ${orgId}`}
         section={shown}
-        organization={organization}
-        openedId={query.get("open")}
+        {...{ organization, openedId: query.get("open") }}
       />
     </>
   );
@@ -63,13 +54,11 @@ type ListProps = { section: Section; organization: Organization; openedId: strin
 
 /** The items of one kind that an organization has, newest first; the address names the one that is open. */
 function WorldList({ section, organization, openedId }: ListProps) {
-  const { items, hasMore, isLoaded, error, loadMore } = useApiPages(
-    `/api/v1/${section}`,
-    organization.api_key,
-  );
+  const { id: org, api_key: key } = organization;
+  const { items, hasMore, isLoaded, error, loadMore } = useApiPages(`/api/v1/${section}`, key);
   const opened = items.find(({ id }) => id === openedId);
   const open = (id?: string) => {
-    const tail = new URLSearchParams({ org: organization.id, ...(id !== undefined && { open: id }) });
+    const tail = new URLSearchParams({ org, ...(id !== undefined && { open: id }) });
     navigate(`/world/${section}?${tail.toString()}`, { replace: id === undefined });
   };
   // The API cannot be asked for one item, so a linked one is looked for page by page.
@@ -92,9 +81,7 @@ function WorldList({ section, organization, openedId }: ListProps) {
     <>
       <ul class="rows box">
         {items.map((item) => (
-          <li key={item.id}>
-            <WorldRow item={item} onOpen={() => open(item.id)} />
-          </li>
+          <WorldRow key={item.id} item={item} onOpen={() => open(item.id)} />
         ))}
       </ul>
       <p class="feed-end muted">
@@ -121,13 +108,14 @@ function wordsOf(item: Item): [name: string, text: string, side: string] {
 function WorldRow({ item, onOpen }: { item: Item; onOpen: () => void }) {
   const [name, text, side] = wordsOf(item);
   return (
-    <button class="row edge" onClick={onOpen}>
-      <b class="foreign">{name}</b> <span class="muted one-line foreign">{text.replaceAll("\n", " · ")}</span>{" "}
-      <span class="row-side muted foreign">{side}</span>{" "}
-      <time class="muted nowrap" datetime={item.created_at}>
-        {fullTimeOf(item.created_at)}
-      </time>
-    </button>
+    <li>
+      <button class="row edge" onClick={onOpen}>
+        <b class="foreign">{name}</b>{" "}
+        <span class="muted one-line foreign">{text.replaceAll("\n", " · ")}</span>{" "}
+        <span class="row-side muted foreign">{side}</span>{" "}
+        <time class="muted nowrap">{fullTimeOf(item.created_at)}</time>
+      </button>
+    </li>
   );
 }
 
