@@ -34,7 +34,7 @@ test("what failed is found by its cause, fixed, and sent again as one job, with 
     "5 The receiver takes no POST at this path",
   ]);
   await causes.getByRole("button", { name: "unavailable" }).click();
-  await causes.getByText("it starts, stops, or is overloaded", { exact: false }).waitFor();
+  await page.getByText("it starts, stops, or is overloaded", { exact: false }).waitFor();
   await stateTab(page, "All 50").waitFor();
 
   // Counted first, exactly, by type and endpoint.

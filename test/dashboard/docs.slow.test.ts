@@ -37,7 +37,7 @@ describe("the docs of the service", () => {
     await contents.getByRole("link", { name: "voicemail.created" }).click();
     const part = page.locator("#onVoicemailCreatedEvent");
     await expect.poll(async () => (await part.boundingBox())?.y ?? 0).toBeLessThan(200);
-    await part.getByRole("link", { name: "Trigger" }).click();
+    await part.getByRole("link", { name: "Trigger one" }).click();
     await expectShown(page.getByRole("button", { name: /^voicemail\.\s?created/, pressed: true }));
     await page.goBack();
     await expect.poll(async () => (await part.boundingBox())?.y ?? 900).toBeLessThan(200);

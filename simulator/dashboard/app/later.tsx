@@ -15,10 +15,7 @@ offerLaterPages({
     [/^\/events\/([^/]+)$/, (id = "") => <EventPage key={id} id={id} />],
     [/^\/endpoints(?:\/([^/]+))?$/, (id, query) => <EndpointsPage key={id} id={id} query={query} />],
     [/^\/trigger$/, (_, query) => <TriggerPage query={query} />],
-    [
-      /^\/world(?:\/(calls|voicemails|agents))?$/,
-      (section, query) => <WorldPage section={section} query={query} />,
-    ],
+    [/^\/world(?:\/(calls|voicemails|agents))?$/, (section, query) => <WorldPage {...{ section, query }} />],
     [/^\/docs$/, () => <DocsPage />],
     [/^\/readings$/, () => <ReadingsPage />],
     [/^\/verify$/, () => <VerifyPage />],

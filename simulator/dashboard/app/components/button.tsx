@@ -154,8 +154,13 @@ export function Copyable({ text, shown = text, label = `Copy ${text}`, kind = ""
   );
 }
 
-/** A value, the words for it, and a title. */
-export type Choice<Value extends string = string> = readonly [value: Value, words: string, title?: string];
+/** A value, what is shown for it, a title, and its tone. */
+export type Choice<V extends string = string> = readonly [
+  V,
+  ComponentChildren,
+  title?: string,
+  tone?: string,
+];
 
 type SegmentsProps<Value extends string> = {
   label: string;
@@ -163,6 +168,7 @@ type SegmentsProps<Value extends string> = {
   options: readonly Choice<Value>[];
   onChange: (value: Value) => unknown;
   disabled?: boolean;
+  className?: string;
 };
 
 const ARROWS: Record<string, number> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
@@ -177,23 +183,23 @@ export function roam(event: KeyboardEvent & { currentTarget: HTMLElement }): voi
   event.stopPropagation();
 }
 
-/** A few choices side by side, of which one is on. */
+/** A few choices side by side, of which one is on, or none. */
 export function Segments<Value extends string>({ label, value, options, ...rest }: SegmentsProps<Value>) {
-  const { onChange, disabled } = rest;
+  const { onChange, disabled, className = "segments" } = rest;
+  const first = options.some(([choice]) => choice === value) ? value : options[0]?.[0];
   return (
-    <div class="segments" role="group" aria-label={label} onKeyDown={roam}>
-      {options.map(([choice, words, title]) => (
+    <div class={className} role="group" aria-label={label} onKeyDown={roam}>
+      {options.map(([choice, shown, title, tone = ""]) => (
         <button
           type="button"
           key={choice}
-          class="choice"
-          title={title}
-          disabled={disabled}
-          tabindex={choice === value ? 0 : -1}
+          class={`choice edge ${tone}`}
+          {...{ title, disabled }}
+          tabindex={choice === first ? 0 : -1}
           aria-pressed={choice === value}
           onClick={() => onChange(choice)}
         >
-          {words}
+          {shown}
         </button>
       ))}
     </div>

@@ -23,11 +23,7 @@ type ChipProps = { tone?: Tone; title?: string | undefined; children: ComponentC
 
 /** A word on a tinted background: tones are ok, bad, wait, purpose and plain. */
 export function Chip({ tone = "plain", title, children }: ChipProps) {
-  return (
-    <span class={`chip inline ${tone}`} title={title}>
-      {children}
-    </span>
-  );
+  return <span class={`chip inline ${tone}`} {...{ title, children }} />;
 }
 
 /** In progress, delivered or given up. */

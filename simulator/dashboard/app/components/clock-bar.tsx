@@ -8,7 +8,6 @@ import { CLOCK_MODES, countOf, fullTimeOf, momentOf, timeOf } from "../core/word
 import { Button, IconButton, roam, Segments } from "./button.tsx";
 import { Countdown, useTick } from "./chips.tsx";
 import { Dialog, isMeant } from "./dialog.tsx";
-import { TimeStrip } from "./time-strip.tsx";
 
 const MODES = (["real", "skip", "manual"] as const).map((mode) => [mode, ...CLOCK_MODES[mode]] as const);
 
@@ -67,7 +66,6 @@ export function ClockBar() {
         <Dialog title="Schedule clock" onClose={() => setOpen(false)}>
           <p class="muted">{CLOCK_MODES[clock.mode][1]}</p>
           {modes}
-          <TimeStrip />
           <div class="actions flex wraps">{buttons}</div>
         </Dialog>
       )}

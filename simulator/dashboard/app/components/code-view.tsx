@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { messageOf } from "../core/toasts.ts";
 import { withControlsShown } from "../core/words.ts";
-import { CopyButton, Segments } from "./button.tsx";
+import { Button, CopyButton } from "./button.tsx";
 
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** Beyond this, colours cost more than they help. */
@@ -22,15 +22,7 @@ export function BodyView({ text, label, note }: { text: string; label: string; n
         </span>
         <span class="spacer" />
         {pretty !== undefined && (
-          <Segments
-            label={`How to show: ${label}`}
-            value={isRaw ? "raw" : "pretty"}
-            options={[
-              ["pretty", "Pretty"],
-              ["raw", "Raw"],
-            ]}
-            onChange={(value) => setRaw(value === "raw")}
-          />
+          <Button kind="small" onClick={() => setRaw(!isRaw)} words={isRaw ? "Pretty" : "Raw"} />
         )}
         <CopyButton quiet text={text} label={`Copy ${label}`} />
       </div>
@@ -89,14 +81,10 @@ function coloured(text: string): ComponentChildren[] {
   for (const match of text.matchAll(TOKEN)) {
     const [whole, string, colon] = match;
     const shown = string ?? whole;
-    parts.push(text.slice(end, match.index), <span class={kindOf(string, colon)}>{shown}</span>);
+    const tone = string === undefined ? "wait" : colon === undefined ? "ok" : "";
+    parts.push(text.slice(end, match.index), <span class={tone}>{shown}</span>);
     end = match.index + shown.length;
   }
   parts.push(text.slice(end));
   return parts;
-}
-
-function kindOf(string: string | undefined, colon: string | undefined): string {
-  if (string === undefined) return "wait";
-  return colon === undefined ? "ok" : "";
 }

@@ -12,7 +12,7 @@ import { AttemptView } from "./attempt-view.tsx";
 import { Button, copyText } from "./button.tsx";
 import { Chip, StateChip, TypeMark, VerdictLine } from "./chips.tsx";
 import { EditAndSend } from "./edit-and-send.tsx";
-import { CopyFact, Loading, PageHead, PageTitle, Problem } from "./page.tsx";
+import { CopyFact, Loaded, PageTitle } from "./page.tsx";
 import { Timeline } from "./timeline.tsx";
 
 /** One delivery: the verdict, its six slots, and each attempt down to the bytes. */
@@ -46,8 +46,9 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
     toast("ok", `Sent again as ${shortId(resent.id)}, with six attempts of its own.`);
     navigate(`/deliveries/${resent.id}${query}`);
   }
+  const endEditing = () => setEditing(false);
   function sentEdited(sentId: string) {
-    setEditing(false);
+    endEditing();
     toast("ok", "Sent: this is how it goes.");
     navigate(`/deliveries/${sentId}${query}`);
   }
@@ -71,14 +72,12 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
   });
 
   const as = isAlone ? "h1" : "h2";
-  if (error?.status === 404 || (error !== undefined && delivery === undefined))
+  if (delivery === undefined || error?.status === 404)
     return (
       <div class="delivery">
-        <PageHead title="Delivery" as={as} />
-        <Problem error={error} isPage />
+        <Loaded from={{ value: undefined, error }} title="Delivery" children={() => null} />
       </div>
     );
-  if (delivery === undefined) return <Loading />;
 
   return (
     <article class="delivery stack">
@@ -121,10 +120,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
         </p>
       )}
       {isEditing && shown && (
-        <EditAndSend
-          {...{ delivery, attempt: shown, onSent: sentEdited }}
-          onClose={() => setEditing(false)}
-        />
+        <EditAndSend {...{ delivery, attempt: shown }} onSent={sentEdited} onClose={endEditing} />
       )}
     </article>
   );
@@ -165,7 +161,7 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
           </a>
         )}{" "}
         {delivery.faults.map((fault) => (
-          <Chip tone="purpose" title="Done wrong on purpose" children={fault} />
+          <Chip tone="purpose" children={fault} />
         ))}
       </p>
       <details>

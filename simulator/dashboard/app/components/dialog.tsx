@@ -10,12 +10,11 @@ type DialogProps = {
   onClose?: () => void;
   children: ComponentChildren;
   foot?: ComponentChildren;
-  wide?: boolean;
   name?: string;
 };
 
 /** A modal dialog. Escape and the cross close it; without `onClose` only what is in it does. */
-export function Dialog({ title, onClose, children, foot, wide = false, name = "" }: DialogProps) {
+export function Dialog({ title, onClose, children, foot, name = "" }: DialogProps) {
   const ref = useRef<HTMLDialogElement | null>(null);
   const id = useId();
   useEffect(() => {
@@ -42,13 +41,7 @@ export function Dialog({ title, onClose, children, foot, wide = false, name = ""
     else ref.current.showModal();
   }
   return (
-    <dialog
-      ref={ref}
-      class={wide ? "box wide" : "box"}
-      aria-labelledby={id}
-      onCancel={cancel}
-      onClose={closed}
-    >
+    <dialog ref={ref} class="box" aria-labelledby={id} onCancel={cancel} onClose={closed}>
       <header class="dialog-head flex between">
         <h2 id={id}>{title}</h2>
         {onClose && <IconButton icon="cross" size={18} label="Close" onClick={onClose} />}
@@ -64,7 +57,6 @@ type FormDialogProps = {
   action: string;
   icon?: IconName;
   disabled?: boolean;
-  wide?: boolean;
   onSubmit: () => Promise<unknown>;
   onClose: () => void;
   children: ComponentChildren;
@@ -98,13 +90,10 @@ export function FormDialog({ action, icon, disabled = false, onSubmit, children,
   );
 }
 
-type Question = {
-  title: string;
-  action: string;
+/** `isExpected`: the next Enter means yes. */
+type Question = { title: string; action: string; text: string } & {
   keep?: string;
   tone?: "accent";
-  text: string;
-  /** Whether the next Enter means yes: it was asked for by one. */
   isExpected?: boolean;
 };
 
@@ -130,9 +119,6 @@ export function AskedQuestion() {
       <Button autofocus={isExpected} kind={tone} onClick={() => answer(true)} words={action} />
     </>
   );
-  return (
-    <Dialog title={title} onClose={() => answer(false)} foot={foot}>
-      <p class="foreign">{text}</p>
-    </Dialog>
-  );
+  const body = <p class="foreign">{text}</p>;
+  return <Dialog title={title} onClose={() => answer(false)} foot={foot} children={body} />;
 }

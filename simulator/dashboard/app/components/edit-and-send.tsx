@@ -40,7 +40,6 @@ export function EditAndSend({ delivery, attempt, onSent, onClose }: EditProps) {
       disabled={!envelope.ok}
       onSubmit={send}
       onClose={onClose}
-      wide
     >
       <TextField
         label="The event"

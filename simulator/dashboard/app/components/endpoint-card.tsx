@@ -43,15 +43,12 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
   }
 
   return (
-    <article class={`card box stack endpoint ${flagged ? "flagged" : ""}`}>
+    <article class="card box stack endpoint">
       <header class="flex wraps between">
         <h2 class="foreign">
           <a href={hrefTo(`/endpoints/${id}`)}>{url}</a>
         </h2>
-        <Chip
-          tone={flagged ? "bad" : failures > 0 ? "wait" : "plain"}
-          title={flagged ? "Flagged at three failures in a row; never disabled" : undefined}
-        >
+        <Chip tone={flagged ? "bad" : failures > 0 ? "wait" : "plain"}>
           {flagged && <Icon name="flag" size={13} />}
           {flagged && "Failing: "}
           {failures > 0 ? countOf(failures, "failure") : "No failures"} in a row

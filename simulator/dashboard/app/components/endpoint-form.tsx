@@ -50,7 +50,6 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
       disabled={checked?.ok === false}
       onSubmit={submit}
       onClose={onClose}
-      wide
     >
       <TextField
         label="URL"

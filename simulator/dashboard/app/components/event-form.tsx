@@ -55,8 +55,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
           {error && <Problem error={error} />}
           {endpoints?.size === 0 && (
             <p class="notice wait">
-              No endpoint is registered, so the event will go to nobody.{" "}
-              <a href={hrefTo("/endpoints?new")}>Register one</a>.
+              It will go to nobody. <a href={hrefTo("/endpoints?new")}>Register an endpoint</a>.
             </p>
           )}
           {fields.length > 0 && (
@@ -156,10 +155,8 @@ function announce({ events: [event, ...more], deliveries: [delivery, ...others] 
 
 /** The service does not describe orders and bookings, so the form begins with an example of ours. */
 function openExample({ example, schema }: EventTypeForm) {
-  const known = Object.keys(schema.properties ?? {});
-  const open = Object.entries(example).filter(
-    ([name]) => !known.includes(name) && name !== "call_id" && name !== "id",
-  );
+  const known = ["id", "call_id", ...Object.keys(schema.properties ?? {})];
+  const open = Object.entries(example).filter(([name]) => !known.includes(name));
   return open.length > 0 ? Object.fromEntries(open) : { some_new_field: true };
 }
 

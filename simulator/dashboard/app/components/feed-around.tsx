@@ -32,9 +32,7 @@ export function useHistory({ since, until, endpoint, type }: Filters) {
 
 type HistoryChartProps = { history: History; onZoom: (since: string, until: string) => void };
 
-/**
- * What was acknowledged and what failed, slot by slot; a slot that is pressed becomes the period of the list.
- */
+/** What was acknowledged and what failed, slot by slot; a slot that is pressed becomes the period of the list. */
 export function HistoryChart({ history, onZoom }: HistoryChartProps) {
   const { slots, slot_seconds: seconds } = history;
   const most = Math.max(1, ...slots.map(({ sent }) => sent));
@@ -52,7 +50,7 @@ export function HistoryChart({ history, onZoom }: HistoryChartProps) {
           return (
             <g key={at} onClick={() => onZoom(at, until)}>
               <title>{`${dayAndTimeOf(at)}: ${sent} sent, ${acknowledged} acknowledged, ${failed} failed`}</title>
-              <rect class="slot-room" x={index * width} width={width} height={HEIGHT} />
+              <rect class="slot-room" fill="transparent" x={index * width} width={width} height={HEIGHT} />
               <rect class="bar ok" {...bar} y={HEIGHT - good} height={good} />
               <rect class="bar failed" {...bar} y={HEIGHT - good - bad} height={bad} />
             </g>

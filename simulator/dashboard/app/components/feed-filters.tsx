@@ -20,6 +20,10 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause }: Bar
   useLive();
   const offersId = useId();
   const [isOpen, setOpen] = useState(false);
+  const { endpoint } = filters;
+  const places = endpointChoices();
+  const types = eventTypes().map((type) => [type, type] as const);
+  const set = (name: keyof FilterValues) => (value: string) => onChange({ ...filters, [name]: value });
   return (
     <div class={`filters ${isOpen ? "unfolded" : ""}`} role="search">
       <SearchField
@@ -28,7 +32,7 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause }: Bar
         inputRef={searchRef}
         list={offersId}
         value={filters.q}
-        onInput={(q) => onChange({ ...filters, q })}
+        onInput={set("q")}
       >
         <kbd>/</kbd>
         <datalist id={offersId}>
@@ -45,18 +49,8 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause }: Bar
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       />
-      <FilterSelect
-        label="Type"
-        value={filters.type}
-        options={eventTypes().map((type) => [type, type])}
-        onChange={(type) => onChange({ ...filters, type })}
-      />
-      <FilterSelect
-        label="Endpoint"
-        value={filters.endpoint}
-        options={endpointChoices()}
-        onChange={(endpoint) => onChange({ ...filters, endpoint })}
-      />
+      <FilterSelect label="Type" value={filters.type} options={types} onChange={set("type")} />
+      <FilterSelect label="Endpoint" value={endpoint} options={places} onChange={set("endpoint")} />
       <TimeSelect filters={filters} onChange={onChange} />
       <ViewSelect query={filterQuery(filters)} />
       <IconButton

@@ -3,10 +3,10 @@ import { control } from "../core/api.ts";
 import { apiQuery, type Filters } from "../core/filters.ts";
 import { live, useLive } from "../core/live.ts";
 import { useLoaded } from "../core/load.ts";
-import type { DeliveryCount, DeliveryState, VerdictResult } from "../core/types.ts";
+import type { DeliveryCount, VerdictResult } from "../core/types.ts";
 import { type Sums, sumsOf } from "../core/sums.ts";
 import { numberOf, STATES } from "../core/words.ts";
-import { roam } from "./button.tsx";
+import { Button, type Choice, Segments } from "./button.tsx";
 import { CAUSES } from "../../../domain/causes.ts";
 import type { FilterProps } from "./feed-filters.tsx";
 
@@ -36,43 +36,22 @@ type SumProps = FilterProps & { sums: Sums | undefined };
 /** The states with how many deliveries are in each: together they are all that pass the other filters. */
 export function StateTabs({ filters, onChange, sums }: SumProps) {
   const counts = sums?.by("state");
-  const all = counts?.values().reduce((total, count) => total + count, 0);
-  const states: DeliveryState[] = ["attempting", "delivered", "dead"];
-  const tabs: [state: string, words: string, count: number | undefined, title?: string][] = [
-    ["", "All", all],
-    ...states.map((state): [string, string, number, string] => [
-      state,
-      STATES[state][0],
-      counts?.get(state) ?? 0,
-      STATES[state][1],
-    ]),
-  ];
-  const isLost = filters.state === "lost";
+  const all = counts?.values().reduce((total, count) => total + count, 0) ?? 0;
+  const tab = (words: string, n: number) => [words, " ", <b class="faint">{counts && numberOf(n)}</b>];
+  const states = (["attempting", "delivered", "dead"] as const).map((state): Choice => {
+    const [words, title] = STATES[state];
+    return [state, tab(words, counts?.get(state) ?? 0), title];
+  });
+  const lost: Choice = ["lost", "Still lost", "Gave up, and was not sent again since (state lost)"];
+  const isDead = filters.state === "lost" || filters.state === "dead";
   return (
-    <div class="state-tabs flex" role="group" aria-label="Deliveries by state" onKeyDown={roam}>
-      {tabs.map(([state, words, count, title]) => (
-        <button
-          key={state}
-          class="choice edge"
-          title={title}
-          tabindex={filters.state === state ? 0 : -1}
-          aria-pressed={filters.state === state || (state === "dead" && isLost)}
-          onClick={() => onChange({ ...filters, state })}
-        >
-          {words} <b class="faint">{count !== undefined && counts && numberOf(count)}</b>
-        </button>
-      ))}
-      {(isLost || filters.state === "dead") && (
-        <button
-          class="choice edge"
-          title="Gave up, and was not sent again since (state lost)"
-          aria-pressed={isLost}
-          onClick={() => onChange({ ...filters, state: isLost ? "dead" : "lost" })}
-        >
-          Still lost
-        </button>
-      )}
-    </div>
+    <Segments
+      className="state-tabs flex"
+      label="Deliveries by state"
+      value={filters.state}
+      options={[["", tab("All", all)], ...states, ...(isDead ? [lost] : [])]}
+      onChange={(state) => onChange({ ...filters, state })}
+    />
   );
 }
 
@@ -88,21 +67,17 @@ const RESULTS: [result: VerdictResult, words: string][] = [
 export function VerdictSum({ filters, onChange, sums }: SumProps) {
   const counts = sums?.by("verdict");
   if (counts === undefined || counts.size === 0) return null;
+  const { verdict: chosen } = filters;
+  const shown = RESULTS.filter(([result]) => counts.has(result) || chosen === result);
   return (
-    <div class="verdict-sum flex" role="group" aria-label="Verdicts" onKeyDown={roam}>
-      {RESULTS.filter(([result]) => counts.has(result) || filters.verdict === result).map(
-        ([result, words], index) => (
-          <button
-            key={result}
-            class={`verdict-part choice edge ${result}`}
-            tabindex={index === 0 ? 0 : -1}
-            aria-pressed={filters.verdict === result}
-            onClick={() => onChange({ ...filters, verdict: filters.verdict === result ? "" : result })}
-          >
-            <b>{numberOf(counts.get(result) ?? 0)}</b> {words}
-          </button>
-        ),
-      )}
+    <>
+      <Segments
+        className="verdict-sum flex"
+        label="Verdicts"
+        value={chosen}
+        options={shown.map(([result, words]) => [result, counted(counts.get(result), words), "", result])}
+        onChange={(verdict) => onChange({ ...filters, verdict: verdict === chosen ? "" : verdict })}
+      />
       {live.clock?.verdicts.is_observed === false && (
         <span
           class="side-note one-line faint"
@@ -111,9 +86,11 @@ export function VerdictSum({ filters, onChange, sums }: SumProps) {
           by answers alone; <code>--observe</code> shows what was done
         </span>
       )}
-    </div>
+    </>
   );
 }
+
+const counted = (count = 0, words: string) => [<b>{numberOf(count)}</b>, ` ${words}`];
 
 const MOST_SHOWN = 4;
 
@@ -126,27 +103,20 @@ export function CauseSum({ filters, onChange, sums }: SumProps) {
   if (causes.length === 0) return null;
   const { cause: chosen } = filters;
   const shown = showsAll ? causes : causes.filter(([cause], index) => index < MOST_SHOWN || cause === chosen);
+  const more = causes.length - shown.length;
   const known = causeOf(chosen);
   return (
-    <div class="cause-sum" role="group" aria-label="Failures by cause" onKeyDown={roam}>
-      <div class="flex wraps">
-        {shown.map(([cause, count], index) => (
-          <button
-            key={cause}
-            class="choice edge not"
-            tabindex={index === 0 ? 0 : -1}
-            aria-pressed={cause === chosen}
-            onClick={() => onChange({ ...filters, cause: cause === chosen ? "" : cause })}
-          >
-            <b>{numberOf(count)}</b> {causeOf(cause)?.words ?? cause}
-          </button>
-        ))}
-        {causes.length > shown.length && (
-          <button class="choice edge" onClick={() => showAll(true)}>
-            {causes.length - shown.length} more
-          </button>
-        )}
-      </div>
+    <div class="cause-sum">
+      <Segments
+        className="flex wraps"
+        label="Failures by cause"
+        value={chosen}
+        options={shown.map(([cause, count]) => {
+          return [cause, counted(count, causeOf(cause)?.words ?? cause), "", "not"];
+        })}
+        onChange={(cause) => onChange({ ...filters, cause: cause === chosen ? "" : cause })}
+      />
+      {more > 0 && <Button kind="quiet small" onClick={() => showAll(true)} words={`${more} more`} />}
       {known && (
         <p class="muted">
           <b>To do:</b> {known.fix}

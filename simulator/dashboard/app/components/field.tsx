@@ -14,15 +14,12 @@ type FieldProps = Labelled & { render: (ties: Ties) => ComponentChildren };
 function Field({ label, hint, problem, render, className = "" }: FieldProps) {
   const id = useId();
   const note = problem ?? hint;
+  const tone = problem ? "bad" : "";
   return (
     <div class={`field ${className}`}>
       <label for={id}>{label}</label>
       {render({ id, "aria-describedby": note ? `${id}-note` : undefined })}
-      {note && (
-        <p id={`${id}-note`} class={`field-note small ${problem ? "bad" : ""}`} aria-live="polite">
-          {note}
-        </p>
-      )}
+      {note && <p id={`${id}-note`} class={`field-note small ${tone}`} aria-live="polite" children={note} />}
     </div>
   );
 }
@@ -146,17 +143,8 @@ export function Checkboxes({ label, hint, options, chosen, onChange }: Checkboxe
   );
 }
 
-const PLACES = [
-  ["fan-out", "When it is sent"],
-  ["body", "In the body"],
-  ["signature", "In the signature"],
-  ["wire", "On the wire"],
-];
-const COUNTS: [count: string, words: string][] = [
-  ["", "every attempt"],
-  ["1", "the 1st attempt"],
-  ...["2", "3", "4", "5"].map((count): [string, string] => [count, `the first ${count}`]),
-];
+const PLACES = { "fan-out": "When sent", body: "Body", signature: "Signature", wire: "On the wire" };
+const COUNTS = ["", "1", "2", "3", "4", "5"].map((n) => [n, n ? `the first ${n}` : "every attempt"] as const);
 
 type FaultPickerProps = { title?: string; chosen: readonly string[]; onChange: (faults: string[]) => void };
 
@@ -167,6 +155,7 @@ export function FaultPicker({ title = "Faults", chosen, onChange }: FaultPickerP
     chosen.map((text) => text.split(":")).map(([name = "", count = ""]): [string, string] => [name, count]),
   );
 
+  const toggle = (name: string) => set(name, counts.has(name) ? undefined : "");
   function set(name: string, count: string | undefined) {
     const next = new Map(counts);
     if (count === undefined) next.delete(name);
@@ -181,17 +170,14 @@ export function FaultPicker({ title = "Faults", chosen, onChange }: FaultPickerP
         {chosen.length > 0 ? ` (${chosen.length})` : ""}
       </summary>
       <div class="stack">
-        {PLACES.map(([place, words]) => (
+        {Object.entries(PLACES).map(([place, words]) => (
           <fieldset key={place}>
             <legend>{words}</legend>
             {faults
               .filter((fault) => fault.at === place)
               .map(({ name, title: meaning }) => (
                 <div class="fault flex hangs" key={name}>
-                  <CheckBox
-                    checked={counts.has(name)}
-                    onChange={() => set(name, counts.has(name) ? undefined : "")}
-                  >
+                  <CheckBox checked={counts.has(name)} onChange={() => toggle(name)}>
                     <span>
                       <code>{name}</code>
                       <span class="muted small">

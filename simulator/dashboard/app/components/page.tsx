@@ -142,12 +142,18 @@ export function Crumb({ path, children }: { path: string; children: ComponentChi
 type LoadedProps<Value> = {
   from: { value: Value | undefined; error: Error | undefined };
   children: (value: Value) => ComponentChildren;
+  title?: string;
 };
 
-/** Shows a loaded value in each of its states: loading, failed, or loaded. */
-export function Loaded<Value>({ from: { value, error }, children }: LoadedProps<Value>) {
+/** Shows a loaded value in each of its states: loading, failed, or loaded; `title` heads a page that has nothing else yet. */
+export function Loaded<Value>({ from: { value, error }, children, title }: LoadedProps<Value>) {
   if (value !== undefined) return <>{children(value)}</>;
-  return error === undefined ? <Loading /> : <Problem error={error} />;
+  return (
+    <>
+      {title && <PageHead title={title} />}
+      {error === undefined ? <Loading /> : <Problem error={error} isPage={title !== undefined} />}
+    </>
+  );
 }
 
 /** Placeholder while something loads; says nothing when it is loaded at once. */

@@ -157,7 +157,7 @@ const SHORTCUTS: Record<string, Record<string, string>> = {
 /** Every keyboard shortcut. */
 export function Help({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keyboard shortcuts" name="shortcut-groups" onClose={onClose} wide>
+    <Dialog title="Keyboard shortcuts" name="shortcut-groups" onClose={onClose}>
       {Object.entries(SHORTCUTS).map(([group, shortcuts]) => (
         <section key={group} class="stack near">
           <h3>{group}</h3>

@@ -5,6 +5,7 @@ import { numberOf, shortOf } from "../core/words.ts";
 import { type Choice, Icon, type IconName, Segments } from "./button.tsx";
 import { CheckRow, type Standing, STANDING_NAMES, standingOf, STANDINGS } from "./check-row.tsx";
 import { BodyView } from "./code-view.tsx";
+import { Panel } from "./page.tsx";
 
 const VERDICTS: Record<string, [tone: string, icon: IconName, words: string]> = {
   passed: ["ok", "check", "The receiver passed"],
@@ -37,14 +38,7 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
       {there
         .filter((standing) => !isChosen || standing === shown)
         .map((standing) => (
-          <section
-            class="panel box stack near report-group"
-            key={standing}
-            aria-label={STANDINGS[standing].title}
-          >
-            <header>
-              <h2>{STANDINGS[standing].title}</h2>
-            </header>
+          <Panel key={standing} kind="report-group" title={STANDINGS[standing].title}>
             <ul>
               {groupsOf(byStanding.get(standing) ?? [], standing).map(([cause, own]) => (
                 <Fragment key={cause || own[0]?.id}>
@@ -60,7 +54,7 @@ export function Report({ report, children }: { report: ReportOf; children: Compo
                 </Fragment>
               ))}
             </ul>
-          </section>
+          </Panel>
         ))}
     </>
   );

@@ -54,7 +54,7 @@ export function Resend({ filters, onClose }: { filters: Filters; onClose: () => 
     </>
   );
   return (
-    <Dialog title="Send again" onClose={onClose} foot={foot} wide>
+    <Dialog title="Send again" onClose={onClose} foot={foot}>
       {error && <Problem error={error} />}
       {started ? (
         <JobView job={started} />

@@ -130,13 +130,9 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
 
 function SideLink({ icon, words, kind = "", isCurrent = false, children, ...rest }: LinkProps) {
   const Tag = rest.href === undefined ? "button" : "a";
+  const current = isCurrent ? "page" : undefined;
   return (
-    <Tag
-      title={words}
-      {...rest}
-      class={`side-link flex ${kind}`}
-      aria-current={isCurrent ? "page" : undefined}
-    >
+    <Tag title={words} {...rest} class={`side-link flex ${kind}`} aria-current={current}>
       <Icon name={icon} size={17} />
       <span class="words">{words}</span>
       {children}

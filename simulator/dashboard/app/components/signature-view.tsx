@@ -69,12 +69,10 @@ function Held({ ok, children }: { ok: boolean; children: ComponentChildren }) {
 type StepProps = { ok: boolean | undefined; title: string; children: ComponentChildren };
 
 function Step({ ok, title, children }: StepProps) {
+  const tone = ok === undefined ? "unknown" : ok ? "good" : "wrong";
   return (
     <li class="flex hangs">
-      <span
-        class={`verdict-mark disc ${ok === undefined ? "unknown" : ok ? "good" : "wrong"}`}
-        aria-hidden="true"
-      >
+      <span class={`verdict-mark disc ${tone}`} aria-hidden="true">
         {ok !== undefined && <Icon name={ok ? "check" : "cross"} size={13} />}
       </span>{" "}
       <div>

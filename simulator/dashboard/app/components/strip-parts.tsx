@@ -45,25 +45,27 @@ export function StripTicks() {
   );
 }
 
-/** What falls due: attempts as bars that are the higher the more there are, steps as points of their type's colour. */
-export function StripMarks({ due, target = 0 }: { due: Due[]; target: number | undefined }) {
+/**
+ * What falls due: attempts as bars that are the higher the more there are, steps as points of their type's colour; and a
+ * line at the chosen place.
+ */
+export function StripMarks({ due, place }: { due: Due[]; place: number }) {
   return (
     <svg class="strip-marks" aria-hidden="true">
       {due.map((one) => {
         const aheadMs = aheadOf(one.due_at);
         const x = `${placeOnLine(aheadMs) * 100}%`;
-        const reached = Date.parse(one.due_at) <= target ? "reached" : "";
         const title = <title>{wordsOf(one, aheadMs)}</title>;
         const height = Math.min(HIGHEST_PX, LOWEST_PX + 3 * Math.log2(one.count));
         const type = (one.event_type ?? "").replace(".", "-");
         return one.kind === "step" ? (
-          <circle key={`step ${one.due_at}`} class={`mark-step ${type} ${reached}`} cx={x} cy="12" r="4">
+          <circle key={`step ${one.due_at}`} class={`mark-step ${type}`} cx={x} cy="12" r="4">
             {title}
           </circle>
         ) : (
           <rect
             key={one.delivery_id}
-            class={`mark-due wait ${reached}`}
+            class="mark-due wait"
             x={x}
             y={22 - height}
             width="3"
@@ -74,6 +76,7 @@ export function StripMarks({ due, target = 0 }: { due: Due[]; target: number | u
           </rect>
         );
       })}
+      <rect class="strip-line" x={`${place * 100}%`} width="2" height="22" />
     </svg>
   );
 }

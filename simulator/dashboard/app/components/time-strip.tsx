@@ -103,9 +103,7 @@ export function TimeStrip() {
           onKeyDown={steer}
         >
           <StripTicks />
-          <StripMarks due={due} target={target} />
-          <Mark place={0} name="now" />
-          {target !== undefined && <Mark place={placeOnLine(aheadMs)} name="target" />}
+          <StripMarks due={due} place={target === undefined ? 0 : placeOnLine(aheadMs)} />
         </div>
         {target !== undefined && <StripTip aheadMs={aheadMs} target={target} words={words} />}
       </div>
@@ -114,15 +112,6 @@ export function TimeStrip() {
           (clock.next_attempt_at === null ? "Nothing is due" : "Later")}
       </p>
     </section>
-  );
-}
-
-/** A line across the track. */
-function Mark({ place, name }: { place: number; name: string }) {
-  return (
-    <svg class={`strip-line ${name}`} aria-hidden="true">
-      <rect x={`${place * 100}%`} width="2" height="22" />
-    </svg>
   );
 }
 

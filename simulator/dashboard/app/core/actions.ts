@@ -32,13 +32,7 @@ export const STEPS: Step[] = [
   { key: "n", body: { until: "next" }, words: "Next", icon: "next", title: "Step to the next attempt" },
   { key: "m", body: { seconds: 60 }, words: "+1 min", title: "Advance one minute" },
   { key: "h", body: { seconds: 3_600 }, words: "+1 h", title: "Advance one hour" },
-  {
-    key: "E",
-    body: { until: "idle" },
-    words: "To the end",
-    icon: "end",
-    title: "Advance until nothing waits",
-  },
+  { key: "E", body: { until: "idle" }, words: "To the end", icon: "end", title: "Until nothing waits" },
 ];
 
 export type PaletteTools = { toggleTheme: () => void; openHelp: () => void };
@@ -53,11 +47,9 @@ export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
     goTo("Show what is not right", "cross", "/?verdict=not"),
     goTo("Show what gave up", "flag", "/?state=lost", "dead failed still lost"),
     goTo("Show what timed out", "clock", "/?q=status:timeout", "slow timeout"),
-    ...eventTypes().map((type): Action => ({
-      words: `Trigger ${type}`,
-      icon: "trigger",
-      run: () => trigger(type),
-    })),
+    ...eventTypes().map((type): Action => {
+      return { words: `Trigger ${type}`, icon: "trigger", run: () => trigger(type) };
+    }),
     goTo("Register an endpoint", "plus", "/endpoints?new"),
     goTo("Recover what was lost (resend all that gave up)", "resend", "/?state=lost&resend"),
     ...STEPS.map(({ title: words, icon = "clock", body }): Action => {

@@ -71,9 +71,8 @@ export function filterQuery(filters: Filters): string {
 /** The same as the fields of a selection, as the control API takes them. */
 export function selectionOf(filters: Partial<Filters>): Record<string, string> {
   const set = Object.entries(filters).filter(([, value]) => value.trim() !== "");
-  return Object.fromEntries(
-    set.map(([name, value]) => [name === "endpoint" ? "endpoint_id" : name, value.trim()]),
-  );
+  const fieldOf = (name: string) => (name === "endpoint" ? "endpoint_id" : name);
+  return Object.fromEntries(set.map(([name, value]) => [fieldOf(name), value.trim()]));
 }
 
 /** And as the end of one of its addresses: `&state=dead`. */

@@ -9,12 +9,12 @@ export function createMeanwhile() {
       for (const told of underWay) told.push(happen);
       happen();
     },
-    /** Calls `take` with what `answering` brings; what was told meanwhile follows, if it was taken. */
-    async of<Answer>(answering: Promise<Answer>, take: (answer: Answer) => boolean): Promise<void> {
+    /** Calls `take` with what `answering` brings; what was told meanwhile follows, unless that answers false. */
+    async of<Answer>(answering: Promise<Answer>, take: (answer: Answer) => unknown): Promise<void> {
       const told: (() => void)[] = [];
       underWay.add(told);
       try {
-        if (!take(await answering)) return;
+        if (take(await answering) === false) return;
         for (const happen of told) happen();
       } finally {
         underWay.delete(told);

@@ -3,7 +3,7 @@ import { createFeed } from "./feed.ts";
 import { createMeanwhile, createNewest } from "./late-answers.ts";
 import { type Message, openStream } from "./stream.ts";
 import { createStore, messageOf } from "./toasts.ts";
-import type { About, Clock, Endpoint, Job, Organization, Verification } from "./types.ts";
+import type { About, Clock, Endpoint, Gets, Job, Organization, Verification } from "./types.ts";
 import { placeOf } from "./words.ts";
 
 /** How often a tab that nobody sees is brought up to date: frames stop in it. */
@@ -133,20 +133,14 @@ async function loadAll() {
 }
 
 /** Loads the last run of `verify` with all of its evidence, for the page that shows it. */
-export async function loadVerification(): Promise<void> {
-  await meanwhile.of(control.get("/verification"), ({ verification }) => {
-    live.verification = verification ?? undefined;
-    return true;
-  });
-  changed();
-}
+export const loadVerification = () =>
+  loadMore("/verification", ({ verification }) => (live.verification = verification ?? undefined));
 
 /** Loads the bulk jobs that there were. */
-export async function loadJobs(): Promise<void> {
-  await meanwhile.of(control.get("/jobs"), ({ data }) => {
-    live.jobs = data;
-    return true;
-  });
+export const loadJobs = () => loadMore("/jobs", ({ data }) => (live.jobs = data));
+
+async function loadMore<Path extends keyof Gets>(path: Path, keep: (answer: Gets[Path]) => unknown) {
+  await meanwhile.of(control.get(path), keep);
   changed();
 }
 

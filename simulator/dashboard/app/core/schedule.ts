@@ -38,20 +38,12 @@ export function sinceStartWords(slots: readonly Slot[], { number, dueMs, attempt
   return shown < 1 ? "At once" : shown < 60 ? `${shown} s` : wordsOf(shown - (shown % 60));
 }
 
-/** `ok`, `failed` or `flying`. */
-export function attemptState(attempt: Attempt): "ok" | "failed" | "flying" {
-  if (attempt.ended_at === null) return "flying";
-  return isSuccess(attempt) ? "ok" : "failed";
-}
-
-/** As `attemptState`, but `purpose` where the simulator made it fail on purpose: that is not the receiver's. */
+/** How an attempt ended; `purpose` where the simulator made it fail on purpose: that is not the receiver's. */
 export function attemptTone(attempt: Attempt): "ok" | "failed" | "flying" | "purpose" {
-  const state = attemptState(attempt);
-  return state === "failed" && attempt.blame === "simulator" ? "purpose" : state;
-}
-
-export function isSuccess({ http_status: status }: Attempt): boolean {
-  return status !== null && status >= 200 && status <= 299;
+  const { ended_at: endedAt, http_status: status, blame } = attempt;
+  if (endedAt === null) return "flying";
+  if (status !== null && status >= 200 && status <= 299) return "ok";
+  return blame === "simulator" ? "purpose" : "failed";
 }
 
 function wordsOf(seconds: number): string {

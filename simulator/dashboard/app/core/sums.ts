@@ -19,9 +19,8 @@ export function sumsOf(
     total: sum(own.filter((group) => fits(group))),
     by(name) {
       const groups = (name === "state" ? all : own).filter((group) => fits(group, name));
-      return new Map(
-        [...Map.groupBy(groups, (group) => group[name] ?? "")].map(([key, of]) => [key, sum(of)]),
-      );
+      const byValue = Map.groupBy(groups, (group) => group[name] ?? "");
+      return new Map([...byValue].map(([value, of]) => [value, sum(of)]));
     },
   };
 }

@@ -177,9 +177,8 @@ function EventPart({ event: { id, type, summary, object, example } }: { event: D
       <code>{type}</code>
     </>
   );
-  const trigger = (
-    <Button icon="trigger" kind="small" href={hrefTo(`/trigger?type=${type}`)} words="Trigger" />
-  );
+  const href = hrefTo(`/trigger?type=${type}`);
+  const trigger = <Button icon="trigger" kind="small" href={href} words="Trigger one" />;
   return (
     <Part id={id} title={title} aside={trigger}>
       <p>

@@ -10,7 +10,7 @@ import { Button, Copyable } from "../components/button.tsx";
 import { TypeMark } from "../components/chips.tsx";
 import { BodyView } from "../components/code-view.tsx";
 import { DeliveryRow } from "../components/feed-row.tsx";
-import { Crumb, Empty, Fact, Loading, PageHead, Panel, Problem } from "../components/page.tsx";
+import { Crumb, Empty, Fact, Loaded, PageHead, Panel } from "../components/page.tsx";
 
 const ORIGINS: Record<string, string> = {
   world: "the business itself",
@@ -21,14 +21,12 @@ const ORIGINS: Record<string, string> = {
 
 /** One event: its envelope and all its deliveries. */
 export function EventPage({ id }: { id: string }) {
-  const { value: event, error, reload } = useGot(`/events/${encodeURIComponent(id)}`);
+  const loaded = useGot(`/events/${encodeURIComponent(id)}`);
   useKeys({ u: () => navigate(listPath()) });
-  if (event !== undefined) return <EventView event={event} reload={reload} />;
   return (
-    <>
-      <PageHead title="Event" />
-      {error === undefined ? <Loading /> : <Problem error={error} isPage />}
-    </>
+    <Loaded from={loaded} title="Event">
+      {(event) => <EventView event={event} reload={loaded.reload} />}
+    </Loaded>
   );
 }
 

@@ -1,13 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useKeys } from "../core/actions.ts";
-import {
-  filterQuery,
-  type Filters as FilterValues,
-  isFiltered,
-  NO_FILTERS,
-  readFilters,
-  useHighlight,
-} from "../core/filters.ts";
+import type { Filters as FilterValues } from "../core/filters.ts";
+import { filterQuery, isFiltered, NO_FILTERS, readFilters, useHighlight } from "../core/filters.ts";
 import { useLaterPages } from "../core/later.ts";
 import { useLive } from "../core/live.ts";
 import { NOTHING_PICKED, pick, picked } from "../core/picked.ts";
@@ -102,6 +96,7 @@ function ListPane({ filters, openedId }: ListPaneProps) {
     setPaused(false);
     list.current?.toTop();
   }
+  const pause = () => setPaused(!isPaused);
   function move(step: number) {
     const at = rows.findIndex((row) => row.kind === "delivery" && row.key === openedId);
     if (at === -1) return list.current?.focus(list.current.focusedIndex() + step);
@@ -116,7 +111,7 @@ function ListPane({ filters, openedId }: ListPaneProps) {
     j: () => move(1),
     k: () => move(-1),
     "/": () => search.current?.focus(),
-    p: () => setPaused(!isPaused),
+    p: pause,
     x: () => {
       const row = rows[list.current?.focusedIndex() ?? -1];
       if (row?.kind === "delivery") pickRow(row.key);
@@ -133,28 +128,19 @@ function ListPane({ filters, openedId }: ListPaneProps) {
     return <FeedRow {...{ row, query: tail, isChosen: key === openedId, isPicked, onPick }} />;
   }
 
+  const shown = { filters, onChange: change, sums };
+  const zoom = (since: string, until: string) => change({ ...filters, since, until, gave_up_since: "" });
   const { filters: asked, isLoaded, next, hasMore, error } = feed.list;
   const isEmpty = isLoaded && next === undefined && rows.length === 0 && !hasMore;
   return (
     <section class="list-pane" aria-label="Deliveries">
-      <Filters
-        filters={filters}
-        onChange={change}
-        searchRef={search}
-        isPaused={isPaused}
-        onPause={() => setPaused(!isPaused)}
-      />
+      <Filters {...shown} searchRef={search} isPaused={isPaused} onPause={pause} />
       <div class="sums flex wraps">
-        <StateTabs filters={filters} onChange={change} sums={sums} />
-        <VerdictSum filters={filters} onChange={change} sums={sums} />
+        <StateTabs {...shown} />
+        <VerdictSum {...shown} />
       </div>
-      {history && (
-        <HistoryChart
-          history={history}
-          onZoom={(since, until) => change({ ...filters, since, until, gave_up_since: "" })}
-        />
-      )}
-      <CauseSum filters={filters} onChange={change} sums={sums} />
+      {history && <HistoryChart history={history} onZoom={zoom} />}
+      <CauseSum {...shown} />
       <PickedBar filters={filters} total={sums?.total} listed={listed} query={tail} onResend={resend} />
       <div class="feed" aria-busy={!isLoaded || next !== undefined}>
         {held > 0 && (

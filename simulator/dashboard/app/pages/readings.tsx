@@ -37,8 +37,8 @@ export function ReadingsPage() {
       <Loaded from={loaded}>
         {() => (
           <div class="box">
-            {readings.map((reading) => (
-              <ReadingSwitch key={reading.name} reading={reading} choose={choose} />
+            {readings.map((one) => (
+              <ReadingSwitch key={one.name} reading={one} choose={choose} />
             ))}
           </div>
         )}
@@ -53,7 +53,7 @@ function ReadingSwitch({ reading, choose }: { reading: Reading; choose: Choose }
   const { name, choice, choices, section, summary, reason } = reading;
   const isChanged = choice !== reading.default;
   return (
-    <section class={`reading stack ${isChanged ? "changed" : ""}`}>
+    <section class="reading stack">
       <div>
         <h2 class="flex">
           <code>{name}</code>
@@ -69,9 +69,7 @@ function ReadingSwitch({ reading, choose }: { reading: Reading; choose: Choose }
       <Segments
         label={name}
         value={choice}
-        options={choices.map((one) =>
-          one === reading.default ? [one, `${one} *`, "the default"] : [one, one],
-        )}
+        options={choices.map((one) => [one, one === reading.default ? `${one} *` : one])}
         onChange={(one) => choose({ [name]: one })}
       />
     </section>

@@ -5,7 +5,7 @@ import { hrefTo, navigate } from "../core/route.ts";
 import { attempt, toast, useAttempt } from "../core/toasts.ts";
 import { countOf, dayAndTimeOf } from "../core/words.ts";
 import { Button, type Choice, Segments } from "../components/button.tsx";
-import { TypeMark } from "../components/chips.tsx";
+import { TypeName } from "../components/chips.tsx";
 import { isMeant } from "../components/dialog.tsx";
 import { EventForm } from "../components/event-form.tsx";
 import { Loaded, PageHead, Panel } from "../components/page.tsx";
@@ -26,23 +26,13 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
           return (
             <div class="split stack hangs">
               <div class="stack">
-                <div class="type-tabs" role="group" aria-label="Event type">
-                  {types.map(({ type: name, emitted_when: when }) => (
-                    <button
-                      key={name}
-                      class="edge flex"
-                      aria-pressed={name === type?.type}
-                      title={when}
-                      onClick={() => choose(name)}
-                    >
-                      <TypeMark type={name} />
-                      <b>
-                        {name.split(".")[0]}.<wbr />
-                        {name.split(".")[1]}
-                      </b>
-                    </button>
-                  ))}
-                </div>
+                <Segments
+                  className="type-tabs"
+                  label="Event type"
+                  value={type?.type ?? ""}
+                  options={types.map((one) => [one.type, <TypeName type={one.type} />, one.emitted_when])}
+                  onChange={choose}
+                />
                 {type && <EventForm key={type.type} type={type} />}
               </div>
               <aside class="stack" aria-label="Scenarios, traffic and reset">
@@ -73,9 +63,7 @@ export function TrafficSwitch() {
   const rate = String(traffic?.per_minute ?? 0);
   return (
     <Panel title="Traffic">
-      <p class="muted">
-        Let calls, orders and voicemails happen by themselves, as many a minute as you choose.
-      </p>
+      <p class="muted">Let calls, orders and voicemails happen by themselves, so many a minute.</p>
       <Segments
         label="Happenings a minute"
         value={rate}
@@ -136,9 +124,7 @@ export function StartAfresh() {
   }
   return (
     <Panel title="Start afresh">
-      <p class="muted">
-        Forget all events and deliveries, and bring the world back to its beginning. Endpoints stay.
-      </p>
+      <p class="muted">Forget all that was sent, and bring the world back to its beginning.</p>
       <Button kind="danger-words" onClick={reset} words="Reset…" />
     </Panel>
   );

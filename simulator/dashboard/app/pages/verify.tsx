@@ -35,6 +35,7 @@ export function VerifyPage() {
     !isRunning && kept?.received_at
       ? `The last verdict on a receiver, of ${fullTimeOf(kept.received_at)}.`
       : "A verdict on any receiver, with evidence.";
+  const files = !isRunning && kept && <ReportFiles formats={kept.formats} />;
   async function repeatFailed() {
     const ids = failed.map(({ id }) => id);
     await verifyEndpoint(verification?.endpoint_id ?? "", ids);
@@ -54,9 +55,7 @@ export function VerifyPage() {
       {report === null && kept?.formats.length === 0 && (
         <NoReport hasEndpoints={endpoints !== undefined && endpoints.size > 0} />
       )}
-      {report && (
-        <Report report={report}>{!isRunning && kept && <ReportFiles formats={kept.formats} />}</Report>
-      )}
+      {report && <Report report={report} children={files} />}
     </>
   );
 }

@@ -26,6 +26,7 @@ export function WorldPage({ section, query }: { section?: string | undefined; qu
   if (organization === undefined) return <Loading />;
   const shown = SECTIONS.find(([name]) => name === section)?.[0] ?? "calls";
   const { id: orgId } = organization;
+  const openedId = query.get("open");
   const go = (name: string, org: string) => navigate(`/world/${name}?org=${encodeURIComponent(org)}`);
   return (
     <>
@@ -39,11 +40,7 @@ export function WorldPage({ section, query }: { section?: string | undefined; qu
         </label>
       </PageHead>
       <Segments label="Kinds" value={shown} options={SECTIONS} onChange={(name) => go(name, orgId)} />
-      <WorldList
-        key={`${shown} ${orgId}`}
-        section={shown}
-        {...{ organization, openedId: query.get("open") }}
-      />
+      <WorldList key={shown + orgId} section={shown} {...{ organization, openedId }} />
     </>
   );
 }
@@ -125,7 +122,7 @@ function OpenedItem({ item, organization, onClose }: OpenedProps) {
   const [name] = wordsOf(item);
   const kind = item.object === "call" ? "Call from " : item.object === "voicemail" ? "Voicemail of " : "";
   return (
-    <Dialog title={kind + name} onClose={onClose} wide>
+    <Dialog title={kind + name} onClose={onClose}>
       {item.object === "call" && <Recording url={item.recording_url} />}
       {item.object === "call" && <p class="transcript foreign">{item.transcript}</p>}
       {item.object === "voicemail" && (
@@ -149,11 +146,7 @@ const OWN_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 function Recording({ url: text }: { url: unknown }) {
   const url = typeof text === "string" ? URL.parse(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    return (
-      <p class="muted">
-        No recording that can be played: <code class="foreign">{String(text)}</code>
-      </p>
-    );
+    return <p class="muted foreign">No recording that can be played: {String(text)}</p>;
   const isHere = [location.hostname, ...OWN_HOSTS].includes(url.hostname) && url.port === location.port;
   if (isHere && /^\/recordings\/[\w-]+\.mp3$/.test(url.pathname))
     return <audio controls preload="none" src={url.pathname} aria-label="Recording of the call" />;
