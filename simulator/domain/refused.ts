@@ -29,12 +29,12 @@ export function refused(message: string, reason?: ErrorCode): Refused {
 }
 
 /** A refusal that names each field that is wrong, and why. */
-export function refusedBy(error: z.ZodError): Refused {
-  return refused(error.issues.map(describe).join(" "));
+export function refusedBy(error: z.ZodError, nameOf = (path: string): string => path): Refused {
+  return refused(error.issues.map((issue) => describe(issue, nameOf)).join(" "));
 }
 
-function describe(issue: z.core.$ZodIssue): string {
-  const path = issue.path.map(String).join(".");
+function describe(issue: z.core.$ZodIssue, nameOf: (path: string) => string): string {
+  const path = nameOf(issue.path.map(String).join("."));
   return `${path === "" ? "The request" : path}: ${issue.message}.`.replace(/\.\.$/, ".");
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DURATIONS, parseDuration } from "./duration.ts";
 import { STATE_WORDS, type StateWord } from "./outcome.ts";
-import { parseQuery, type PathTerm } from "./query.ts";
+import { parseQuery, QUERY_FIELDS, type PathTerm } from "./query.ts";
 import { type Refused, refusedBy } from "./refused.ts";
 import { CAUSE_NAMES, VERDICT_RESULTS, type VerdictResult } from "./shapes.ts";
 
@@ -76,8 +76,12 @@ export function selectionOf(
   nowMs: number,
 ): { ok: true; selection: Selection } | Refused {
   const { fields, paths, text } = parseQuery(q);
-  const parsed = selectionSchema.safeParse({ ...fields, ...withoutUndefined(asked) });
-  if (!parsed.success) return refusedBy(parsed.error);
+  const given = withoutUndefined(asked);
+  const parsed = selectionSchema.safeParse({ ...fields, ...given });
+  // What the query says wrong is named as it stands there.
+  const terms = new Map(Object.entries(QUERY_FIELDS).map(([term, field]) => [String(field), term]));
+  const nameOf = (field: string): string => (field in given ? field : (terms.get(field) ?? field));
+  if (!parsed.success) return refusedBy(parsed.error, nameOf);
   const { type, state, verdict, cause, phone, ...rest } = parsed.data;
   const at = (moment: string | undefined) => (moment === undefined ? undefined : momentMs(moment, nowMs));
   return {

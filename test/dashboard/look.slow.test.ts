@@ -156,3 +156,58 @@ test("on a phone a recovered row says so, and an open call has an address that l
   await page.goto(address);
   await call.waitFor();
 });
+
+test("at 1024 and 1440 px nothing that can be pressed is cut, or lies over another", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  const receiver = await startEndpoint((response, count) => response.writeHead(count % 2 ? 500 : 404).end());
+  register(simulator, receiver.url);
+  emit(simulator, "order.created", 6);
+  await control(new URL(url).origin, "POST", "/clock/advance", { until: "idle" });
+  for (const width of [1024, 1440]) {
+    const page = await browser.openPage(`${url}?state=dead`, { viewport: { width, height: 800 } });
+    await page.getByRole("button", { name: "Still lost" }).waitFor();
+    await page.getByRole("button", { name: "404" }).or(page.getByText("takes no POST")).first().waitFor();
+    const problems = `[...document.querySelectorAll(".list-pane :is(button, select, .search input)")]
+      .filter((one) => one.checkVisibility())
+      .flatMap((one, index, all) => {
+        const box = one.getBoundingClientRect();
+        const isOver = (other) => {
+          const { left, right, top, bottom } = other.getBoundingClientRect();
+          return left < box.right - 1 && right > box.left + 1 && top < box.bottom - 1 && bottom > box.top + 1;
+        };
+        const isCut = one.scrollWidth > one.clientWidth + 1 || box.right > innerWidth;
+        return isCut || all.slice(index + 1).some(isOver) ? [one.textContent] : [];
+      })`;
+    expect(await page.evaluate(problems), String(width)).toEqual([]);
+  }
+});
+
+test("a wrong term, a placeholder, the chart, fold marks, the docs' curl and a card's times say what they mean", async () => {
+  const { url, simulator } = await openDashboard({ calls: 12 });
+  const { origin } = new URL(url);
+  const receiver = await startEndpoint(200);
+  register(simulator, receiver.url);
+  await control(origin, "POST", "/clock/advance", { seconds: 7_200 });
+  emit(simulator, "order.created");
+  await receiver.until(1);
+  const page = await browser.openPage(url, { permissions: ["clipboard-read", "clipboard-write"] });
+  expect(await page.locator(".history .legend").innerText()).toMatch(/^\s*acknowledged\s+failed\s*$/);
+  await page.locator(".windowed a").first().click();
+  const folds = page.locator("summary");
+  await folds.first().waitFor();
+  for (const fold of await folds.all()) expect((await fold.boundingBox())?.height).toBeGreaterThanOrEqual(24);
+  await page.getByLabel("Search deliveries").fill("after:tomorrow");
+  await page.getByText("after: expected a time such as").first().waitFor();
+  await page.goto(`${url}/trigger?type=call.completed`);
+  expect(await page.getByLabel("recording_url").getAttribute("placeholder")).toContain(origin);
+  await page.goto(`${url}/docs#listCalls`);
+  await page.getByRole("button", { name: "Copy: /api/v1/calls as curl" }).click();
+  await expect
+    .poll(() => page.evaluate("navigator.clipboard.readText()"))
+    .toContain(`${origin}/api/v1/calls`);
+  await page.goto(`${url}/endpoints`);
+  const scheduleTime = await page.evaluate<string>(
+    `new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" }).format(${simulator.clock.now()})`,
+  );
+  await page.locator(".answers").getByText(scheduleTime.slice(0, 5)).waitFor();
+});

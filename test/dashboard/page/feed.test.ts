@@ -2,49 +2,8 @@ import { expect, test, vi } from "vitest";
 import { createFeed } from "../../../simulator/dashboard/app/core/feed.ts";
 import { type Filters, NO_FILTERS } from "../../../simulator/dashboard/app/core/filters.ts";
 import { createNewest, createPatience } from "../../../simulator/dashboard/app/core/late-answers.ts";
-import type { Attempt, Delivery, EventRecord, Gets } from "../../../simulator/dashboard/app/core/types.ts";
-
-/** Minutes after eight. */
-const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 8, minute)).toISOString();
-
-function attemptAt(minute: number, status: number): Attempt {
-  return {
-    number: 1,
-    scheduled_at: at(minute),
-    started_at: at(minute),
-    ended_at: at(minute),
-    wall_started_at: at(minute),
-    duration_ms: 1,
-    signature_timestamp: 0,
-    http_status: status,
-    error: null,
-    error_detail: null,
-    fault: null,
-    blame: null,
-  };
-}
-
-function deliveryAt(minute: number, id: string, more: Partial<Delivery> = {}): Delivery {
-  return {
-    object: "delivery",
-    id,
-    event_id: `evt_${id}`,
-    event_type: "call.completed",
-    org_id: "org_1",
-    endpoint_id: "ep_1",
-    state: "delivered",
-    created_at: at(minute),
-    next_attempt_at: null,
-    faults: [],
-    resend_of: null,
-    recovered_by: null,
-    summary: id,
-    verdict: { meant: "honest", result: "ok", sentence: "Acknowledged", cause: null, why: null },
-    handling: null,
-    attempts: [attemptAt(minute, 200)],
-    ...more,
-  };
-}
+import type { Delivery, EventRecord, Gets } from "../../../simulator/dashboard/app/core/types.ts";
+import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 
 /** A feed whose simulator answers when the test says so: `asked` has what was asked for, the oldest first. */
 function startFeed() {

@@ -4,11 +4,14 @@ import {
   filterQuery,
   NO_FILTERS,
   offersFor,
+  passes,
   readFilters,
 } from "../../../simulator/dashboard/app/core/filters.ts";
 import { NOTHING_PICKED, pick, pickListed } from "../../../simulator/dashboard/app/core/picked.ts";
 import { ranked } from "../../../simulator/dashboard/app/core/ranking.ts";
+import { attemptTone, sinceStartWords, slotsOf } from "../../../simulator/dashboard/app/core/schedule.ts";
 import { sumsOf } from "../../../simulator/dashboard/app/core/sums.ts";
+import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 
 describe.each([
   ["America/New_York", "20:30:00", "20 Nov"],
@@ -132,4 +135,86 @@ test("the palette puts first what begins with what was typed, then words of its 
   ]);
   expect(ranked(choices, "go rec").map(({ words }) => words)).toEqual(["Go to Endpoints"]);
   expect(ranked(choices, "")).toHaveLength(5);
+});
+
+test("a delivery passes by what it says itself; what takes more than that is the simulator's to say", () => {
+  const verdict = { ...deliveryAt(1, "a").verdict, result: "not", cause: "timed_out" } as const;
+  const delivery = deliveryAt(1, "a", { state: "dead", verdict });
+  const answer = (filters: object) => passes({ ...NO_FILTERS, ...filters }, delivery);
+  const own = { endpoint: "ep_1", type: "call.completed", state: "dead", verdict: "not", cause: "timed_out" };
+  expect(answer({})).toBe("yes");
+  expect(answer(own)).toBe("yes");
+  for (const name of Object.keys(own)) expect(answer({ ...own, [name]: "other" }), name).toBe("no");
+  for (const more of [{ q: "x" }, { since: "1h" }, { until: "1h" }, { gave_up_since: "1h" }]) {
+    expect(answer(more)).toBe("maybe");
+    expect(answer({ ...more, type: "order.created" })).toBe("no");
+  }
+  for (const state of ["lost", "failed"]) expect(answer({ state })).toBe("maybe");
+});
+
+test("each slot is due after the one before ended, and says how it ended", () => {
+  const first = { ...attemptAt(0, 500), ended_at: at(2) };
+  const onPurpose = { ...attemptAt(3, 500), number: 2, blame: "simulator" } as const;
+  const waiting = deliveryAt(0, "a", {
+    state: "attempting",
+    next_attempt_at: at(8),
+    attempts: [first, onPurpose],
+  });
+  const slots = slotsOf(waiting);
+  expect(slots.map(({ state }) => state)).toEqual(["failed", "purpose", "next", "later", "later", "later"]);
+  expect(slots.map(({ dueMs }) => (dueMs - Date.parse(at(0))) / 60_000)).toEqual([0, 3, 8, 38, 158, 878]);
+  expect(slots.map((slot) => sinceStartWords(slots, slot))).toEqual([
+    "At once",
+    "3 min",
+    "6 min",
+    "36 min",
+    "2 h 36 min",
+    "14 h 36 min",
+  ]);
+  const delivered = slotsOf(deliveryAt(0, "b"));
+  expect(delivered.map(({ state }) => state)).toEqual(["ok", ...Array(5).fill("unused")]);
+  expect(attemptTone({ ...first, ended_at: null })).toBe("flying");
+  expect([199, 200, 299, 300].map((status) => attemptTone(attemptAt(0, status)))).toEqual([
+    "failed",
+    "ok",
+    "ok",
+    "failed",
+  ]);
+});
+
+test("the line ahead leads from now to the end of the schedule, and back to the same moment", async () => {
+  const { aheadAtPlace, onTheWay, placeOnLine, SCHEDULE_MS } =
+    await import("../../../simulator/dashboard/app/core/ahead.ts");
+  expect([-5, 0, SCHEDULE_MS, 2 * SCHEDULE_MS].map(placeOnLine)).toEqual([0, 0, 1, 1]);
+  for (const aheadMs of [60_000, 300_000, 43_200_000])
+    expect(aheadAtPlace(placeOnLine(aheadMs))).toBeCloseTo(aheadMs, -1);
+  const due = (minute: number, kind: "attempt" | "step", count: number) =>
+    ({ kind, due_at: at(minute), count, event_type: null, attempt: null, delivery_id: null }) as const;
+  const all = [due(1, "attempt", 1), due(2, "step", 2), due(3, "attempt", 1_999)];
+  expect(onTheWay(all, Date.parse(at(2)))).toBe("1 attempt and 2 scenario steps");
+  expect(onTheWay(all, Date.parse(at(3)))).toBe("2,000 attempts and 2 scenario steps");
+  expect(onTheWay(all, Date.parse(at(0)))).toBe("");
+});
+
+test("an outcome and the hint beside a signature say what happened", async () => {
+  const { lineOf, outcomeWord, STATES, VERDICTS } =
+    await import("../../../simulator/dashboard/app/core/words.ts");
+  const failed = (error: "timeout" | "refused") => ({ ...attemptAt(0, 0), http_status: null, error });
+  expect([attemptAt(0, 200), attemptAt(0, 302), attemptAt(0, 599)].map(outcomeWord)).toEqual([
+    "200 OK",
+    "302 Redirect",
+    "599",
+  ]);
+  expect([failed("timeout"), failed("refused"), undefined].map(outcomeWord)).toEqual([
+    "timeout",
+    "refused",
+    "waiting",
+  ]);
+  expect(outcomeWord({ ...failed("timeout"), ended_at: null })).toBe("sending…");
+  expect(VERDICTS["timestamp_too_old"]).toMatch(/refuses.*300 s in the past/);
+  expect(VERDICTS["timestamp_too_new"]).toMatch(/refuses.*300 s in the future/);
+  expect(VERDICTS["accepted"]).toMatch(/accepts/);
+  expect(STATES.dead[1]).toContain("state dead");
+  expect(lineOf({ summary: "", event_type: "a.b" })).toBe("a.b");
+  expect(lineOf({ summary: "paid \u202e10", event_type: "a.b" })).toBe("paid ‹U+202E›10");
 });

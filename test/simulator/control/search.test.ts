@@ -104,7 +104,10 @@ describe("lists", () => {
     expect(await found("event:evt_none")).toBe(0);
     // What is asked for by itself counts, not what stands between the words.
     expect(await ids("/deliveries?q=type:order.created&type=voicemail.created")).toHaveLength(4);
-    expect(await ask("GET", "/deliveries?q=after:lunch")).toMatchObject({ status: 400 });
+    expect(await ask("GET", "/deliveries?q=after:lunch")).toMatchObject({
+      status: 400,
+      body: { message: expect.stringMatching(/^after: expected a time such as /) },
+    });
     expect((await list("/deliveries?q=state:dead")).data).toEqual([]);
   });
 
