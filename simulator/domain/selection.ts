@@ -79,7 +79,7 @@ export function selectionOf(
   const given = withoutUndefined(asked);
   const parsed = selectionSchema.safeParse({ ...fields, ...given });
   // What the query says wrong is named as it stands there.
-  const terms = new Map(Object.entries(QUERY_FIELDS).map(([term, field]) => [String(field), term]));
+  const terms = new Map<string, string>(Object.entries(QUERY_FIELDS).map(([term, field]) => [field, term]));
   const nameOf = (field: string): string => (field in given ? field : (terms.get(field) ?? field));
   if (!parsed.success) return refusedBy(parsed.error, nameOf);
   const { type, state, verdict, cause, phone, ...rest } = parsed.data;
