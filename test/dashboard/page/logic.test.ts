@@ -188,8 +188,10 @@ test("the line ahead leads from now to the end of the schedule, and back to the 
   expect([-5, 0, SCHEDULE_MS, 2 * SCHEDULE_MS].map(placeOnLine)).toEqual([0, 0, 1, 1]);
   for (const aheadMs of [60_000, 300_000, 43_200_000])
     expect(aheadAtPlace(placeOnLine(aheadMs))).toBeCloseTo(aheadMs, -1);
-  const due = (minute: number, kind: "attempt" | "step", count: number) =>
-    ({ kind, due_at: at(minute), count, event_type: null, attempt: null, delivery_id: null }) as const;
+  const due = (minute: number, kind: "attempt" | "step", count: number) => {
+    const nothing = { event_type: "order.created", attempt: null, delivery_id: null };
+    return { object: "due" as const, kind, due_at: at(minute), count, ...nothing };
+  };
   const all = [due(1, "attempt", 1), due(2, "step", 2), due(3, "attempt", 1_999)];
   expect(onTheWay(all, Date.parse(at(2)))).toBe("1 attempt and 2 scenario steps");
   expect(onTheWay(all, Date.parse(at(3)))).toBe("2,000 attempts and 2 scenario steps");
