@@ -21,9 +21,12 @@ export type Body = { ok: true; bytes: Uint8Array } | { ok: false; problem: BodyP
 
 export type BodyReader = {
   ofNode: (request: NodeRequest) => Promise<Body>;
-  /** For a body that comes piece by piece: `take` each of them, and `end` it. Pieces other than bytes are refused. */
+  /**
+   * For a body that comes piece by piece: `take` each of them while it returns true, and `end` it. Pieces other than bytes
+   * are refused.
+   */
   collect: (settle: (body: Body) => void) => {
-    take: (piece: unknown) => void;
+    take: (piece: unknown) => boolean;
     end: (isWhole: boolean) => void;
   };
 };
@@ -67,13 +70,13 @@ export function createBodyReader(options: {
     let gathered: Uint8Array | undefined = new Uint8Array();
     let bytes = 0;
     let pieces = 0;
-    const giveUp = (): void => finish(refused("overloaded"));
+    const giveUp = (): void => void finish(refused("overloaded"));
     const cancel = clock.after(LONGEST_MS, () => finish(refused("late")));
     arriving.set(giveUp, 0);
     return {
-      take: (given: unknown): void => {
+      take: (given: unknown): boolean => {
         const piece = bytesOf(given);
-        if (!gathered) return;
+        if (!gathered) return false;
         if (!piece) return finish(refused("no_bytes"));
         const before = bytes;
         bytes += piece.byteLength;
@@ -88,20 +91,23 @@ export function createBodyReader(options: {
         arriving.set(giveUp, bytes);
         totalBytes += piece.byteLength;
         if (totalBytes > maximum) giveUpLargest();
+        return arriving.has(giveUp);
       },
       end: (isWhole: boolean): void =>
-        finish(
+        void finish(
           isWhole && gathered ? { ok: true, bytes: gathered.subarray(0, bytes) } : refused("incomplete"),
         ),
     };
 
-    function finish(body: Body): void {
-      if (!gathered) return;
+    /** Returns false: nothing more is wanted. */
+    function finish(body: Body): false {
+      if (!gathered) return false;
       gathered = undefined;
       cancel();
       totalBytes -= arriving.get(giveUp) ?? 0;
       arriving.delete(giveUp);
       settle(body);
+      return false;
     }
   }
 

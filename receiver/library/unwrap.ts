@@ -1,12 +1,7 @@
 import { z } from "zod";
 import type { EventObject, EventType } from "../../shared/events.ts";
-import {
-  sign,
-  signingKey,
-  verify,
-  type SignatureProblem,
-  type Verification,
-} from "../../shared/signature.ts";
+import { sign, signingKey, verify } from "../../shared/signature.ts";
+import type { SignatureProblem, Verification } from "../../shared/signature.ts";
 import { systemClock } from "../clock.ts";
 import { bytesOf } from "../intake/body.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
@@ -15,10 +10,7 @@ import type { HandledEvent } from "../work/event.ts";
 /** An event of one type, as the service documents it. Fields may be added to it at any time. */
 export type EventOf<Type extends EventType> = HandledEvent<Type, EventObject<Type>>;
 
-/**
- * A verified event, by `type`. The service may add a type at any time: give a `switch` over it a `default` that ignores
- * the others.
- */
+/** A verified event, by `type`. The service may add types: give a `switch` over it a `default` that ignores them. */
 export type WebhookEvent = { [Type in EventType]: EventOf<Type> }[EventType];
 
 export type Signed = {
@@ -35,39 +27,28 @@ export type Signed = {
 /** Why `verifySignature` refuses: `body_unusable` is a body without bytes, `secret_missing` a secret that is blank. */
 export type VerificationProblem = SignatureProblem | "body_unusable" | "secret_missing";
 
-/**
- * Whether a body was signed with one of the secrets, within 300 s of now (SPEC §6 Signature). Never throws, whatever it is
- * given.
- */
+/** Whether a body was signed with one of the secrets, within 300 s of now (SPEC §6 Signature). Never throws. */
 export function verifySignature(
   signed: Signed,
 ): Extract<Verification, { ok: true }> | { ok: false; reason: VerificationProblem } {
   try {
-    const { header, secrets, nowMs = systemClock.nowMs() } = signed;
+    const { nowMs = systemClock.nowMs() } = signed;
+    const [headers, secrets] = [[signed.header ?? []].flat(), [signed.secrets].flat()];
     const body = signedBytes(signed);
     if (!body) return { ok: false, reason: "body_unusable" };
-    const keys = [secrets].flat();
-    if (keys.length === 0 || !keys.every((secret) => typeof secret === "string" && secret.trim() !== ""))
+    if (!secrets[0] || !secrets.every((secret) => typeof secret === "string" && secret.trim() !== ""))
       return { ok: false, reason: "secret_missing" };
-    const headers = [header ?? []].flat();
     if (!headers.every((value) => typeof value === "string")) return { ok: false, reason: "pair_malformed" };
-    return verify({ headers, body, secrets: keys.map(signingKey), nowSeconds: Math.floor(nowMs / 1_000) });
+    return verify({ headers, body, secrets: secrets.map(signingKey), nowSeconds: Math.floor(nowMs / 1_000) });
   } catch {
     return { ok: false, reason: "body_unusable" };
   }
 }
 
 /** A value of `X-Service-Signature` for a unit test: what the service sends with this body at this time. */
-export function signForTest({
-  body,
-  secret,
-  nowMs = systemClock.nowMs(),
-}: {
-  body: Uint8Array | string;
-  secret: string;
-  nowMs?: number;
-}): string {
-  return sign({ body, secret, timestampSeconds: Math.floor(nowMs / 1_000) });
+export function signForTest(given: { body: Uint8Array | string; secret: string; nowMs?: number }): string {
+  const { nowMs = systemClock.nowMs(), ...signed } = given;
+  return sign({ ...signed, timestampSeconds: Math.floor(nowMs / 1_000) });
 }
 
 /**
@@ -81,11 +62,9 @@ export function unwrap(signed: Signed): WebhookEvent {
     throw new WebhookError(verified.reason, CAUSES[verified.reason] ?? malformed(verified.reason));
   const parsed = parseEnvelope(signedBytes(signed) ?? new Uint8Array());
   if (!parsed.ok) throw new WebhookError(parsed.error, parsed.message);
-  return eventSchema.parse(parsed.envelope);
+  // Only the id and the type have been checked: the service may add fields, or leave some out.
+  return z.custom<WebhookEvent>().parse(parsed.envelope);
 }
-
-/** Only the id and the type have been checked: the service may add fields, or leave some out. */
-const eventSchema = z.custom<WebhookEvent>();
 
 /** Why a delivery was refused: `reason` for programs, the message for people. */
 export class WebhookError extends Error {

@@ -39,15 +39,16 @@ export function refuseEqualNames(handlers: readonly Handler[]): void {
   if (twice !== undefined) throw new TypeError(`Two handlers are called "${twice}". Rename one of them.`);
 }
 
-const functionOf = <Signature>() =>
+export const functionOf = <Signature>() =>
   z.custom<Signature>((value) => typeof value === "function", "must be a function");
 const definedSchema = z.object({ name: z.string(), parse: functionOf() });
 
+export const handlersSchema = z.array(
+  z.custom<Handler>((value) => definedSchema.safeParse(value).success, "must be made by defineHandler()"),
+  "must be an export: a list of what defineHandler() returned",
+);
 const moduleSchema = z.object({
-  handlers: z.array(
-    z.custom<Handler>((value) => definedSchema.safeParse(value).success, "must be made by defineHandler()"),
-    "must be an export: a list of what defineHandler() returned",
-  ),
+  handlers: handlersSchema,
   createServices: functionOf<CreateServices>().optional(),
   onDead: functionOf<OnDead>().optional(),
 });

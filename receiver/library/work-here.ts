@@ -1,0 +1,60 @@
+import { within } from "../clock.ts";
+import type { Work } from "../compose.ts";
+import type { Config } from "../config.ts";
+import type { Metrics } from "../operations/metrics.ts";
+import { createCleaner, secretsOf } from "../operations/privacy.ts";
+import { createRestClient } from "../operations/rest-client.ts";
+import type { Store } from "../store/port.ts";
+import type { CreateServices } from "../work/handler.ts";
+import { logEnded } from "../work/messages.ts";
+import { startRetention } from "../work/retention.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../work/worker.ts";
+
+/** How long a start waits for the handlers. While another worker has to end first, events are taken all the same. */
+const BEGINNING_MS = 1_000;
+
+type Here = Pick<WorkerOptions, "handlers" | "clock" | "log" | "onDead"> & {
+  config: Config;
+  store: Store;
+  metrics: Metrics;
+  createServices: CreateServices | undefined;
+};
+
+/** Handles jobs in this process. Nothing replaces a handler that blocks it, crashes it or ignores its deadline. */
+export async function workHere({ metrics, createServices, ...parts }: Here): Promise<Work> {
+  const { config, store, clock, log } = parts;
+  const created = await createServices?.();
+  const stopping = new AbortController();
+  let worker: Worker | undefined;
+  const beginning = startWorker({
+    ...parts,
+    random: Math.random,
+    services: created?.services,
+    clean: createCleaner(secretsOf(config)),
+    api: config.api && createRestClient(config.api),
+    signal: stopping.signal,
+    onEnded: (ended) => {
+      logEnded(log, ended);
+      metrics.handled([ended]);
+    },
+    onStuck: ({ handler, id: event_id }) =>
+      log.error(
+        { handler, event_id },
+        "a handler ignores its deadline; only the end of this process would end it",
+      ),
+  }).then((begun) => (worker = begun));
+  // A migration that fails rejects here.
+  await within(BEGINNING_MS, beginning, clock);
+  const begun = beginning.catch((err: unknown) => void log.error({ err }, "the handlers cannot be started"));
+  const stopRetention = startRetention({ ledger: store.ledger, config, clock, log });
+  return {
+    wake: () => worker?.wake(),
+    status: () => ({ state: worker ? "working" : "starting" }),
+    stop: async (graceMs) => {
+      stopRetention();
+      stopping.abort(new Error("stopped"));
+      await (await begun)?.drain(graceMs);
+      await created?.close?.();
+    },
+  };
+}
