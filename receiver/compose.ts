@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { within, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { createMiddleware, type Middleware } from "./intake/adapters.ts";
@@ -64,11 +65,13 @@ export async function compose(options: {
     workerAlive: config.role === "ingest" ? undefined : () => work?.status().state === "working",
   });
   const work = config.role === "ingest" ? undefined : await startWork(metrics);
+  // An app may change its working directory later.
+  const databaseFile = config.databaseFile && resolve(config.databaseFile);
   const health = createHealth({
     ...config,
     probe: store.intake.probe,
     clock,
-    freeBytes: async () => freeBytesFor(config.databaseFile),
+    freeBytes: async () => freeBytesFor(databaseFile),
     minimumFreeBytes: config.minimumFreeBytes,
     workerStatus: work?.status,
   });

@@ -95,10 +95,11 @@ command(program, "backup <file>", "copy the database to a new file while it is i
 const words = process.argv.slice(2);
 const isStart = words.every((word) => word === "--watch");
 for (const stream of [process.stdout, process.stderr])
-  // `… | head` closes our output when it has seen enough: that ends a command, and is no failure.
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(EXIT.ok);
+  stream.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    // `… | head` closes our output when it has seen enough: that ends a command, and is no failure.
+    if (code === "EPIPE") process.exit(EXIT.ok);
+    if (stream === process.stdout) terminal.complain(`cannot write the output: ${message}`);
+    process.exit(EXIT.couldNotRun);
   });
 try {
   await program.parseAsync(isStart ? ["start", ...words] : words, { from: "user" });

@@ -130,8 +130,9 @@ function bytesOfText(text: unknown): Uint8Array | undefined {
   return typeof text === "string" && !text.includes("\uFFFD") ? Buffer.from(text) : undefined;
 }
 
-/** Whether nothing of the body will come; requests that are no streams have no `readableDidRead`. */
-function wasRead({ readableDidRead, body }: NodeRequest): boolean {
+/** Whether nothing of the body will come; requests that are no streams have no `readableDidRead`, or end before it. */
+function wasRead({ readableDidRead, readableEnded, headers, body }: NodeRequest): boolean {
+  if (readableEnded && Number(headers["content-length"] ?? 0) > 0) return true;
   if (typeof readableDidRead === "boolean") return readableDidRead;
   return body !== undefined && body !== null && Object.keys(body).length > 0;
 }

@@ -99,5 +99,5 @@ const RAW_BODY = {
   next: "Add to the route's file: export const config = { api: { bodyParser: false } }",
   fetch:
     "Call receiver.fetch(request) before request.json(), request.text() or a validator, or with a request.clone() that was made before",
-  node: "In Fastify, call receiver.middleware(request.raw, reply.raw) in an onRequest hook, after reply.hijack(); in Koa, mount it in front of the body parser; elsewhere, remove request.setEncoding() and what reads the body in front of it",
+  node: "In Fastify, call receiver.middleware(request.raw, reply.raw) in an onRequest hook, after reply.hijack(); in Koa, mount it in front of the body parser; in h3 and Nitro, return receiver.fetch(toWebRequest(event)); elsewhere, remove request.setEncoding() and what reads the body in front of it",
 };

@@ -75,7 +75,7 @@ async function database({ config: { databaseFile = "" }, store }: Look, say: Say
   const anew = "If it was deleted, start the receiver, then run `reconcile --since 7d`.";
   if (!store) return say.warning(`There is none at ${databaseFile} yet: the first start creates it. ${anew}`);
   const fix = " Stop the receiver and restore a backup; `reconcile` then brings what came since.";
-  const damage = await store.ledger.check();
+  const damage = await store.ledger.check().catch((error: unknown) => [`${String(error)}.`]);
   for (const line of damage) say.problem(databaseFile === "" ? line : line + fix);
   const probed = await store.intake.probe();
   if (!probed.ok) say.problem(`It takes no writes (${probed.reason}): ${probed.detail}`);
@@ -85,7 +85,10 @@ async function database({ config: { databaseFile = "" }, store }: Look, say: Say
 /** Events that no handler wants are no warning: there may be none for their type on purpose. */
 async function inbox({ store, clock }: Look, say: Say): Promise<void> {
   if (!store) return;
-  const { causes, handlers, events, unwanted } = await store.ledger.counts();
+  const counts = await store.ledger.counts().catch(() => undefined);
+  // The check of the database says why.
+  if (!counts) return say.problem("The inbox cannot be read.");
+  const { causes, handlers, events, unwanted } = counts;
   for (const { handler, cause, dead } of causes)
     say.warning(`${String(dead)} dead of ${handler}: ${cause}. Fix that, then: inbox requeue --state dead`);
   for (const { handler, oldestUnfinishedAtMs: oldest } of handlers)

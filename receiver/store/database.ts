@@ -71,12 +71,15 @@ export async function openDatabase({
   let log: Promise<Log> | undefined;
 
   try {
+    // Before anything is written: it may be another program's.
+    await retry(() => isEmpty(db, file), clock);
     await retry(() => db.pragma("journal_mode = WAL"), clock);
     db.pragma("synchronous = NORMAL");
     db.pragma("checkpoint_fullfsync = 1");
     db.pragma(`journal_size_limit = ${String(LONGEST_LOG_BYTES / 4)}`);
     db.pragma(`wal_autocheckpoint = ${checkpoints ? "1000" : "0"}`);
     await retry(() => createSchema(db, file), clock);
+    makePrivate(file);
   } catch (error) {
     db.close();
     throw error;
@@ -181,24 +184,29 @@ async function retry<Result>(attempt: () => Result, clock: Clock): Promise<Await
 }
 
 function createSchema(db: Database.Database, file: string): void {
-  const read = (name: string): number => Number(db.pragma(name, { simple: true }));
   db.transaction(() => {
-    const tables = Number(db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get());
-    const isNew = tables + read("user_version") + read("application_id") === 0;
-    if (isNew) {
-      db.exec(SCHEMA);
-      db.pragma(`application_id = ${String(APPLICATION_ID)}`);
-      db.pragma(`user_version = ${String(SCHEMA_VERSION)}`);
-    } else if (read("application_id") !== APPLICATION_ID || read("user_version") !== SCHEMA_VERSION)
-      throw new Error(
-        `${file} is not an inbox of this version (schema ${String(read("user_version"))}, not ${String(SCHEMA_VERSION)}). Name another file in DATABASE_URL, or move this one away: a new one is made.`,
-      );
+    if (!isEmpty(db, file)) return;
+    db.exec(SCHEMA);
+    db.pragma(`application_id = ${String(APPLICATION_ID)}`);
+    db.pragma(`user_version = ${String(SCHEMA_VERSION)}`);
   }).immediate();
 }
 
+/** Whether nothing is in the database yet. Throws if it is no inbox of this version. */
+function isEmpty(db: Database.Database, file: string): boolean {
+  const read = (name: string): number => Number(db.pragma(name, { simple: true }));
+  const [application, version] = [read("application_id"), read("user_version")];
+  const tables = Number(db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get());
+  if (tables + version + application === 0) return true;
+  if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
+  throw new Error(
+    `${file} is not an inbox of this version (schema ${String(version)}, not ${String(SCHEMA_VERSION)}). Name another file in DATABASE_URL, or move this one away: a new one is made.`,
+  );
+}
+
 /**
- * Makes the file, readable by its owner alone, or takes others' rights from it. It is not opened here: closing a descriptor
- * of it would release the locks that SQLite has in this process.
+ * Makes the file, readable by its owner alone, if there is none. It is not opened otherwise: closing a descriptor of it would
+ * release the locks that SQLite has in this process.
  */
 export function prepareFile(file: string): void {
   const folder = dirname(resolve(file));
@@ -211,8 +219,14 @@ export function prepareFile(file: string): void {
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (!found) return writeFileSync(file, "", { flag: "ax", mode: 0o600 });
   if (!found.isFile()) throw new Error(`${file} is not a regular file. Name one in DATABASE_URL.`);
-  for (const path of [file, `${file}-wal`, `${file}-shm`])
-    if (((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
+/** Takes others' rights from the file and its log, once it is known to be ours; never from what a link points to. */
+export function makePrivate(file: string): void {
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isFile() === true && (found.mode & 0o077) !== 0) chmodSync(path, 0o600);
+  }
 }
 
 /** Which kind of trouble an error of SQLite is; undefined if it is a bug. */

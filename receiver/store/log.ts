@@ -30,21 +30,27 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
   const log = await open(path, constants.O_RDWR);
   await log.sync();
   await syncFolder(dirname(db.name));
-  const { ino } = await log.stat();
+  /** Of both: who moves the file alone would find a new, empty one at the next start. */
+  const files = [path, db.name];
+  const found = async () => Promise.all(files.map(async (name) => stat(name).catch(() => undefined)));
+  const opened = await found();
 
   return {
     sync: async () => {
       // The system may have dropped what it could not write: a second sync would succeed and mean nothing.
-      await log.datasync().catch(async (error: unknown) => fail(`could not be synced: ${String(error)}`));
-      const named = await stat(path).catch(() => undefined);
-      if (named?.ino !== ino) await fail("was moved, deleted or replaced while it was in use");
-      else if (named.size > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
+      await log
+        .datasync()
+        .catch(async (error: unknown) => fail(`${path} could not be synced: ${String(error)}`));
+      const named = await found();
+      const lost = files.find((_name, index) => named[index]?.ino !== opened[index]?.ino);
+      if (lost !== undefined) await fail(`${lost} was moved, deleted or replaced while it was in use`);
+      if ((named[0]?.size ?? 0) > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
     },
     close: async () => log.close(),
   };
 
   async function fail(problem: string): Promise<never> {
-    onFatal(`${path} ${problem}`);
+    onFatal(problem);
     return new Promise(() => undefined);
   }
 }

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
 import { createJobMaker } from "./announced.ts";
-import { prepareFile, unavailability, type DatabaseFile } from "./database.ts";
+import { makePrivate, prepareFile, unavailability, type DatabaseFile } from "./database.ts";
 import { endingOfCrash, GONE } from "./failures.ts";
 import { refuseTransactionControl } from "./handler-sql.ts";
 import type { EndRunning, Running } from "./jobs.ts";
@@ -130,6 +130,7 @@ function asRow({ name, types, key }: JobHandler) {
 /** Waits until no other process has the lock. It is held until the connection is closed, or the process ends. */
 async function takeLock(path: string, clock: Clock, signal: AbortSignal): Promise<Database.Database> {
   prepareFile(path);
+  makePrivate(path);
   const lock = new Database(path, { timeout: 0 });
   for (;;) {
     try {

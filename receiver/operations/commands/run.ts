@@ -67,12 +67,19 @@ export function withConfig<Given extends unknown[]>(
       outcome.notes?.forEach(terminal.say);
       process.exitCode = outcome.exitCode ?? EXIT.ok;
     } catch (error) {
-      if (!(error instanceof Error) || !["Refused", "CannotOpen"].includes(error.name)) throw error;
-      terminal.complain(error.message);
+      if (!(error instanceof Error && Object.hasOwn(KNOWN, error.name))) throw error;
+      terminal.complain(`${KNOWN[error.name] ?? ""}${error.message}`);
       process.exitCode = error instanceof Refused ? error.exitCode : EXIT.couldNotRun;
     }
   };
 }
+
+/** Errors that are no bugs, by their names, and what is said before their messages. */
+const KNOWN: Record<string, string> = {
+  Refused: "",
+  CannotOpen: "",
+  SqliteError: "the database cannot be used; `doctor` says more: ",
+};
 
 /** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */
 export function withStore<Given extends unknown[]>(load: Load<Given, OnStore>): Action<Given> {

@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, renameSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
@@ -61,32 +69,49 @@ describe("the file of the inbox", () => {
     const other = new Database(file);
     other.exec("CREATE TABLE events (seq INTEGER); PRAGMA user_version = 4");
     other.close();
+    chmodSync(file, 0o664);
+    const before = readFileSync(file);
     await expect(openFile(file)).rejects.toThrow(
       /not an inbox of this version \(schema 4, not 1\).*DATABASE_URL/,
     );
+    expect([readFileSync(file).equals(before), modeOf(file)]).toEqual([true, 0o664]);
     writeFileSync(file, "this is no database, and longer than its header would have to be".repeat(20));
     await expect(openFile(file)).rejects.toThrow(/not a database/);
+    expect(modeOf(file)).toBe(0o664);
   });
 
-  test.each(["moved", "deleted and made anew"])(
-    "a log that was %s ends the process instead of an answer",
-    async (how) => {
-      const problems: string[] = [];
-      const file = join(temporaryDirectory(), "receiver.db");
-      const fatal = Promise.withResolvers<void>();
-      const store = await openFile(file, (problem) => {
-        problems.push(problem);
-        fatal.resolve();
-      });
-      await accept(store, event());
-      renameSync(`${file}-wal`, `${file}-away`);
-      if (how !== "moved") writeFileSync(`${file}-wal`, "");
-      const answered = store.intake.accept([event()]).then(() => "answered");
-      expect(await Promise.race([fatal.promise.then(() => "ended"), answered])).toBe("ended");
-      expect(problems[0]).toMatch(/-wal was moved, deleted or replaced/);
-      renameSync(`${file}-away`, `${file}-wal`);
-    },
-  );
+  test("a link that another user has put beside it takes no rights from what it names", async () => {
+    const folder = temporaryDirectory();
+    const victim = join(folder, "victim");
+    writeFileSync(victim, "precious", { mode: 0o644 });
+    for (const name of ["wal", "shm"]) {
+      const file = join(folder, `${name}.db`);
+      symlinkSync(victim, `${file}-${name}`);
+      await openFile(file).catch(() => undefined);
+      expect([modeOf(victim), readFileSync(victim, "utf8")]).toEqual([0o644, "precious"]);
+    }
+  });
+
+  test.each([
+    ["a log", "moved", "-wal"],
+    ["a log", "deleted and made anew", "-wal"],
+    ["a file", "moved", ""],
+  ])("%s that was %s ends the process instead of an answer", async (_what, how, end) => {
+    const problems: string[] = [];
+    const file = join(temporaryDirectory(), "receiver.db");
+    const fatal = Promise.withResolvers<void>();
+    const store = await openFile(file, (problem) => {
+      problems.push(problem);
+      fatal.resolve();
+    });
+    await accept(store, event());
+    renameSync(`${file}${end}`, `${file}-away`);
+    if (how !== "moved") writeFileSync(`${file}${end}`, "");
+    const answered = store.intake.accept([event()]).then(() => "answered");
+    expect(await Promise.race([fatal.promise.then(() => "ended"), answered])).toBe("ended");
+    expect(problems[0]).toContain(`${file}${end} was moved, deleted or replaced`);
+    renameSync(`${file}-away`, `${file}${end}`);
+  });
 
   test("a sync that failed ends the process without an answer, and is not tried again", async () => {
     const problems: string[] = [];
