@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { isIPv4 } from "node:net";
 import { parseEnv } from "node:util";
 import { z } from "zod";
@@ -46,11 +46,14 @@ const NO_SECRET =
 const OPEN_ADMIN =
   "lets other machines read the inbox. Set ADMIN_TOKEN to what they have to show, or leave ADMIN_HOST out.";
 
-/** The environment, and beneath it what the file `.env` of this folder says, if there is one. Throws why it cannot be read. */
+/**
+ * The environment, and beneath it what the file `.env` of this folder says, if there is one; /dev/null counts as none. Throws
+ * why it cannot be read.
+ */
 export function readEnvironment(environment: Environment, file = ".env"): Environment {
-  return existsSync(file) && statSync(file).size > 0
-    ? { ...parseEnv(readSmallFile(file)), ...environment }
-    : environment;
+  const found = statSync(file, { throwIfNoEntry: false });
+  const isEmpty = !found || found.isCharacterDevice() || (found.isFile() && found.size === 0);
+  return isEmpty ? environment : { ...parseEnv(readSmallFile(file)), ...environment };
 }
 
 function withSecretsFromFiles(environment: Environment, problems: string[]): Record<string, string> {
@@ -118,8 +121,10 @@ const signingSecrets = z.string().transform((text, context) => {
   for (const [index, secret] of secrets.entries()) {
     const which = `secret ${String(index + 1)} of ${String(secrets.length)}`;
     if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
-    else if (/\s|^(["']).*\1$/.test(secret))
-      context.addIssue(`${which} contains white space, or stands in quotes. Remove them.`);
+    else if (/\s|\p{C}|\uFFFD|^(["']).*\1$/u.test(secret))
+      context.addIssue(
+        `${which} contains white space, or what cannot be seen, or stands in quotes. Remove it.`,
+      );
   }
   return secrets;
 });
@@ -134,7 +139,7 @@ const databaseUrl = z
   .transform((given, context): { databaseFile: string | undefined; databaseUrl: string | undefined } => {
     const url = given.trim();
     if (/^postgres(ql)?:/.test(url)) {
-      if (URL.canParse(url)) return { databaseUrl: url, databaseFile: undefined };
+      if (isDecodable(url)) return { databaseUrl: url, databaseFile: undefined };
       context.addIssue("is no address such as postgres://host:5432/db. In passwords, / is %2F and @ is %40.");
       return z.NEVER;
     }
@@ -145,17 +150,28 @@ const databaseUrl = z
       .replace(/\?.*$/, "");
     if (slashes !== "" || plain !== file.trim())
       context.addIssue(`takes a file and nothing else. Write sqlite:${plain}`);
+    else if (plain.startsWith("~"))
+      context.addIssue("begins with ~, which only a shell knows. Write the whole path.");
     else if (plain === "" || plain === ":memory:" || plain.includes("\0")) context.addIssue(DATABASE_FORMS);
     return { databaseFile: plain, databaseUrl: undefined };
   });
+
+function isDecodable(url: string): boolean {
+  try {
+    return decodeURIComponent(new URL(url).href) !== "";
+  } catch {
+    return false;
+  }
+}
 
 const configSchema = z
   .object({
     PORT: integer(3_000, 0, 65_535),
     HOST: host,
+    // Without what clients take out of a path before they send it.
     WEBHOOK_PATH: text(
-      /^\/[A-Za-z0-9\-._~/]*$/,
-      "must be a path such as /webhooks, of letters, digits and -._~/",
+      /^(?!.*(?:\/\/|\/\.{1,2}(?:\/|$)))\/[A-Za-z0-9\-._~/]{0,200}$/,
+      "must be a path such as /webhooks, of at most 200 letters, digits and -._~/, without // and /../",
     )
       .refine((path) => !["/healthz", "/readyz"].includes(path), "is a health check's. Choose another.")
       .default("/webhooks"),
@@ -174,7 +190,10 @@ const configSchema = z
       .url({ protocol: /^https?$/, error: "must be an address such as https://api.example.com." })
       .refine((url) => !/[@?#]/.test(url), "takes no user, query or fragment. The key goes into API_KEY.")
       .optional(),
-    API_KEY: text(/^\S+$/, "contains white space, usually from copying. Remove it.").optional(),
+    API_KEY: text(
+      /^[!-~]+$/,
+      "contains white space, or what no key has, usually from copying. Remove it.",
+    ).optional(),
     WORKER_CONCURRENCY: integer(8, 1, 1_000),
     HANDLER_TIMEOUT_SECONDS: integer(60, 1, 86_400),
     HANDLER_MEMORY_MEGABYTES: integer(512, 64, 65_536),
@@ -226,6 +245,7 @@ const configSchema = z
     logLevel: values.LOG_LEVEL,
   }));
 
-function isLoopback(name: string): boolean {
+function isLoopback(given: string): boolean {
+  const name = given.toLowerCase();
   return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));
 }

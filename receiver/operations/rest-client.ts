@@ -51,7 +51,7 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
       const { date } = await get("me", {}, z.unknown());
       return typeof date === "string" ? Date.parse(date) : undefined;
     },
-    close: async () => (await dispatcher)?.close(),
+    close: async () => (await dispatcher?.catch(() => undefined))?.close(),
   };
 
   /** Items may arrive while it walks: the cursor is an item, so none is skipped or seen twice (SPEC §4). */
@@ -94,9 +94,14 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value));
     const { request } = await import("undici");
+    dispatcher ??= createDispatcher(options.pauseMs ?? 500);
+    const through = await dispatcher.catch((error: unknown) => {
+      const fix = "Is HTTP_PROXY or HTTPS_PROXY an address such as http://proxy:8080?";
+      throw new RestError(clean(`The proxy cannot be used: ${String(error)}. ${fix}`), "network");
+    });
     try {
       const { statusCode, headers, body } = await request(url, {
-        dispatcher: await (dispatcher ??= createDispatcher(options.pauseMs ?? 500)),
+        dispatcher: through,
         signal: AbortSignal.timeout(REQUEST_MS),
         headers: { authorization: `Bearer ${options.key}`, accept: "application/json" },
       });

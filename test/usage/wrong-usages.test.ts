@@ -1,10 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { systemClock as clock } from "../../receiver/clock.ts";
+import { openStore } from "../../receiver/store/open.ts";
 import { startSimulator, type RunningSimulator } from "../../simulator/index.ts";
 import { run } from "../simulator/commands/in-process.ts";
 import { runProgram, runReceiver } from "./receiver-in-process.ts";
@@ -94,6 +96,16 @@ const RECEIVER = `
 3 DATABASE_URL=sqlite:{dir}/text => {dir}/text
 3 PORT={port} => {port}
 3 HOST=no.such.host.invalid => no.such.host.invalid
+3 HOST=192.0.2.1 => 192.0.2.1
+2 WEBHOOK_PATH=/a/../b => WEBHOOK_PATH
+2 WEBHOOK_PATH=//x => WEBHOOK_PATH
+2 DATABASE_URL=postgres://u:a%zz@h/db => DATABASE_URL: is no address
+2 DATABASE_URL=sqlite:~/r.db => begins with ~
+3 DATABASE_URL=sqlite:{dir}/damaged.db inbox stats => the database cannot be used
+1 DATABASE_URL=sqlite:{dir}/damaged.db RECEIVER_ROLE=ingest SIGNING_SECRET=whsec_0123456789 doctor => restore a backup
+2 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/empty => {dir}/empty
+2 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/inbox.db-journal => {dir}/inbox.db-journal
+3 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/none/copy.db => {dir}/none/copy.db
 2 strat => strat
 2 start now => now
 2 inbox lst => lst
@@ -128,7 +140,10 @@ beforeAll(async () => {
   const newer = new Database(join(folder, "newer.db"));
   newer.pragma("user_version = 99");
   newer.close();
-  for (const name of ["newer.db", "text"]) chmodSync(join(folder, name), 0o600);
+  const inbox = join(folder, "inbox.db");
+  await (await openStore({ databaseFile: inbox, clock, isWorker: false, onFatal: console.error })).close();
+  const bytes = readFileSync(inbox);
+  writeFileSync(join(folder, "damaged.db"), bytes.fill(0xff, 2 * 4_096));
   simulator = await startSimulator({ calls: 0, seed: 7 });
   other = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
   await new Promise((resolve) => other.once("listening", resolve));

@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { lstatSync } from "node:fs";
+import { resolve } from "node:path";
 import { systemClock } from "../../clock.ts";
 import type { EventFilter, InboxEvent, Ledger } from "../../store/port.ts";
 import { inSnakeCase, presentEvent, redactEnvelope, shownType } from "../present.ts";
@@ -160,11 +162,17 @@ export async function inboxStatistics({ store }: OnStore): Promise<Outcome> {
 }
 
 /** Copies the database to a new file while it is in use. */
-export async function backup({ store: { ledger } }: OnStore, file: string): Promise<Outcome> {
+export async function backup({ config, store: { ledger } }: OnStore, file: string): Promise<Outcome> {
   if (!ledger.backup)
     throw new Refused("PostgreSQL has tools of its own: pg_basebackup, pg_dump, or your provider's.");
+  // SQLite would write over an empty file, and take one that is named like the database's log for that log.
+  const isOurs = resolve(file).startsWith(`${resolve(config.databaseFile ?? "")}-`);
+  if (file === "" || isOurs || lstatSync(file, { throwIfNoEntry: false }))
+    throw new Refused(`a copy is a new file: name one that is not there, instead of "${file}".`);
   // The copy is private from its first byte.
   process.umask(0o077);
-  await ledger.backup(file);
+  await ledger.backup(file).catch((error: unknown) => {
+    throw new Refused(`${file} could not be written: ${String(error)}`, EXIT.couldNotRun);
+  });
   return { json: { file }, lines: [file] };
 }

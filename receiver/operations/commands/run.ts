@@ -56,7 +56,7 @@ export function withConfig<Given extends unknown[]>(
   return async (...given) => {
     try {
       const ofTheShell = { ...process.env };
-      const environment = (): Environment => readEnvironment(ofTheShell);
+      const environment = (): Environment => environmentOver(ofTheShell);
       Object.assign(process.env, environment());
       const loaded = loadConfig(process.env, needsSecret === undefined ? {} : { needsSecret });
       if (!loaded.ok) throw new Refused(loaded.problems.join("\n"));
@@ -72,6 +72,14 @@ export function withConfig<Given extends unknown[]>(
       process.exitCode = error instanceof Refused ? error.exitCode : EXIT.couldNotRun;
     }
   };
+}
+
+function environmentOver(ofTheShell: Environment): Environment {
+  try {
+    return readEnvironment(ofTheShell);
+  } catch (error) {
+    throw new Refused(error instanceof Error ? error.message : String(error));
+  }
 }
 
 /** Errors that are no bugs, by their names, and what is said before their messages. */

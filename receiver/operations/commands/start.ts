@@ -17,6 +17,9 @@ const EXIT_INTERRUPTED = 130;
 const ERRORS = ["uncaughtException", "unhandledRejection"];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
 
+/** What fails where a host or a port cannot be used. */
+const LISTENING = new Set<unknown>(["listen", "bind", "getaddrinfo"]);
+
 /** Runs the receiver until a signal or a bug ends it. Throws why it cannot start. */
 export async function start(
   { config, environment }: StartContext,
@@ -37,7 +40,7 @@ export async function start(
   const leaveSignals = stopWhenTold(starting, config, log);
   await starting.catch((error: unknown) => {
     leaveSignals();
-    const isOfPort = error instanceof Error && ("port" in error || "hostname" in error);
+    const isOfPort = error instanceof Error && "syscall" in error && LISTENING.has(error.syscall);
     if (!isOfPort) throw error;
     const fix = "End the program that listens there, or choose another HOST, PORT, ADMIN_HOST or ADMIN_PORT.";
     throw new Refused(`cannot listen: ${error.message}. ${fix}`, EXIT.couldNotRun);

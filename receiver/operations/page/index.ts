@@ -166,6 +166,9 @@ ${!showBodies && markup`<p class="quiet">Without what may be about a person. ADM
   app.use((err: unknown, request: Request, response: Response, next: express.NextFunction) => {
     if (response.headersSent) return next(err);
     if (err instanceof z.ZodError) return send(request, response, problem(z.prettifyError(err), 400));
+    // A form that could not be read.
+    const status = err instanceof Error && "status" in err ? Number(err.status) : 500;
+    if (status < 500) return send(request, response, problem(String(err), status));
     log.error({ err }, "the operator's page failed");
     send(request, response, problem("The receiver failed. Its log says why.", 500));
   });

@@ -102,6 +102,7 @@ describe("the configuration", () => {
       const ADMIN_TOKEN = "0123456789abcdef";
       expect(config({ ADMIN_HOST, ADMIN_TOKEN }).adminAllowedHosts).toBeUndefined();
     }
+    expect(config({ ADMIN_HOST: "LocalHost" }).adminAllowedHosts).toContain("localhost");
     expect(problems({ ADMIN_TOKEN: "short" })).toHaveLength(1);
     expect(problems({ ADMIN_HOST: "127.0.0.1 " })).toEqual(["ADMIN_HOST: contains white space. Remove it."]);
   });
@@ -158,7 +159,8 @@ describe("a file that holds a secret", () => {
       expect(secretOf(file)).toEqual([
         expect.stringMatching(/^SIGNING_SECRET_FILE: .*(?:UTF-16|bytes|no secret|ENOENT)/),
       ]);
-    expect(secretOf(fileWith(" "))).toEqual([expect.stringContaining("white space")]);
+    for (const blank of [" ", "whsec_\u200B1", Buffer.from([0xef, 0xbf, 0xbd, 0x31])])
+      expect(secretOf(fileWith(blank))).toEqual([expect.stringContaining("white space")]);
   });
 
   test.skipIf(process.platform === "win32")("is refused at once if it is a pipe or a device", () => {
@@ -179,3 +181,13 @@ test("what the environment says counts more than .env, which may have a byte ord
   expect(readEnvironment({ PORT: "5000" }, `${file}.none`)).toEqual({ PORT: "5000" });
   expect(() => readEnvironment({}, fileWith(Buffer.from("\uFEFFPORT=1", "utf16le")))).toThrow("UTF-16");
 });
+
+test.skipIf(process.platform === "win32")(
+  "a .env that is a pipe is refused, not left out; /dev/null is none",
+  () => {
+    const pipe = join(temporaryDirectory(), ".env");
+    execFileSync("mkfifo", [pipe]);
+    expect(() => readEnvironment({}, pipe)).toThrow("Name the right file.");
+    expect(readEnvironment({ PORT: "1" }, "/dev/null")).toEqual({ PORT: "1" });
+  },
+);

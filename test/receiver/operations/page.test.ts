@@ -229,6 +229,21 @@ describe("requeue and discard", () => {
     expect(await states()).toEqual(["dead", "ignored"]);
   });
 
+  test("in a form that cannot be read are refused as the sender's mistake", async () => {
+    const { url, lines } = await serveAdmin(await openInbox());
+    const sent = async (body: string, headers: Record<string, string> = {}) =>
+      (
+        await fetch(`${url}/confirm`, {
+          method: "POST",
+          body,
+          headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+        })
+      ).status;
+    expect(await sent("id=x&".repeat(50_000))).toBe(413);
+    expect(await sent("no gzip", { "content-encoding": "gzip" })).toBe(400);
+    expect(lines).toEqual([]);
+  });
+
   test("of chosen events go back to them, and leave a line in the log with the operator and no person", async () => {
     const { unknown, ...inbox } = await troubled();
     const [id = ""] = unknown;

@@ -124,4 +124,10 @@ test("it goes through the proxy that the environment names, but for the hosts th
     expect((await client(baseUrl).me()).object).toBe("organization");
     expect(asked).toBe(expected);
   }
+  for (const wrong of ["proxy:8080", " ", "http://user:p%zz@proxy:8080"]) {
+    vi.stubEnv("HTTP_PROXY", wrong);
+    const misled = client(baseUrl);
+    await expect(misled.me()).rejects.toThrow(/HTTP_PROXY or HTTPS_PROXY an address such as/);
+    await misled.close();
+  }
 });
