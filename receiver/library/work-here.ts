@@ -45,7 +45,7 @@ export async function workHere({ metrics, createServices, ...parts }: Here): Pro
   }).then((begun) => (worker = begun));
   // A migration that fails rejects here.
   await within(BEGINNING_MS, beginning, clock);
-  const begun = beginning.catch((err: unknown) => void log.error({ err }, "the handlers cannot be started"));
+  beginning.catch((err: unknown) => log.error({ err }, "the handlers cannot be started"));
   const stopRetention = startRetention({ ledger: store.ledger, config, clock, log });
   return {
     wake: () => worker?.wake(),
@@ -53,7 +53,7 @@ export async function workHere({ metrics, createServices, ...parts }: Here): Pro
     stop: async (graceMs) => {
       stopRetention();
       stopping.abort(new Error("stopped"));
-      await (await begun)?.drain(graceMs);
+      await beginning.then(async ({ drain }) => drain(graceMs)).catch(() => undefined);
       await created?.close?.();
     },
   };

@@ -326,7 +326,7 @@ describe("a receiver in an app", () => {
     const { url } = await mount(APPS["node:http"]!, {
       signingSecrets: undefined,
       maxBodyBytes: undefined,
-    } as object);
+    });
     const body = newBody();
     const signatures = [signatureFor(body, { secret: "whsec_from_the_environment" })];
     expect((await sendRaw(url, rawRequest(url, { body, signatures }))).status).toBe(200);
