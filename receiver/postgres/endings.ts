@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { causeOfError } from "../../shared/causes.ts";
 import type { Clock } from "../clock.ts";
-import { endingOfCrash, jobErrorsSchema, withError } from "../store/failures.ts";
+import { endingOfCrash, jobErrorsSchema, withError } from "../store/job-rules.ts";
 import type { Ending, JobHandler } from "../store/port.ts";
 import { storable, type Query } from "./connection.ts";
 import { queueOf } from "./handlers.ts";

@@ -1,7 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import { z } from "zod";
-import { GONE } from "../store/failures.ts";
-import { keyOf } from "../store/keys.ts";
+import { GONE, keyOf } from "../store/job-rules.ts";
 import type { JobHandler } from "../store/port.ts";
 import { storable, type Database, type Query } from "./connection.ts";
 import { SEARCH_PATH } from "./handler-sql.ts";

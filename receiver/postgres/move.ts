@@ -4,7 +4,7 @@ import { systemClock as clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { EXIT, Refused, terminal, type Context, type Outcome } from "../operations/commands/run.ts";
 import { openDatabase, type DatabaseFile } from "../store/database.ts";
-import { jobErrorsSchema } from "../store/failures.ts";
+import { jobErrorsSchema } from "../store/job-rules.ts";
 import { JOB_STATES } from "../store/ledger-port.ts";
 import { createDatabase, storable, type Query } from "./connection.ts";
 import { keyed } from "./handlers.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { summaryOf } from "../store/event-summary.ts";
+import { summaryOf } from "../store/job-rules.ts";
 import { JOB_STATES } from "../store/ledger-port.ts";
 import type { EventFilter, InboxEvent, InboxJob, Ledger } from "../store/port.ts";
 import { storable, type Query } from "./connection.ts";

@@ -45,11 +45,8 @@ export type OpenOptions = {
   onFatal: (problem: string) => void;
 };
 
-type Queued = {
-  run: (turn: Turn) => Promise<void>;
-  onCommitted: () => void;
-  onFailed: (error: unknown) => void;
-};
+/** Runs one work in the transaction; returns what to do once it is committed. `reject` gets why it is not. */
+type Queued = { run: () => Promise<() => void>; reject: (error: unknown) => void };
 
 /**
  * Opens the database file in WAL mode, and creates it, readable by its owner alone, if it is not there. Commits are not
@@ -88,13 +85,8 @@ export async function openDatabase({
   return {
     db,
     write: async (work) =>
-      new Promise((fulfil, reject) => {
-        let result: { value: Awaited<ReturnType<typeof work>> } | undefined;
-        queue.push({
-          run: async (turn) => void (result = { value: await work(turn) }),
-          onCommitted: () => result && fulfil(result.value),
-          onFailed: reject,
-        });
+      new Promise((resolve, reject) => {
+        queue.push({ run: async () => run(work, resolve, reject), reject });
         flushing ??= flush();
       }),
     log: async () => {
@@ -117,7 +109,7 @@ export async function openDatabase({
       try {
         await retry(() => begin.run(), clock);
       } catch (error) {
-        for (const { onFailed } of queue.splice(0)) onFailed(error);
+        for (const { reject } of queue.splice(0)) reject(error);
         continue;
       }
       await commit(queue.splice(0));
@@ -126,45 +118,50 @@ export async function openDatabase({
   }
 
   async function commit(batch: readonly Queued[]): Promise<void> {
-    const failed = new Map<Queued, unknown>();
+    const reports: (() => void)[] = [];
     try {
-      for (const one of batch) await run(one).catch((error: unknown) => failed.set(one, error));
+      for (const one of batch) reports.push(await one.run());
       db.exec("COMMIT");
     } catch (error) {
-      // On a full disk SQLite may have rolled back by itself.
       if (db.inTransaction) db.exec("ROLLBACK");
-      for (const one of batch) one.onFailed(failed.get(one) ?? error);
+      for (const { reject } of batch) reject(error);
       return;
     }
-    for (const one of batch)
-      if (failed.has(one)) one.onFailed(failed.get(one));
-      else one.onCommitted();
+    for (const report of reports) report();
   }
 
-  /** Rejects with what the work was rejected with, after what it wrote is rolled back. */
-  async function run(one: Queued): Promise<void> {
+  /** What a work that fails has written is rolled back by itself. */
+  async function run<Result>(
+    work: (turn: Turn) => Result | Promise<Result>,
+    resolve: (result: Result) => void,
+    reject: (error: unknown) => void,
+  ): Promise<() => void> {
     const turn = { isOver: false };
     save.run();
-    const error = await errorWithinTurn(one.run(turn));
-    turn.isOver = true;
-    if (!error) return void release.run();
-    if (db.inTransaction) db.exec("ROLLBACK TO work; RELEASE work");
-    throw error.thrown;
+    try {
+      const result = await withinTurn((async () => work(turn))());
+      turn.isOver = true;
+      release.run();
+      return () => resolve(result);
+    } catch (error) {
+      turn.isOver = true;
+      // On a full disk SQLite may have rolled back everything by itself.
+      if (!db.inTransaction) throw error;
+      db.exec("ROLLBACK TO work; RELEASE work");
+      return () => reject(error);
+    }
   }
 }
 
-/** Waits for a promise by microtasks alone: the event loop does not turn meanwhile. Returns what it was rejected with. */
-async function errorWithinTurn(work: Promise<void>): Promise<{ thrown: unknown } | undefined> {
-  let end: { error: { thrown: unknown } | undefined } | undefined;
-  const ended = work.then(
-    () => (end = { error: undefined }),
-    (thrown: unknown) => (end = { error: { thrown } }),
-  );
-  for (let turn = 0; turn < MOST_MICROTASKS; turn += 1) {
+/** Waits for a promise by microtasks alone: the event loop does not turn meanwhile. Rejects if that is not enough. */
+async function withinTurn<Result>(work: Promise<Result>): Promise<Result> {
+  const turn = { isOver: false };
+  const end = (): void => void (turn.isOver = true);
+  work.then(end, end);
+  for (let microtasks = 0; !turn.isOver && microtasks < MOST_MICROTASKS; microtasks += 1)
     await Promise.resolve();
-    if (end) return (await ended).error;
-  }
-  return { thrown: new Error(FOREIGN_AWAIT) };
+  if (turn.isOver) return work;
+  throw new Error(FOREIGN_AWAIT);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
-import { createJobMaker, type Announcement } from "./announced.ts";
 import { refusalOf, type DatabaseFile } from "./database.ts";
 import type { Acceptance, Intake, NewEvent } from "./port.ts";
-import { bytesOfId } from "./schema.ts";
+import type { Announcement, Queue } from "./queue.ts";
+import { bytesOfId, TOUCH } from "./schema.ts";
 
 const INSERT = `
   INSERT INTO events (id, type, object_id, source, received_at_ms, body)
@@ -14,26 +14,24 @@ const FIND_TWIN = `
     AND (source = 'reconcile' OR $source = 'reconcile') LIMIT 1`;
 const COUNT_DUPLICATE = `UPDATE events SET duplicates = duplicates + 1 WHERE id = ? RETURNING body`;
 const COUNT_TWIN = `UPDATE events SET duplicates = duplicates + 1, alias = coalesce(alias, ?) WHERE seq = ?`;
-const PROBE = `INSERT INTO bookmarks VALUES ('probe', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
 /**
  * Takes events: one transaction for all that arrived together, then one sync of the log, then the answer. A sync that began
  * before a commit does not count for it, so each batch waits for a sync of its own, also one of duplicates alone.
  */
-export function createIntake({ db, write, log }: DatabaseFile, clock: Clock): Intake {
+export function createIntake({ db, write, log }: DatabaseFile, queue: Queue, clock: Clock): Intake {
   const insert = db.prepare<[Record<string, unknown>]>(INSERT);
   const findTwin = db.prepare<[Record<string, unknown>], number>(FIND_TWIN).pluck();
   const countDuplicate = db.prepare<[Buffer], Buffer | null>(COUNT_DUPLICATE).pluck();
   const countTwin = db.prepare<[Buffer | null, number]>(COUNT_TWIN);
-  const probe = db.prepare(PROBE);
-  const jobs = createJobMaker(db);
+  const touch = db.prepare(TOUCH);
 
   return {
     accept: async (batch) => {
       try {
         const { sync } = await log();
         const acceptances = await write(() => {
-          const latest = jobs.announced();
+          const latest = queue.announced();
           return batch.map((event) => store(event, latest));
         });
         await sync();
@@ -45,7 +43,7 @@ export function createIntake({ db, write, log }: DatabaseFile, clock: Clock): In
     probe: async () => {
       try {
         await log();
-        await write(() => probe.run());
+        await write(() => touch.run());
         return { ok: true };
       } catch (error) {
         return refusalOf(error);
@@ -66,10 +64,8 @@ export function createIntake({ db, write, log }: DatabaseFile, clock: Clock): In
     const values = { id: bytes, type, objectId, source, nowMs, body };
     const { changes, lastInsertRowid } = insert.run(values);
     if (changes === 0) return { duplicate: true, ...differenceOf(countDuplicate.get(bytes), body) };
-    const seq = Number(lastInsertRowid);
-    const wanted = jobs.addJobs({ seq, type, envelope }, handlers, nowMs);
     // Before the first announcement nobody knows whether it is wanted.
-    if (wanted === 0 && announced > 0) jobs.addUnwanted(seq, nowMs);
+    if (announced > 0) queue.addOrIgnore({ seq: Number(lastInsertRowid), type, envelope }, handlers, nowMs);
     return { duplicate: false };
   }
 }

@@ -1,69 +1,89 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
-import { createJobMaker } from "./announced.ts";
+import { createCounts } from "./counts.ts";
 import type { DatabaseFile } from "./database.ts";
-import { createLedgerCounts } from "./ledger-counts.ts";
-import { createViews } from "./ledger-views.ts";
-import { createLanes } from "./lanes.ts";
 import type { Ledger } from "./port.ts";
-import { createRetention } from "./retention.ts";
+import type { Keyed, Queue } from "./queue.ts";
 import { bytesOfId, NOBODY } from "./schema.ts";
+import { createViews } from "./views.ts";
 
-const FIND_EVENT = `SELECT seq, type, body FROM events WHERE id = $id UNION ALL SELECT seq, type, body FROM events WHERE alias = $id`;
+/** Events that are changed, and rows that are pruned, in one transaction. */
+const BATCH = 100;
+const PRUNED_BEFORE = "pruned before";
+
+const COLUMNS = `seq, type, body, EXISTS (SELECT 1 FROM jobs WHERE event = seq AND handler = ${String(NOBODY)}) AS isUnwanted`;
+const FIND_EVENT = `SELECT ${COLUMNS} FROM events WHERE id = $id UNION ALL SELECT ${COLUMNS} FROM events WHERE alias = $id`;
 const OF_EVENT = `event = $seq AND handler <> ${String(NOBODY)} AND ($handler IS NULL OR handler = $handler)`;
 const REQUEUE = `
   UPDATE jobs SET state = 'waiting', due_at_ms = $nowMs, attempts = 0, deferred = 0, waiting_since_ms = $nowMs,
     finished_at_ms = NULL, cause = NULL
   WHERE ${OF_EVENT} AND state IN ('dead', 'ignored') RETURNING event, handler, key`;
 const DISCARD = `
-  UPDATE jobs SET state = 'ignored', finished_at_ms = $nowMs, cause = $reason
+  UPDATE jobs SET state = 'ignored', due_at_ms = 0, finished_at_ms = $nowMs, cause = $reason
   WHERE ${OF_EVENT} AND state IN ('waiting', 'dead') RETURNING event, handler, key`;
 const FORGET_UNWANTED = `DELETE FROM jobs WHERE event = ? AND handler = ${String(NOBODY)}`;
-const COUNT_JOBS = `SELECT count(*) FROM jobs WHERE event = ?`;
-const GET_BOOKMARK = `SELECT value FROM bookmarks WHERE name = ?`;
-const SET_BOOKMARK = `
-  INSERT INTO bookmarks VALUES ($name, $value) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
-const DELETE_BOOKMARK = `DELETE FROM bookmarks WHERE name = ?`;
 const KNOWN = `SELECT 1 FROM events WHERE object_id = ? AND type = ? AND object_id IS NOT NULL LIMIT 1`;
+const GET_BOOKMARK = `SELECT value FROM bookmarks WHERE name = ?`;
+const SET_BOOKMARK = `INSERT INTO bookmarks VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+const DELETE_BOOKMARK = `DELETE FROM bookmarks WHERE name = ?`;
 
+const FIND_NEXT = `SELECT seq, received_at_ms AS receivedAtMs FROM events WHERE seq >= ? ORDER BY seq LIMIT 1`;
+const IS_PRUNABLE = `
+  received_at_ms < $beforeMs AND body IS NOT NULL AND EXISTS (SELECT 1 FROM jobs WHERE event = seq)
+  AND NOT EXISTS (SELECT 1 FROM jobs WHERE event = seq AND state IN ('waiting', 'running', 'dead'))`;
+const LIST_PRUNABLE = `SELECT seq FROM events WHERE seq BETWEEN $from AND $from + ${String(BATCH)} - 1 AND ${IS_PRUNABLE}`;
+const PRUNE = `
+  UPDATE events SET body = NULL, duplicates = 0, handled = (SELECT max(handled) FROM jobs WHERE event = seq),
+    type = iif(source = 'reconcile', type, NULL), object_id = iif(source = 'reconcile', object_id, NULL),
+    source = iif(source = 'reconcile', source, NULL)
+  WHERE seq = $seq AND ${IS_PRUNABLE}`;
+const DELETE_JOBS = `DELETE FROM jobs WHERE event = ?`;
+const DELETE_STEPS = `DELETE FROM steps WHERE event = ?`;
+const DELETE_IDS = `
+  DELETE FROM events WHERE seq IN (
+    SELECT seq FROM events WHERE received_at_ms < ? AND body IS NULL ORDER BY seq LIMIT ${String(BATCH)})`;
+
+type EventRow = { seq: number; type: string; body: Buffer | null; isUnwanted: 0 | 1 };
 const checkSchema = z.array(z.object({ quick_check: z.string() }));
 
-/** Events changed in one transaction. */
-const BATCH = 100;
-
-type Changed = { event: number; handler: number; key: string | null };
-
 /** What operators ask and do, over the connection of the process: in small pieces that let other work through. */
-export function createLedger({ db, write }: DatabaseFile, clock: Clock): Ledger {
-  const findEvent = db.prepare<[{ id: Buffer }], { seq: number; type: string; body: Buffer | null }>(
-    FIND_EVENT,
-  );
-  const requeueJobs = db.prepare<[Record<string, unknown>], Changed>(REQUEUE);
-  const discardJobs = db.prepare<[Record<string, unknown>], Changed>(DISCARD);
+export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: Clock): Ledger {
+  const findEvent = db.prepare<[{ id: Buffer }], EventRow>(FIND_EVENT);
+  const requeueJobs = db.prepare<[Record<string, unknown>], Keyed>(REQUEUE);
+  const discardJobs = db.prepare<[Record<string, unknown>], Keyed>(DISCARD);
   const forgetUnwanted = db.prepare<[number]>(FORGET_UNWANTED);
-  const countJobs = db.prepare<[number], number>(COUNT_JOBS).pluck();
-  const getBookmark = db.prepare<[string], string>(GET_BOOKMARK).pluck();
-  const setBookmark = db.prepare<[{ name: string; value: string }]>(SET_BOOKMARK);
-  const deleteBookmark = db.prepare<[string]>(DELETE_BOOKMARK);
   const findKnown = db.prepare<[string, string], number>(KNOWN).pluck();
-  const jobs = createJobMaker(db);
-  const settleLane = createLanes(db);
-  const views = createViews(db);
-  const retention = createRetention({ db, write });
+  const getBookmark = db.prepare<[string], string>(GET_BOOKMARK).pluck();
+  const setBookmark = db.prepare<[string, string]>(SET_BOOKMARK);
+  const deleteBookmark = db.prepare<[string]>(DELETE_BOOKMARK);
+  const findNext = db.prepare<[number], { seq: number; receivedAtMs: number }>(FIND_NEXT);
+  const listPrunable = db.prepare<[{ from: number; beforeMs: number }], number>(LIST_PRUNABLE).pluck();
+  const prune = db.prepare<[{ seq: number; beforeMs: number }]>(PRUNE);
+  const deleteJobs = db.prepare<[number]>(DELETE_JOBS);
+  const deleteSteps = db.prepare<[number]>(DELETE_STEPS);
+  const deleteIds = db.prepare<[number]>(DELETE_IDS);
+  const prunedBeforeMs = (): number => Number(getBookmark.get(PRUNED_BEFORE) ?? 0);
 
   return {
-    ...views,
-    ...retention,
-    counts: createLedgerCounts(db),
-    handlers: async () => jobs.announced().handlers.map(({ name, types }) => ({ name, types })),
-    requeue: async (ids, handler) => changeEach(ids, (id) => requeue(id, handler)),
-    discard: async (ids, { handler, reason }) => changeEach(ids, (id) => discard(id, handler, reason)),
+    ...createViews(db),
+    counts: createCounts(db),
+    handlers: async () => queue.announced().handlers.map(({ name, types }) => ({ name, types })),
+    requeue: async (ids, handler) => changeEach(ids, handler, requeue),
+    discard: async (ids, { handler, reason }) =>
+      changeEach(ids, handler, ({ seq }, number, nowMs) =>
+        settled(discardJobs.all({ seq, handler: number, nowMs, reason }), nowMs),
+      ),
+    prune: async ({ bodiesMs, idsMs }) => ({
+      bodies: await pruneBodies(bodiesMs),
+      ids: await pruneIds(idsMs),
+    }),
+    prunedBeforeMs: async () => prunedBeforeMs(),
     known: async (type, objectIds) =>
       new Set(objectIds.filter((objectId) => findKnown.get(objectId, type) !== undefined)),
     bookmark: async (name) => getBookmark.get(name),
     setBookmark: async (name, value) => {
-      await write(() => (value === undefined ? deleteBookmark.run(name) : setBookmark.run({ name, value })));
+      await write(() => (value === undefined ? deleteBookmark.run(name) : setBookmark.run(name, value)));
     },
     check: async () => {
       const found = checkSchema.parse(db.pragma("quick_check"));
@@ -72,44 +92,73 @@ export function createLedger({ db, write }: DatabaseFile, clock: Clock): Ledger 
     backup: async (file) => void db.prepare("VACUUM INTO ?").run(file),
   };
 
-  /** Returns how many of the events have changed. */
-  async function changeEach(ids: readonly string[], change: (id: string) => boolean): Promise<number> {
+  /** Calls `change` for each event, with the number of the handler that is named, if one is. Returns how many have changed. */
+  async function changeEach(
+    ids: readonly string[],
+    handler: string | undefined,
+    change: (event: EventRow, number: number | null, nowMs: number) => boolean,
+  ): Promise<number> {
+    const number = handler === undefined ? null : queue.numberOf(handler);
+    if (number === undefined) return 0;
     let changed = 0;
     for (let at = 0; at < ids.length; at += BATCH) {
-      changed += await write(() => ids.slice(at, at + BATCH).filter(change).length);
+      const events = ids.slice(at, at + BATCH).map(bytesOfId);
+      const changeOne = (id: Buffer): boolean => {
+        const event = findEvent.get({ id });
+        return event !== undefined && change(event, number, clock.nowMs());
+      };
+      changed += await write(() => events.filter(changeOne).length);
       await nextTurn();
     }
     return changed;
   }
 
-  function requeue(id: string, handler: string | undefined): boolean {
-    const event = findEvent.get({ id: bytesOfId(id) });
-    const number = handler === undefined ? null : jobs.numberOf(handler);
-    if (!event?.body || number === undefined) return false;
-    const { seq, type, body } = event;
-    const nowMs = clock.nowMs();
-    const requeued = requeueJobs.all({ seq, handler: number, nowMs });
-    for (const job of requeued) settleLane(job, nowMs);
-    if (requeued.length > 0) return true;
+  function requeue({ seq, type, body, isUnwanted }: EventRow, number: number | null, nowMs: number): boolean {
+    if (!body) return false;
+    if (settled(requeueJobs.all({ seq, handler: number, nowMs }), nowMs)) return true;
     // It gets jobs that it never had: of the handler that was named, or of all if no handler had wanted it.
-    const wasUnwanted = forgetUnwanted.run(seq).changes > 0;
-    const before = countJobs.get(seq) ?? 0;
-    const offered = jobs
-      .announced()
-      .handlers.filter((one) => one.number === number || (number === null && wasUnwanted));
-    jobs.addJobs({ seq, type, envelope: JSON.parse(body.toString("utf8")) as unknown }, offered, nowMs);
-    const isChanged = (countJobs.get(seq) ?? 0) > before;
-    if (wasUnwanted && !isChanged) jobs.addUnwanted(seq, nowMs);
-    return isChanged;
+    const { handlers } = queue.announced();
+    const offered = handlers.filter((one) => one.number === number || (number === null && isUnwanted === 1));
+    const envelope: unknown = JSON.parse(body.toString("utf8"));
+    if (queue.add({ seq, type, envelope }, offered, nowMs) === 0) return false;
+    forgetUnwanted.run(seq);
+    return true;
   }
 
-  function discard(id: string, handler: string | undefined, reason: string): boolean {
-    const event = findEvent.get({ id: bytesOfId(id) });
-    const number = handler === undefined ? null : jobs.numberOf(handler);
-    if (!event || number === undefined) return false;
-    const nowMs = clock.nowMs();
-    const discarded = discardJobs.all({ seq: event.seq, handler: number, nowMs, reason });
-    for (const job of discarded) settleLane(job, nowMs);
-    return discarded.length > 0;
+  function settled(changed: readonly Keyed[], nowMs: number): boolean {
+    for (const job of changed) queue.settle(job, nowMs);
+    return changed.length > 0;
+  }
+
+  /** Forgets what has been kept long enough. The file does not shrink. */
+  async function pruneBodies(beforeMs: number): Promise<number> {
+    let pruned = 0;
+    const pruneOne = (seq: number): boolean => {
+      if (prune.run({ seq, beforeMs }).changes === 0) return false;
+      deleteSteps.run(seq);
+      deleteJobs.run(seq);
+      return true;
+    };
+    // Events are kept in the order in which they were received, so the first younger one ends the walk.
+    for (let from = 0; ; from += BATCH) {
+      const next = findNext.get(from);
+      if (!next || next.receivedAtMs >= beforeMs) return pruned;
+      from = next.seq;
+      const seqs = listPrunable.all({ from, beforeMs });
+      if (seqs.length > 0)
+        pruned += await write(() => {
+          setBookmark.run(PRUNED_BEFORE, String(Math.max(beforeMs, prunedBeforeMs())));
+          return seqs.filter(pruneOne).length;
+        });
+      await nextTurn();
+    }
+  }
+
+  async function pruneIds(beforeMs: number): Promise<number> {
+    for (let pruned = 0; ; await nextTurn()) {
+      const { changes } = await write(() => deleteIds.run(beforeMs));
+      pruned += changes;
+      if (changes < BATCH) return pruned;
+    }
   }
 }

@@ -3,6 +3,7 @@ import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { z } from "zod";
+import { TOUCH } from "./schema.ts";
 
 /** A log beyond this is copied into the file by the intake itself, which takes some 12 ms. */
 export const LONGEST_LOG_BYTES = 256 * 1_048_576;
@@ -22,9 +23,7 @@ export type Log = {
 export async function openLog(db: Database.Database, onFatal: (problem: string) => void): Promise<Log> {
   const path = `${db.name}-wal`;
   // The log exists after the first write only.
-  db.exec(
-    "INSERT INTO bookmarks VALUES ('opened', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-  );
+  db.exec(TOUCH);
   const [result] = checkpointSchema.parse(db.pragma("wal_checkpoint(TRUNCATE)"));
   if (result?.busy !== 0) throw new Database.SqliteError("the log is in use", "SQLITE_BUSY");
   const log = await open(path, constants.O_RDWR);

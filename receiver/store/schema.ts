@@ -1,3 +1,9 @@
+/** The due time of a job that waits behind another one of its key. */
+export const HELD = Number.MAX_SAFE_INTEGER;
+
+/** The number of the handler whose jobs are those of events that no handler wants. */
+export const NOBODY = 0;
+
 /**
  * Tables of schema 1. The id of an event is kept as the 16 bytes of its 32 hexadecimal characters. Handlers may add tables
  * of their own to the same file.
@@ -26,14 +32,14 @@ export const SCHEMA = `
     migrations INTEGER NOT NULL DEFAULT 0,
     announced INTEGER NOT NULL DEFAULT 0  -- grows with each announcement; the handlers with the largest are in use
   ) STRICT;
-  INSERT INTO handlers (number, name, types, key) VALUES (0, '', '[]', '[]');  -- has the jobs that nobody wants
+  INSERT INTO handlers (number, name, types, key) VALUES (${String(NOBODY)}, '', '[]', '[]');
 
   CREATE TABLE jobs (
     event INTEGER NOT NULL,
     handler INTEGER NOT NULL,
     state TEXT NOT NULL,               -- waiting, running, done, dead, ignored
     key TEXT,
-    due_at_ms INTEGER NOT NULL,        -- ${String(Number.MAX_SAFE_INTEGER)} while an earlier job of its key is unfinished
+    due_at_ms INTEGER NOT NULL,        -- 0 if it does not wait, ${String(HELD)} if it waits behind its key
     attempts INTEGER NOT NULL DEFAULT 0,
     handled INTEGER NOT NULL DEFAULT 0,
     deferred INTEGER NOT NULL DEFAULT 0,
@@ -43,9 +49,8 @@ export const SCHEMA = `
     cause TEXT,                        -- why it is dead or ignored
     PRIMARY KEY (event, handler)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX jobs_unfinished ON jobs (handler, state, due_at_ms, event, attempts) WHERE state IN ('waiting', 'running');
+  CREATE INDEX jobs_open ON jobs (handler, state, due_at_ms, event, attempts, cause) WHERE state <> 'done';
   CREATE INDEX jobs_keyed ON jobs (handler, key, state, event) WHERE key IS NOT NULL AND state IN ('waiting', 'running');
-  CREATE INDEX jobs_set_aside ON jobs (state, event, handler, cause) WHERE state IN ('dead', 'ignored');
 
   CREATE TABLE steps (
     event INTEGER NOT NULL, handler INTEGER NOT NULL, name TEXT NOT NULL, result TEXT NOT NULL,
@@ -55,18 +60,14 @@ export const SCHEMA = `
   CREATE TABLE bookmarks (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** The due time of a job that waits behind its key. */
-export const HELD = Number.MAX_SAFE_INTEGER;
-
-/** The number of the handler whose jobs are those of events that no handler wants. */
-export const NOBODY = 0;
-
-const ID_PREFIX = "evt_";
+/** Writes something that means nothing. */
+export const TOUCH = `
+  INSERT INTO bookmarks VALUES ('touched', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
 export function bytesOfId(id: string): Buffer {
-  return Buffer.from(id.slice(ID_PREFIX.length), "hex");
+  return Buffer.from(id.slice("evt_".length), "hex");
 }
 
 export function idOfBytes(bytes: Buffer): string {
-  return ID_PREFIX + bytes.toString("hex");
+  return `evt_${bytes.toString("hex")}`;
 }

@@ -4,6 +4,8 @@ import { createIntake } from "./events.ts";
 import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
 import type { Store } from "./port.ts";
+import { createQueue } from "./queue.ts";
+import { createWorkerRole } from "./role.ts";
 
 /** Opens the inbox in an SQLite file. Throws an error whose message says why that cannot be done. */
 export async function openSqliteStore(options: {
@@ -15,11 +17,12 @@ export async function openSqliteStore(options: {
 }): Promise<Store> {
   const { clock } = options;
   const file = await openDatabase({ ...options, checkpoints: options.isWorker });
-  const { resign, ...jobs } = createJobs(file, clock);
+  const queue = createQueue(file.db);
+  const { begin, resign } = createWorkerRole(file, queue, clock);
   return {
-    intake: createIntake(file, clock),
-    jobs,
-    ledger: createLedger(file, clock),
+    intake: createIntake(file, queue, clock),
+    jobs: { begin, ...createJobs(file, queue, clock) },
+    ledger: createLedger(file, queue, clock),
     nowMs: async () => clock.nowMs(),
     close: async () => {
       await file.close();

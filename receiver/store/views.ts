@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type Database from "better-sqlite3";
-import { summaryOf } from "./event-summary.ts";
-import { jobErrorsSchema } from "./failures.ts";
-import type { EventFilter, InboxEvent, InboxJob, Ledger, Page } from "./port.ts";
+import { jobErrorsSchema, summaryOf } from "./job-rules.ts";
+import type { EventFilter, EventState, InboxEvent, InboxJob, Ledger, Page } from "./port.ts";
 import { bytesOfId, HELD, idOfBytes } from "./schema.ts";
+
+/** Seqs that are looked at in one turn of the event loop. */
+const SCAN = 2_000;
 
 const COLUMNS = `
   seq, id, type, object_id AS objectId, source, received_at_ms AS receivedAtMs, duplicates, handled, body IS NULL AS isPruned`;
@@ -12,28 +14,28 @@ const FIND_BODY = `SELECT body FROM events WHERE seq = ?`;
 const LIST_JOBS = `
   SELECT name AS handler, state, attempts, handled, due_at_ms AS dueAtMs, deferred, finished_at_ms AS finishedAtMs, errors, cause
   FROM jobs JOIN handlers ON number = handler WHERE event = ? ORDER BY name`;
-
-/** Seqs that are looked at in one turn of the event loop. */
-const SCAN = 2_000;
-
 const MATCHES = `
   ($type IS NULL OR type = $type) AND ($isPruned = 0 OR body IS NULL) AND ($ofJob = 0 OR EXISTS (
     SELECT 1 FROM jobs JOIN handlers ON number = handler WHERE event = seq AND ($state IS NULL OR state = $state)
       AND ($handler IS NULL OR name = $handler) AND ($cause IS NULL OR cause = $cause)))`;
 
-/** In each direction: the nearest seq that may match, by what the filter asks for, and what matches of those beside it. */
-const DOWN = {
-  anyEvent: `SELECT max(seq) FROM events WHERE seq < $from`,
-  setAside: `SELECT max(event) FROM jobs WHERE state IN ('dead', 'ignored') AND state = $state AND event < $from`,
-  running: runningBeside("max(event)", "event < $from"),
-  slice: `SELECT ${COLUMNS} FROM events WHERE seq BETWEEN $next - ${String(SCAN)} AND $next AND ${MATCHES} ORDER BY seq DESC LIMIT $limit`,
-};
-const UP = {
-  anyEvent: `SELECT min(seq) FROM events WHERE seq > $from`,
-  setAside: `SELECT min(event) FROM jobs WHERE state IN ('dead', 'ignored') AND state = $state AND event > $from`,
-  running: runningBeside("min(event)", "event > $from"),
-  slice: `SELECT ${COLUMNS} FROM events WHERE seq BETWEEN $next AND $next + ${String(SCAN)} AND ${MATCHES} ORDER BY seq LIMIT $limit`,
-};
+/** States of few jobs among many: an index finds the next one. */
+const RARE: ReadonlySet<EventState | undefined> = new Set(["running", "dead", "ignored"]);
+
+/** In one direction: the nearest event that may match, or the nearest with a job in a state, and what matches beside it. */
+function statementsOf(isUp: boolean) {
+  const [beyond, nearest, order] = isUp ? ["> $from", "min", "ASC"] : ["< $from", "max", "DESC"];
+  const beside = isUp ? `$next AND $next + ${String(SCAN)}` : `$next - ${String(SCAN)} AND $next`;
+  return {
+    nearest: `SELECT ${nearest}(seq) FROM events WHERE seq ${beyond}`,
+    nearestRare: `
+      SELECT ${nearest}((
+        SELECT event FROM jobs INDEXED BY jobs_open
+        WHERE handler = number AND state = $state AND state <> 'done' AND due_at_ms = 0 AND event ${beyond}
+        ORDER BY event ${order} LIMIT 1)) FROM handlers`,
+    matching: `SELECT ${COLUMNS} FROM events WHERE seq BETWEEN ${beside} AND ${MATCHES} ORDER BY seq ${order} LIMIT $limit`,
+  };
+}
 
 type EventRow = Pick<InboxEvent, "seq" | "type" | "objectId" | "source" | "duplicates" | "receivedAtMs"> & {
   id: Buffer;
@@ -52,7 +54,7 @@ export function createViews(db: Database.Database): Pick<Ledger, "find" | "body"
   const findEvent = db.prepare<[{ id: Buffer }], EventRow>(FIND);
   const findBody = db.prepare<[number], Buffer | null>(FIND_BODY).pluck();
   const listJobs = db.prepare<[number], JobRow>(LIST_JOBS);
-  const [down, up] = [prepared(DOWN), prepared(UP)];
+  const [down, up] = [prepare(statementsOf(false)), prepare(statementsOf(true))];
 
   return {
     find: async (id) => {
@@ -63,52 +65,36 @@ export function createViews(db: Database.Database): Pick<Ledger, "find" | "body"
     list,
   };
 
-  function prepared(direction: typeof DOWN) {
+  function prepare({ nearest, nearestRare, matching }: ReturnType<typeof statementsOf>) {
     const seq = (sql: string) => db.prepare<[Record<string, unknown>], number | null>(sql).pluck();
-    const { slice, ...nearest } = direction;
-    return {
-      slice: db.prepare<[Record<string, unknown>], EventRow>(slice),
-      anyEvent: seq(nearest.anyEvent),
-      setAside: seq(nearest.setAside),
-      running: seq(nearest.running),
-    };
+    const slices = db.prepare<[Record<string, unknown>], EventRow>(matching);
+    return { nearest: seq(nearest), nearestRare: seq(nearestRare), matching: slices };
   }
 
   async function list(filter: EventFilter, page: Page): Promise<InboxEvent[]> {
     const isUp = "afterSeq" in page;
-    const statements = isUp ? up : down;
+    const { nearest, nearestRare, matching } = isUp ? up : down;
     const values = valuesOf(filter);
-    const nearest =
-      filter.state === "dead" || filter.state === "ignored"
-        ? statements.setAside
-        : statements[filter.state === "running" ? "running" : "anyEvent"];
     const found: InboxEvent[] = [];
     let from = isUp ? page.afterSeq : (page.beforeSeq ?? Number.MAX_SAFE_INTEGER);
     for (;;) {
-      const next = nearest.get({ from, state: values.state });
+      const next = (RARE.has(filter.state) ? nearestRare : nearest).get({ from, state: values.state });
       if (typeof next !== "number") return found;
       const limit = page.limit - found.length;
-      found.push(...statements.slice.all({ ...values, next, limit }).map(withJobs));
+      found.push(...matching.all({ ...values, next, limit }).map(withJobs));
       if (found.length >= page.limit) return found;
       from = isUp ? next + SCAN : next - SCAN;
       await nextTurn();
     }
   }
 
-  function withJobs({ id, isPruned, handled, ...event }: EventRow): InboxEvent {
+  function withJobs({ id: bytes, isPruned, handled, ...event }: EventRow): InboxEvent {
     const jobs = listJobs.all(event.seq).map(toJob);
-    const summary = summaryOf(jobs);
+    const id = idOfBytes(bytes);
     if (isPruned === 1)
-      return { ...event, id: idOfBytes(id), ...summary, state: "pruned", handled: handled ?? 0, jobs };
-    return { ...event, id: idOfBytes(id), ...summary, jobs: jobs.filter(({ handler }) => handler !== "") };
+      return { ...event, id, ...summaryOf(jobs), state: "pruned", handled: handled ?? 0, jobs };
+    return { ...event, id, ...summaryOf(jobs), jobs: jobs.filter(({ handler }) => handler !== "") };
   }
-}
-
-/** The lock-step of handlers and the index finds the few running jobs among many that wait. */
-function runningBeside(seq: string, condition: string): string {
-  return `
-    SELECT ${seq} FROM handlers CROSS JOIN jobs INDEXED BY jobs_unfinished ON handler = number
-    WHERE state IN ('waiting', 'running') AND state = 'running' AND $state = 'running' AND ${condition}`;
 }
 
 function valuesOf({ state, type, handler, cause }: EventFilter) {

@@ -1,0 +1,138 @@
+import { realpathSync } from "node:fs";
+import Database from "better-sqlite3";
+import type { Clock } from "../clock.ts";
+import { makePrivate, prepareFile, unavailability, type DatabaseFile } from "./database.ts";
+import { refuseTransactionControl } from "./handler-sql.ts";
+import { endingOfCrash, GONE } from "./job-rules.ts";
+import type { JobHandler, Jobs } from "./port.ts";
+import type { Queue, Running } from "./queue.ts";
+import { NOBODY } from "./schema.ts";
+
+/** How often a worker that waits for another's end asks for the lock. */
+const STANDBY_MS = 100;
+
+/** Events that get their jobs in one transaction. */
+const BATCH = 200;
+
+const ANNOUNCE = `
+  INSERT INTO handlers (name, types, key, announced) VALUES ($name, $types, $key, $announced)
+  ON CONFLICT (name) DO UPDATE SET types = $types, key = $key, announced = $announced`;
+const FIND_MIGRATIONS = `SELECT migrations FROM handlers WHERE name = ?`;
+const COUNT_MIGRATION = `
+  INSERT INTO handlers (name, types, key, migrations) VALUES (?, '[]', '[]', 1)
+  ON CONFLICT (name) DO UPDATE SET migrations = migrations + 1`;
+const LIST_RUNNING = `
+  SELECT event, handler, attempts AS attempt, jobs.key, errors
+  FROM handlers CROSS JOIN jobs INDEXED BY jobs_open ON handler = number WHERE state = 'running' AND state <> 'done'`;
+const IGNORE_GONE = `
+  UPDATE jobs SET state = 'ignored', due_at_ms = 0, finished_at_ms = $nowMs, cause = $reason
+  WHERE state IN ('waiting', 'running') AND state <> 'done'
+    AND handler IN (SELECT number FROM handlers WHERE announced < $announced)`;
+const LIST_WITHOUT_JOBS = `
+  SELECT seq, type, body FROM events WHERE seq > ? AND body IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE event = seq)
+  ORDER BY seq LIMIT ${String(BATCH)}`;
+
+/**
+ * The role of the one worker. It holds a lock beside the database for as long as its process lives: a process that gets the
+ * lock knows that no attempt of an earlier worker runs any more.
+ */
+export function createWorkerRole(
+  { db, write }: DatabaseFile,
+  queue: Queue,
+  clock: Clock,
+): Pick<Jobs, "begin"> & { resign: () => void } {
+  const setAnnounced = db.prepare<[Record<string, string | number>]>(ANNOUNCE);
+  const findMigrations = db.prepare<[string], number>(FIND_MIGRATIONS).pluck();
+  const countMigration = db.prepare<[string]>(COUNT_MIGRATION);
+  const listRunning = db.prepare<[], Running>(LIST_RUNNING);
+  const ignoreGone = db.prepare<[Record<string, string | number>]>(IGNORE_GONE);
+  const listWithoutJobs = db.prepare<[number], { seq: number; type: string; body: Buffer }>(
+    LIST_WITHOUT_JOBS,
+  );
+  let lock: Database.Database | undefined;
+  /** Of the events that were stored before any announcement: the last that has its jobs. */
+  let caughtUp = 0;
+
+  return {
+    begin: async (handlers, signal) => {
+      lock = await takeLock(`${realpathSync(db.name)}-lock`, clock, signal);
+      for (const handler of handlers) await migrate(handler);
+      caughtUp = 0;
+      const isFirst = queue.announced().announced === 0;
+      // What is stored already gets its jobs in small transactions, and what is left with the announcement.
+      if (isFirst) while ((await write(() => catchUp(handlers))) === BATCH);
+      await write(() => {
+        if (isFirst) while (catchUp(handlers) === BATCH);
+        announce(handlers);
+      });
+    },
+    resign: () => void lock?.close(),
+  };
+
+  async function migrate({ name, migrations }: JobHandler): Promise<void> {
+    for (const [index, migration] of migrations.entries()) {
+      const text = typeof migration === "string" ? migration : migration.sqlite;
+      await write(() => {
+        if ((findMigrations.get(name) ?? 0) > index) return;
+        refuseTransactionControl(text);
+        db.exec(text);
+        countMigration.run(name);
+      }).catch((cause: unknown) => {
+        throw new Error(`migration ${String(index + 1)} of ${name} failed: ${String(cause)}`, { cause });
+      });
+    }
+  }
+
+  /** Makes jobs for a batch of events that have none. Returns how many events there were. */
+  function catchUp(handlers: readonly JobHandler[]): number {
+    const numbered = handlers.map((handler) => ({ ...handler, number: numberOf(handler, 0) }));
+    const events = listWithoutJobs.all(caughtUp);
+    for (const { seq, type, body } of events) {
+      const event = { seq, type, envelope: JSON.parse(body.toString("utf8")) as unknown };
+      queue.addOrIgnore(event, numbered, clock.nowMs());
+    }
+    caughtUp = events.at(-1)?.seq ?? caughtUp;
+    return events.length;
+  }
+
+  function announce(handlers: readonly JobHandler[]): void {
+    const announced = queue.announced().announced + 1;
+    // Counted on the row of nobody too, so that a worker without handlers has announced that.
+    numberOf({ name: "", types: [], key: [] }, announced);
+    const policies = new Map(handlers.map((handler) => [numberOf(handler, announced), handler]));
+    const nowMs = clock.nowMs();
+    ignoreGone.run({ nowMs, announced, reason: GONE });
+    for (const job of listRunning.all()) {
+      const handler = policies.get(job.handler);
+      if (handler) queue.end(job, endingOfCrash(job.attempt, handler), nowMs);
+    }
+  }
+
+  function numberOf(handler: Pick<JobHandler, "name" | "types" | "key">, announced: number): number {
+    const { name, types, key } = handler;
+    setAnnounced.run({ name, types: JSON.stringify(types), key: JSON.stringify(key), announced });
+    return queue.numberOf(name) ?? NOBODY;
+  }
+}
+
+/** Waits until no other process has the lock. It is held until the connection is closed, or the process ends. */
+async function takeLock(path: string, clock: Clock, signal: AbortSignal): Promise<Database.Database> {
+  prepareFile(path);
+  makePrivate(path);
+  const lock = new Database(path, { timeout: 0 });
+  for (;;) {
+    try {
+      signal.throwIfAborted();
+      // Nothing is ever written to it, so it needs no journal beside it.
+      lock.pragma("journal_mode = MEMORY");
+      lock.exec("BEGIN EXCLUSIVE");
+      return lock;
+    } catch (error) {
+      if (unavailability(error) !== "busy") {
+        lock.close();
+        throw error;
+      }
+      await clock.sleep(STANDBY_MS, signal);
+    }
+  }
+}
