@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { z } from "zod";
 import { systemClock, type Clock } from "../clock.ts";
 import type { Config, Environment } from "../config.ts";
-import { siblingFile } from "../sibling-file.ts";
+import { siblingFile } from "../work/module.ts";
 import type { Store } from "../store/port.ts";
 import { EXIT, isUnbegun, onStore, type Context, type Outcome } from "./commands/run.ts";
 import { NOT_FOR_HANDLERS } from "./privacy.ts";

@@ -1,5 +1,4 @@
-import { describeLoadError } from "./load-error.ts";
-import { loadHandlers } from "./module.ts";
+import { describeLoadError, loadHandlers } from "./module.ts";
 
 /** A process that loads the handlers, prints their names or what is wrong as a line of JSON, and ends. */
 const print = (line: object): void =>

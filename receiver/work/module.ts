@@ -1,7 +1,7 @@
 import module from "node:module";
+import { isAbsolute, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { siblingFile } from "../sibling-file.ts";
 import type { OnDead } from "./attempt.ts";
 import type { CreateServices, Handler } from "./handler.ts";
 
@@ -52,3 +52,40 @@ const moduleSchema = z.object({
   createServices: functionOf<CreateServices>().optional(),
   onDead: functionOf<OnDead>().optional(),
 });
+
+/** The file `name` beside the module at `moduleUrl`, with that module's extension: `.ts` from the sources, `.js` once built. */
+export function siblingFile(moduleUrl: string, name: string): URL {
+  return new URL(`./${name}${moduleUrl.endsWith(".ts") ? ".ts" : ".js"}`, moduleUrl);
+}
+
+/** What is wrong with code that could not be loaded, in one line with its place; a place in your own files comes first. */
+export function describeLoadError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = `${error.name}: ${error.message}`
+    .replaceAll(/file:\/\/[^\s:]+/g, shortPath)
+    .replaceAll(/\s+/g, " ");
+  const places = placesOf(error);
+  const place = places.find((one) => !one.includes("node_modules")) ?? places[0];
+  return place === undefined || /:\d+:\d+/.test(text) || text.includes(place) ? text : `${text} (${place})`;
+}
+
+/** Where an error was thrown: `file:line:column` of `    at name (file:///x/y.ts:1:2)` or `file:///x/y.ts:3`, in order. */
+export function placesOf(error: unknown): string[] {
+  const lines = error instanceof Error ? (error.stack ?? "").split("\n") : [];
+  return lines.flatMap((line) => {
+    const text = line
+      .trim()
+      .replace(/^at (?:async )?/, "")
+      .replace(/\)$/, "");
+    const found = /^(file:\/\/.*?|\/.*?|[A-Z]:\\.*?)(:\d+(?::\d+)?)$/.exec(
+      text.slice(text.lastIndexOf("(") + 1),
+    );
+    return found ? [`${shortPath(found[1] ?? "")}${found[2] ?? ""}`] : [];
+  });
+}
+
+function shortPath(file: string): string {
+  const path = file.startsWith("file:") ? fileURLToPath(file.replace(/[?#].*$/, "")) : file;
+  const near = relative(process.cwd(), path);
+  return near === "" || near.startsWith("..") || isAbsolute(near) ? path : near;
+}

@@ -7,9 +7,8 @@ import { createLog } from "../operations/log.ts";
 import { createCleaner, secretsOf } from "../operations/privacy.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import { openStore } from "../store/open.ts";
-import { describeLoadError, placesOf } from "./load-error.ts";
 import { logEnded, orderSchema, type ChildMessage, type Ended } from "./messages.ts";
-import { loadHandlers } from "./module.ts";
+import { describeLoadError, loadHandlers, placesOf } from "./module.ts";
 import { startRetention } from "./retention.ts";
 import { startWorker, type Worker } from "./worker.ts";
 

@@ -3,8 +3,8 @@ import { unwatchFile, watchFile } from "node:fs";
 import { setImmediate } from "node:timers";
 import { within, type Clock } from "../clock.ts";
 import type { Log } from "../operations/log.ts";
-import { siblingFile } from "../sibling-file.ts";
 import { childMessageSchema, type Ended, type Order } from "./messages.ts";
+import { siblingFile } from "./module.ts";
 
 /** How long a process may not turn its event loop before it counts as blocked, and how long it may take to start. */
 const SILENCE_MS = 5_000;

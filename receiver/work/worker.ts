@@ -7,8 +7,7 @@ import { createAttempts, type Attempted, type AttemptOptions } from "./attempt.t
 import type { Handler } from "./handler.ts";
 import type { Ended } from "./messages.ts";
 import { refuseEqualNames } from "./module.ts";
-import { policyOf, type Policy } from "./policy.ts";
-import { createRateLimit } from "./rate-limit.ts";
+import { createRateLimit, policyOf, type Policy } from "./policy.ts";
 
 /** How often a handler's queue looks for due jobs if nothing wakes it, and how long it waits after an error. */
 const LOOK_MS = 1_000;

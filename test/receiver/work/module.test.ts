@@ -2,8 +2,7 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { describeLoadError } from "../../../receiver/work/load-error.ts";
-import { loadHandlers } from "../../../receiver/work/module.ts";
+import { describeLoadError, loadHandlers } from "../../../receiver/work/module.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** How a module of handlers is loaded, and how it is said why it cannot be. */
