@@ -1,11 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { freePort, isListening, listListeners, USUAL_PORTS } from "../processes/listening.ts";
-import {
-  likeliestReceiver,
-  searchReceivers,
-  takesWebhooks,
-  type FoundReceiver,
-} from "../processes/receiver-search.ts";
+import { searchReceivers, takesWebhooks, type FoundReceiver } from "../processes/receiver-search.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { Output } from "./output.ts";
 
@@ -53,40 +48,30 @@ export async function createLocator(givenPort: number, secret: string, usualPort
 }
 
 /**
- * Finds a receiver that runs already, at the port in the user's PORT or at one of the usual ports. Looks again until there
- * is one; returns undefined if `signal` ends the search.
+ * Finds a receiver that runs already, at the port in the user's PORT or at one of the usual ports: by `secret`, or else by
+ * its refusal of what is not signed. Looks again until there is one, and asks each port once; returns undefined if `signal`
+ * ends the search.
  */
 export async function findRunningReceiver(options: {
   /** The user's variable PORT. */
   port: string | undefined;
-  /** The secret that the user's receiver verifies with: one that accepts it is the one. */
   secret: string | undefined;
   output: Output;
   signal: AbortSignal;
   onNone: () => void;
   usualPorts?: readonly number[];
 }): Promise<FoundReceiver | undefined> {
-  const { secret, output, signal, onNone, usualPorts = USUAL_PORTS } = options;
-  const own = portOf(options.port);
-  const waiting = new Set([...(own === undefined ? [] : [own]), ...usualPorts]);
-  let isTold = false;
-  while (!signal.aborted) {
-    const search = await searchReceivers([...waiting], secret);
-    // Each one that listens is asked once.
-    for (const { listener } of search) waiting.delete(listener.port);
-    const found = likeliestReceiver(search);
-    const others = search.filter((one) => one !== found);
-    for (const { listener, sentence } of others) output.note(`  localhost:${listener.port}: ${sentence}`);
-    if (found !== undefined) {
-      if (others.length > 0)
-        output.note("That listens, too: name your receiver's address with --url if it is one of these.");
-      if (secret !== undefined && !found.hasSecret)
-        output.note(`None of them accepts what is signed with this secret: ${found.url} is the likeliest.`);
-      return found;
+  const { secret, output, signal, usualPorts = USUAL_PORTS } = options;
+  const waiting = new Set([portOf(options.port) ?? USUAL_PORT, ...usualPorts]);
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    for (const found of await searchReceivers([...waiting], secret)) {
+      const { listener, finding, hasSecret, sentence } = found;
+      waiting.delete(listener.port);
+      if (hasSecret || (secret === undefined && finding === "refuses_unsigned")) return found;
+      const refuses = secret === undefined ? "" : " It does not take what is signed with this secret.";
+      output.note(`Not at localhost:${listener.port}, unless --url names it: ${sentence}${refuses}`);
     }
-    if (search.length > 0) output.note("One of these is yours? Name its address with --url.");
-    if (!isTold) onNone();
-    isTold = true;
+    if (isFirst) options.onNone();
     await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
   }
   return undefined;

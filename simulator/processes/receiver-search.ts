@@ -32,14 +32,3 @@ function isRefusing({ finding, status }: Probe): boolean {
 export function takesWebhooks({ finding }: Probe): boolean {
   return finding === "refuses_unsigned" || finding === "takes_unsigned" || finding === "fails";
 }
-
-/**
- * The one to send webhooks to without asking the user: it takes them at a path, or it is the only one that refuses unsigned
- * requests at every path. Undefined if that could be any program.
- */
-export function likeliestReceiver(found: readonly FoundReceiver[]): FoundReceiver | undefined {
-  const [surest] = found;
-  if (surest !== undefined && (surest.hasSecret || takesWebhooks(surest))) return surest;
-  const refusing = found.filter(isRefusing);
-  return refusing.length === 1 ? refusing[0] : undefined;
-}

@@ -71,22 +71,25 @@ test("without a command, the receiver at PORT is found, and its secret is used o
   expect(given.code).toBe(0);
 });
 
-test("of two that run, the one that accepts the secret is taken, and the other one is named", async () => {
+test("of two that run, the one that accepts the secret is taken; where none does, each is named", async () => {
   const [mine, other] = [await receiverWith("whsec_mine"), await receiverWith("whsec_other")];
-  const find = (secret: string, usualPorts = [other, mine]) => {
+  const find = (secret: string) => {
     const notes: string[] = [];
     const output = { ...createOutput({}), note: (line: string) => void notes.push(line) };
-    const { signal } = new AbortController();
-    const options = { port: "", secret, output, signal, onNone() {}, usualPorts };
+    const search = new AbortController();
+    const { signal } = search;
+    const port = String(other);
+    const options = { port, secret, output, signal, onNone: () => search.abort(), usualPorts: [mine] };
     return findRunningReceiver(options).then((found) => ({
       port: found?.listener.port,
       notes: notes.join(),
     }));
   };
-  const found = await find("whsec_mine");
-  expect(found.port).toBe(mine);
-  expect(found.notes).toContain(`localhost:${other}`);
-  expect((await find("whsec_nobodys", [mine])).notes).toContain("None of them accepts what is signed");
+  expect((await find("whsec_mine")).port).toBe(mine);
+  const { port, notes } = await find("whsec_nobodys");
+  expect(port).toBeUndefined();
+  for (const named of [mine, other])
+    expect(notes).toContain(`Not at localhost:${named}, unless --url names it`);
 });
 
 test("where no receiver runs, the search says so once, and ends with its signal", async () => {
