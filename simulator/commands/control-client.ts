@@ -8,9 +8,7 @@ import { DEFAULT_SIMULATOR, ourCommand } from "../text/invocation.ts";
 import { interruptible } from "./interrupt.ts";
 import { messageOf } from "../text/errors.ts";
 
-/** Limits of an answer: its size, and its duration from its first byte on. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
-const LONGEST_ANSWER_MS = 60_000;
 
 /** How a command reaches the running simulator. */
 export type SimulatorFlags = { simulator: string; token?: string | undefined; json?: boolean };
@@ -76,7 +74,6 @@ export function createControlClient(flags: SimulatorFlags) {
         body: text,
         signal,
         mostBytes: LARGEST_ANSWER_BYTES,
-        answerMs: LONGEST_ANSWER_MS,
       }),
     ).catch((error: unknown) => {
       if (error instanceof Error && error.name === "AbortError") throw new CommandError(interrupted());

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { selectionFields } from "../domain/selection.ts";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
-import { readdirSync, readFileSync } from "node:fs";
 
 /** The simulator that the tools speak to, by its control API and by nothing else. */
 export type Control = {
@@ -43,7 +42,7 @@ const verificationSchema = z.looseObject({
 });
 const currentSchema = z.looseObject({ verification: verificationSchema.nullable() });
 
-/** What developers' assistants need: verbs of the control API, and the documentation. */
+/** What developers' assistants need of the control API's verbs. */
 export function createTools(control: Control): Tool[] {
   return [
     tool(
@@ -121,18 +120,6 @@ export function createTools(control: Control): Tool[] {
       verifyInput,
       (asked) => verify(control, asked),
     ),
-    tool(
-      "docs",
-      "Read a page of the documentation, or list the pages.",
-      { page: z.string().max(100).optional().describe("lists the pages unless given") },
-      async ({ page }) => {
-        if (page === undefined) return answer({ pages: docsPages() });
-        const text = docsPage(page);
-        if (text === undefined)
-          throw new Error(`There is no page ${JSON.stringify(page)}: ${docsPages().join(", ")}.`);
-        return answerText(text);
-      },
-    ),
   ];
 }
 
@@ -186,25 +173,6 @@ async function onlyEndpoint(control: Control): Promise<string> {
   );
 }
 
-const FOLDER = new URL("../../docs/", import.meta.url);
-
-/** The names of the pages of the documentation, as they come with the simulator. */
-export function docsPages(): string[] {
-  return readdirSync(FOLDER)
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => name.slice(0, -".md".length))
-    .toSorted();
-}
-
-/** A page of the documentation by its name, or by a link of another page to it; undefined where there is none. */
-export function docsPage(link: string): string | undefined {
-  const name = link
-    .replace(/#.*$/, "")
-    .replace(/^docs\//, "")
-    .replace(/\.md$/, "");
-  return docsPages().includes(name) ? readFileSync(new URL(`${name}.md`, FOLDER), "utf8") : undefined;
-}
-
 /** The answer of a tool: text of limited length, since assistants pay for each character. */
 export type Answer = { content: { type: "text"; text: string }[]; isError?: boolean };
 
@@ -213,11 +181,6 @@ const MOST_CHARACTERS = 20_000;
 /** A JSON value as an answer; one that is too long is cut, and says so. */
 export function answer(value: unknown): Answer {
   return { content: [{ type: "text", text: bounded(JSON.stringify(value, null, 1)) }] };
-}
-
-/** A text as an answer. */
-export function answerText(text: string): Answer {
-  return { content: [{ type: "text", text: bounded(text) }] };
 }
 
 /** What went wrong, and what to do; a hint never repeats the token. */

@@ -1,4 +1,3 @@
-import { clearTimeout, setTimeout } from "node:timers";
 import { bareHost } from "../domain/endpoint-url.ts";
 import { openConnection } from "./connection.ts";
 import { failureWords } from "./outcome.ts";
@@ -13,7 +12,7 @@ const { validateHeaderValue } = process.getBuiltinModule("node:http");
 
 /**
  * Makes one request on a connection of its own and reads the whole text of its answer; rejects with why there is none. The
- * answer has at most `mostBytes` and ends at most `answerMs` after its head; `signal` ends the request earlier.
+ * answer has at most `mostBytes`; `signal` ends the request earlier.
  */
 export async function requestText(
   url: URL,
@@ -23,10 +22,9 @@ export async function requestText(
     body?: string | undefined;
     signal: AbortSignal;
     mostBytes: number;
-    answerMs?: number;
   },
 ): Promise<{ status: number; text: string }> {
-  const { method = "GET", body = "", signal, mostBytes, answerMs } = options;
+  const { method = "GET", body = "", signal, mostBytes } = options;
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   for (const [name, value] of Object.entries(options.headers)) validateHeaderValue(name, value);
   const headers = { host: url.host, connection: "close", ...credentials(url), ...options.headers };
@@ -34,7 +32,6 @@ export async function requestText(
   const pieces: Buffer[] = [];
   let status = 0;
   let leftBytes = mostBytes;
-  let slow: NodeJS.Timeout | undefined;
   const abort = (): void => reject(signal.reason);
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort);
@@ -42,12 +39,7 @@ export async function requestText(
   const connection = openConnection({ url, allowedHosts: [bareHost(url)], turns });
 
   connection.begin({
-    onHead(head) {
-      status = head.status;
-      if (answerMs === undefined) return;
-      const why = new Error(`its answer has no end: it came for ${answerMs / 1000} s`);
-      slow = setTimeout(reject, answerMs, why);
-    },
+    onHead: (head) => void (status = head.status),
     onBody(bytes) {
       pieces.push(bytes);
       leftBytes -= bytes.byteLength;
@@ -58,7 +50,6 @@ export async function requestText(
   });
   connection.whenReady(() => void connection.write(request));
   return promise.finally(() => {
-    clearTimeout(slow);
     signal.removeEventListener("abort", abort);
     connection.destroy();
   });

@@ -10,8 +10,7 @@ import {
 import { execFileSync, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { syncBuiltinESMExports } from "node:module";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { readBoundedFile } from "../../../simulator/files/bounded-file.ts";
 import { openStateFile } from "../../../simulator/replay/state-file.ts";
@@ -169,22 +168,6 @@ test("a simulator whose answer has no end is left", async () => {
   const { url } = await listen(server);
   const { code, err } = await run("events", "--simulator", url);
   expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining("longer than 64 MiB") });
-});
-
-test("a simulator that answers for a minute is left, and that is said", async () => {
-  const timers = process.getBuiltinModule("node:timers");
-  const { setTimeout } = timers;
-  const soon = vi.spyOn(timers, "setTimeout");
-  soon.mockImplementation((call, ms, ...rest) => setTimeout(call, ms === 60_000 ? 1 : ms, ...rest));
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    soon.mockRestore();
-    syncBuiltinESMExports();
-  });
-  const server = createServer((_request, response) => void response.write("["));
-  const { url } = await listen(server);
-  const { code, err } = await run("events", "--simulator", url);
-  expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining("it came for 60 s") });
 });
 
 test.each([

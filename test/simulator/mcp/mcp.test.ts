@@ -56,7 +56,7 @@ describe("an assistant, over stdio", () => {
   test("finds six tools, each with a description and a schema", async () => {
     const { tools } = await client.listTools();
     const names = tools.map(({ name }) => name);
-    expect(names).toEqual(["trigger", "deliveries", "explain", "move_time", "verify", "docs"]);
+    expect(names).toEqual(["trigger", "deliveries", "explain", "move_time", "verify"]);
     for (const tool of tools)
       expect(tool).toMatchObject({ description: /./, inputSchema: { type: "object" } });
   });
@@ -83,21 +83,6 @@ describe("an assistant, over stdio", () => {
     const report = json() as unknown as { not_passed: { outcome: string }[]; state: string };
     expect(report).toMatchObject({ state: "ended", verdict: "failed" });
     expect(report.not_passed[0]?.outcome).toBe("failed");
-  });
-
-  test("reads the documentation, and no other file", async () => {
-    expect((await call("docs")).json()).toMatchObject({
-      pages: expect.arrayContaining(["signature", "verify"]),
-    });
-    expect((await call("docs", { page: "signature" })).text).toContain("X-Service-Signature");
-    // As the pages link to each other.
-    for (const page of ["signature.md", "docs/signature.md", "signature.md#the-rules"])
-      expect((await call("docs", { page })).text).toContain("X-Service-Signature");
-    const other = await call("docs", { page: "../package" });
-    expect(other).toMatchObject({
-      isError: true,
-      text: expect.stringContaining('There is no page "../package"'),
-    });
   });
 
   test.each([
