@@ -17,14 +17,16 @@ function open(options: { dataFile?: string; outcome?: Outcome } = {}) {
     handled: 0,
     asked: [] as string[],
     isSilent: false,
+    state: undefined as string | undefined,
     /** What it says comes no sooner. */
     saysAfter: Promise.resolve(),
   };
   const observer: Observer = async (eventId) => {
     receiver.asked.push(eventId);
-    const { isSilent, handled: count, saysAfter } = receiver;
+    const { isSilent, handled: count, state, saysAfter } = receiver;
     await saysAfter;
-    return isSilent ? { known: false, reason: "silent" } : { known: true, count };
+    if (isSilent) return { known: false, reason: "silent" };
+    return { known: true, count, state, isIgnored: state === "ignored" };
   };
   const send = () => Promise.resolve({ outcome: receiver.outcome, durationMs: 1 });
   const simulator = openSimulator({ clock: "manual", wall, send, ...more });
@@ -72,6 +74,22 @@ test("what is not handled within 20 s is said to be never handled", async () => 
   expect(verdictOf(simulator, id)).toBe("Acknowledged, not handled yet");
   await pass(12_000);
   expect(verdictOf(simulator, id)).toBe("Acknowledged, but never handled");
+});
+
+test.each([
+  ["dead", "Acknowledged, but never handled"],
+  ["ignored", "Acknowledged and ignored"],
+])("what a receiver calls %s is not asked about again", async (state, sentence) => {
+  const { simulator, receiver, observer, pass } = open();
+  receiver.state = state;
+  register(simulator, "http://localhost:1/never-asked");
+  simulator.verdicts.observe(observer);
+  const id = emitOne(simulator);
+  await simulator.settled();
+  await pass(60);
+  expect(verdictOf(simulator, id)).toBe(sentence);
+  await pass(60_000);
+  expect(receiver.asked).toHaveLength(1);
 });
 
 test("a receiver that tells nothing leaves the verdict to its answers", async () => {
