@@ -49,7 +49,7 @@ export async function createLocator(givenPort: number, secret: string, usualPort
 
 /**
  * Finds a receiver that runs already, at the port in the user's PORT or at one of the usual ports: by `secret`, or else by
- * its refusal of what is not signed. Looks again until there is one, and asks each port once; returns undefined if `signal`
+ * its refusal of what is not signed. Looks again until there is one, and asks each port until it answers; returns undefined if `signal`
  * ends the search.
  */
 export async function findRunningReceiver(options: {
@@ -66,8 +66,10 @@ export async function findRunningReceiver(options: {
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     for (const found of await searchReceivers([...waiting], secret)) {
       const { listener, finding, hasSecret, sentence } = found;
-      waiting.delete(listener.port);
       if (hasSecret || (secret === undefined && finding === "refuses_unsigned")) return found;
+      // It may still be starting.
+      if (finding === "fails") continue;
+      waiting.delete(listener.port);
       const refuses = secret === undefined ? "" : " It does not take what is signed with this secret.";
       output.note(`Not at localhost:${listener.port}, unless --url names it: ${sentence}${refuses}`);
     }

@@ -8,6 +8,7 @@ import { createOutput } from "./output.ts";
 /** One thing that was looked at: what is so, or what is wrong with the fix. */
 type Check = { name: string; ok: boolean; message: string };
 
+const LONGEST_MS = 30_000;
 const EARLIEST_PLAUSIBLE_MS = Date.UTC(2026, 0, 1);
 
 /** `doctor`: whether this machine can run the simulator; short when all is well, one line a problem otherwise. */
@@ -46,7 +47,7 @@ async function checkDatabase(): Promise<Check> {
 async function checkPort(port: number): Promise<Check> {
   const name = "port";
   if ((await freePort(port)) !== undefined) return { name, ok: true, message: `port ${port} is free` };
-  if (await isSimulatorAt(`http://127.0.0.1:${port}`))
+  if (await isSimulatorAt(`http://127.0.0.1:${port}`, LONGEST_MS))
     return { name, ok: true, message: `a simulator answers at port ${port}` };
   const message = `Port ${port} is taken by a program that does not answer like a simulator: stop it, or use serve --port with another.`;
   return { name, ok: false, message };
