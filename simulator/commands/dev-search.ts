@@ -49,8 +49,8 @@ export async function createLocator(givenPort: number, secret: string, usualPort
 
 /**
  * Finds a receiver that runs already, at the port in the user's PORT or at one of the usual ports: by `secret`, or else by
- * its refusal of what is not signed. Looks again until there is one, and asks each port until it answers; returns undefined if `signal`
- * ends the search.
+ * its refusal of what is not signed. Looks again until there is one, and asks each port until it answers. Returns undefined
+ * if `signal` ends the search.
  */
 export async function findRunningReceiver(options: {
   /** The user's variable PORT. */
@@ -65,10 +65,10 @@ export async function findRunningReceiver(options: {
   const waiting = new Set([portOf(options.port) ?? USUAL_PORT, ...usualPorts]);
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     for (const found of await searchReceivers([...waiting], secret)) {
-      const { listener, finding, hasSecret, sentence } = found;
+      const { listener, finding, status, hasSecret, sentence } = found;
       if (hasSecret || (secret === undefined && finding === "refuses_unsigned")) return found;
-      // It may still be starting.
-      if (finding === "fails") continue;
+      // It did not answer in time: it may still be starting.
+      if (finding === "fails" && status === null) continue;
       waiting.delete(listener.port);
       const refuses = secret === undefined ? "" : " It does not take what is signed with this secret.";
       output.note(`Not at localhost:${listener.port}, unless --url names it: ${sentence}${refuses}`);
