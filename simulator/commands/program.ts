@@ -40,9 +40,10 @@ function endWithTheReader(): void {
   }
 }
 
-function onOutputError(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(EXIT.ok);
+function onOutputError({ code, message }: NodeJS.ErrnoException): void {
+  if (code === "EPIPE") process.exit(EXIT.ok);
+  complain(`The output cannot be written: ${message}\n`);
+  process.exit(EXIT.couldNotRun);
 }
 
 /** Commander copies settings to commands that it made itself; ours come ready-made, with commands of their own. */

@@ -76,7 +76,7 @@ function problemOfFolder(folder: string): string | undefined {
 }
 
 function problemOfFile(path: string): string | undefined {
-  const problem = keepPrivate(path);
+  const problem = keepPrivate(path, TABLES_VERSION);
   return problem === undefined ? undefined : `${path} ${problem}`;
 }
 

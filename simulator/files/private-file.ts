@@ -1,15 +1,18 @@
 import { irregularity } from "./bounded-file.ts";
-import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from "node:fs";
+import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readSync } from "node:fs";
 
 const OWNER_ONLY = 0o600;
 const BITS_OF_OTHERS = 0o077;
 
+/** Where SQLite has the version of a database's tables in its file. */
+const VERSION_AT = 60;
+
 /**
  * Makes sure that only its owner can read `path`: creates an empty file where there is none, and removes the permissions of
- * others from one that exists. Returns what is wrong with what is not a regular file, as words behind its name; a symbolic
+ * others from one that is empty or has tables of `version`, since any other may be another program's. Returns what is wrong with what is not a regular file, as words behind its name; a symbolic
  * link might lead anywhere, and a device has permissions of its own.
  */
-export function keepPrivate(path: string): string | undefined {
+export function keepPrivate(path: string, version: number): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
     return "is a symbolic link, and nothing is written through one: name the file itself.";
   const descriptor = openSync(
@@ -21,12 +24,19 @@ export function keepPrivate(path: string): string | undefined {
     const stats = fstatSync(descriptor);
     const irregular = irregularity(stats);
     if (irregular !== undefined) return `cannot hold a database: ${irregular}. Name a regular file.`;
-    const { mode } = stats;
-    if ((mode & BITS_OF_OTHERS) !== 0) fchmodSync(descriptor, mode & ~BITS_OF_OTHERS);
+    const { mode, size } = stats;
+    const isOurs = size === 0 || versionIn(descriptor) === version;
+    if (isOurs && (mode & BITS_OF_OTHERS) !== 0) fchmodSync(descriptor, mode & ~BITS_OF_OTHERS);
   } catch {
     // It belongs to another user, who lets us use it.
   } finally {
     closeSync(descriptor);
   }
   return undefined;
+}
+
+function versionIn(descriptor: number): number {
+  const bytes = Buffer.alloc(4);
+  readSync(descriptor, bytes, 0, 4, VERSION_AT);
+  return bytes.readUInt32BE();
 }

@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -6,6 +7,7 @@ import { startEndpoint } from "../../helpers/endpoint.ts";
 import { listen } from "../../helpers/listen.ts";
 import { run as spawnRun, serve } from "../../helpers/process.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
+import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 import { run } from "./in-process.ts";
 
 test("prints addresses, keys, the endpoint's secret and the next steps; logs what happens; ends at Ctrl-C with 0", async () => {
@@ -127,6 +129,14 @@ test("a reader that has seen enough ends the command without a word", async () =
   readings.child.stdout.destroy();
   expect(await readings.exited).toEqual({ code: 0, signal: null });
   expect(readings.errors.join("\n")).not.toContain("EPIPE");
+});
+
+test.skipIf(!existsSync("/dev/full"))("an output that cannot be written is an error in one line", () => {
+  const program = [process.execPath, ...RUN_TYPESCRIPT, "simulator/main.ts", "readings"];
+  const { status, stderr } = spawnSync("sh", ["-c", '"$@" > /dev/full', "sh", ...program], {
+    encoding: "utf8",
+  });
+  expect([status, stderr]).toEqual([3, expect.stringMatching(/^The output cannot be written: .*\n$/m)]);
 });
 
 test("colours only where they are wanted", async () => {

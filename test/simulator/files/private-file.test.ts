@@ -32,6 +32,23 @@ test("one that others can read is private once it is opened again", () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
+test("one of another program keeps its permissions, and is refused", () => {
+  const file = join(temporaryDirectory(), "notes.txt");
+  writeFileSync(file, "my notes\n".repeat(1_000));
+  chmodSync(file, 0o664);
+  expect(open(file)).toMatch(/is not a simulator's data file/);
+  expect(statSync(file).mode & 0o777).toBe(0o664);
+});
+
+test("one that was used is private again", () => {
+  const file = join(temporaryDirectory(), "simulator.db");
+  const used = openDatabase(file);
+  if (used.ok) used.database.close();
+  chmodSync(file, 0o644);
+  expect(open(file)).toBeUndefined();
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
 test("nothing is made or written through a link", () => {
   const directory = temporaryDirectory();
   const elsewhere = join(directory, "elsewhere");
