@@ -11,6 +11,8 @@ const MAXIMUM_BODY_BYTES = 8 * 1_048_576;
 const MAXIMUM_ITEMS = 1_000;
 const PAGE_ITEMS = 50;
 const MAXIMUM_PAGES = 20_000;
+/** Of an item that pages go on after: all of them are kept. */
+const LONGEST_ID = 256;
 const FIX = "Check API_BASE_URL, and whether the service is up.";
 
 export type RestClient = ReturnType<typeof createRestClient>;
@@ -62,6 +64,7 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
   ): AsyncGenerator<Item, void> {
     const seen = new Set<string | undefined>();
     for (let after = startingAfter; seen.size < MAXIMUM_PAGES && !seen.has(after);) {
+      if (after !== undefined && after.length > LONGEST_ID) break;
       seen.add(after);
       const query = { ...filter, limit: PAGE_ITEMS, starting_after: after };
       const { data, has_more: hasMore } = (await get(path, query, resources.listSchema(schema))).resource;

@@ -95,6 +95,20 @@ test.each([
   await expect(all(client(baseUrl).calls())).rejects.toMatchObject({ code, message });
 });
 
+test("pages are not followed along ids that are too long to keep", async () => {
+  let asked = 0;
+  const { url } = await listen(
+    createServer((_request, response) => {
+      asked += 1;
+      const [call] = makeCalls(1, 1_700_000_000_000);
+      const data = [{ ...call, id: `call_${String(asked)}${"x".repeat(256)}` }];
+      response.end(JSON.stringify({ object: "list", data, has_more: asked < 3 }));
+    }),
+  );
+  await expect(all(client(url).calls())).rejects.toMatchObject({ code: "malformed" });
+  expect(asked).toBe(1);
+});
+
 test("it goes through the proxy that the environment names, but for the hosts that need none", async () => {
   const { baseUrl } = await startRestService();
   let asked = 0;
