@@ -7,9 +7,6 @@ import { EVENT_STATES } from "../store/ledger-port.ts";
 import type { PageOptions } from "./page/index.ts";
 import { presentEvent } from "./present.ts";
 
-/** Longer than any answer takes beside a busy database. */
-const LONGEST_ANSWER_MS = 10_000;
-
 const listQuerySchema = z.object({
   state: z.enum(EVENT_STATES).optional(),
   type: z.string().optional(),
@@ -28,19 +25,12 @@ export function createAdminApp(
   options: Omit<PageOptions, "showBodies" | "guard"> &
     Pick<Config, "adminAllowedHosts" | "adminToken" | "adminShowsBodies">,
 ): Express {
-  const { ledger, health, metrics, log, clock } = options;
+  const { ledger, health, metrics, log } = options;
   const app = express();
   app.disable("x-powered-by");
   app.enable("case sensitive routing");
   app.set("query parser", "simple");
 
-  app.use((_request, response, next) => {
-    const cancel = clock.after(LONGEST_ANSWER_MS, () => {
-      if (!response.headersSent) refuse(response, 503, "timeout", "The database took too long to answer.");
-    });
-    response.once("close", cancel);
-    next();
-  });
   app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
   app.get("/readyz", async (_request, response) => {
     const { ready, checks } = await health.readiness();

@@ -37,23 +37,20 @@ export async function runReconcile(
   { since, dryRun = false }: { since: number; dryRun?: boolean },
 ): Promise<Outcome> {
   if (!config.api) throw new Refused("reconcile reads the REST API: set API_BASE_URL and API_KEY.");
-  const { maxBodyBytes } = config;
   const api = createRestClient(config.api);
-  const sinceMs = systemClock.nowMs() - since * 1_000;
-  const onProgress = ({ objectsRead }: ReconcileReport): void =>
-    terminal.progress(`${String(objectsRead)} objects read`);
   const report = await reconcile({
+    ...config,
     store,
     api,
     clock: systemClock,
-    sinceMs,
+    sinceMs: systemClock.nowMs() - since * 1_000,
     dryRun,
-    maxBodyBytes,
-    onProgress,
+    onProgress: ({ objectsRead }) => terminal.progress(`${String(objectsRead)} objects read`),
   });
   terminal.progress("");
   await api.close();
   const { healed, alreadyThere, cannotBeHealed, problem } = report;
+  const note = `reconcile did not finish: ${problem ?? ""} Run it again: it goes on where it stopped.`;
   return {
     exitCode: problem === null ? EXIT.ok : EXIT.somethingIsWrong,
     json: inSnakeCase(report),
@@ -64,10 +61,7 @@ export async function runReconcile(
       "Cannot be healed:",
       ...cannotBeHealed.map(({ type, reason, whatToDo }) => `  ${type}  ${reason} ${whatToDo}`),
     ],
-    notes:
-      problem === null
-        ? []
-        : [`reconcile did not finish: ${problem} Run it again: it goes on where it stopped.`],
+    notes: problem === null ? [] : [note],
   };
 }
 
@@ -107,7 +101,7 @@ export async function reconcile(options: {
     if (!(error instanceof RestError) && !(error instanceof StoreError)) throw error;
     report.problem = error.message;
   }
-  report.cannotBeHealed.push(...unhealable(report));
+  report.cannotBeHealed.push(...unhealable(report.since));
   return report;
 
   /** The object of a pruned event is forgotten: the event would look as if it had never come. */
@@ -223,14 +217,8 @@ function eventId(type: EventType, objectId: string): string {
 }
 
 /** Types whose lost events can be neither seen nor rebuilt, and when to look for them. */
-function unhealable({ since, healed }: ReconcileReport): ReconcileReport["cannotBeHealed"] {
-  const times = healed.map(({ createdAt }) => createdAt).toSorted();
-  const [first = "", last = first] = [times[0], times.at(-1)];
-  const when =
-    first === "" ? `since ${since}, if events were lost then` : `around the gap from ${first} to ${last}`;
-  return (["order.created", "booking.created"] as const).map((type) => ({
-    type,
-    reason: `The REST API has no path to read ${type.replace(".created", "s")}: a lost event can neither be seen nor rebuilt.`,
-    whatToDo: `In the service's dashboard, look for dead deliveries of ${type} ${when}, or for all of that time if a backup was put back, and have them sent again: those that came before are recognized.`,
-  }));
+function unhealable(since: string): ReconcileReport["cannotBeHealed"] {
+  const whatToDo = `In the service's dashboard, look for dead deliveries since ${since}, or for all of them if a backup was put back, and have them sent again: those that came before are recognized.`;
+  const reason = "The REST API has no path to them: a lost event can neither be seen nor rebuilt.";
+  return (["order.created", "booking.created"] as const).map((type) => ({ type, reason, whatToDo }));
 }

@@ -46,13 +46,14 @@ export async function count(ledger: Ledger, selection: Selection, kind: Action["
   return { choices: [...choices.values()].toSorted((a, b) => b.jobs - a.jobs), isMore };
 }
 
-/** Does it for all that is selected, and nothing beside it. Calls back with the number of jobs that were changed. */
+/** Does it for all that is selected, and nothing beside it. Returns, and calls back meanwhile with, the jobs changed so far. */
 export async function act(
   ledger: Ledger,
   selection: Selection,
   action: Action,
-  onChanged: (jobs: number) => void,
-): Promise<void> {
+  onProgress: (jobs: number) => void = () => undefined,
+): Promise<number> {
+  let changed = 0;
   for await (const page of jobsOf(ledger, selection, action.kind))
     for (const [handler, jobs] of Map.groupBy(page, (job) => job.handler)) {
       const ids = jobs.map(({ id }) => id);
@@ -60,8 +61,10 @@ export async function act(
         action.kind === "requeue"
           ? ledger.requeue(ids, handler)
           : ledger.discard(ids, { handler, reason: action.reason });
-      onChanged(await changing);
+      changed += await changing;
+      onProgress(changed);
     }
+  return changed;
 }
 
 type Chosen = { id: string; handler: string | undefined; cause: string };

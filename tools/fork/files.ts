@@ -30,6 +30,9 @@ const LIBRARY = /^receiver\/(?:library\/|index\.)/;
 const POSTGRES = /^receiver\/postgres\//;
 const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/room\.ts"\).*\n/m;
 
+/** Tests of the service's contract and of small tools, which a fork does not change: they stay with the kit. */
+const KIT_TESTS = /^test\/shared\/(?:causes|contract|host|printable|text-file)\.test\.ts$/;
+
 /** What a fork has only where it was asked for. */
 export type Rooms = { library: boolean; postgres?: boolean };
 
@@ -62,7 +65,9 @@ export function forkFiles(
   if (!postgres) change(files, "receiver/store/open.ts", POSTGRES_LINE);
   const manifest = manifestSchema.parse(readJson(`${kit}package.json`));
   const installed = [...sourcesOf(files).values()].flatMap(importsOf).map(packageOf);
-  const tests = [...filesIn(kit, "test/receiver"), ...filesIn(kit, "test/shared")].toSorted();
+  const tests = [...filesIn(kit, "test/receiver"), ...filesIn(kit, "test/shared")]
+    .filter((path) => !KIT_TESTS.test(path))
+    .toSorted();
   for (const [path, text] of ownTests(kit, tests, { has: (one) => files.has(one), dependencies: installed }))
     files.set(path, text);
   const own = forkManifest(manifest, { name, sources: sourcesOf(files) });

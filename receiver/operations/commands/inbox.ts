@@ -30,7 +30,7 @@ function lineOf(event: InboxEvent, handler: string | undefined): string {
   const { state, attempts, lastError } = event.jobs.find((job) => job.handler === handler) ?? event;
   const tries = attempts === 1 ? "1 attempt" : `${String(attempts)} attempts`;
   const received = new Date(event.receivedAtMs).toISOString();
-  const type = shownType(event.type ?? "").padEnd(17);
+  const type = (event.type === null ? "" : shownType(event.type)).padEnd(17);
   return [state.padEnd(7), received, type, event.id, tries, lastError ?? ""].join("  ").trimEnd();
 }
 
@@ -65,18 +65,14 @@ export async function requeueEvents(
   if (!isNamed && state === undefined && (handler === undefined || since === undefined))
     throw new Refused("name the events, or choose them: --state dead|ignored, or --handler NAME --since 7d.");
   await checkHandler(ledger, handler);
-  const sinceMs = momentOf(since);
+  const chosen = { type, sinceMs: momentOf(since), ids: isNamed ? ids : undefined };
+  if (state !== undefined)
+    return changeOf("requeued", await act(ledger, { ...chosen, state, handler }, { kind: "requeue" }), 0);
   let changed = 0;
-  const add = (more: number): void => void (changed += more);
-  if (state !== undefined) await act(ledger, { state, type, handler, sinceMs }, { kind: "requeue" }, add);
-  else
-    for await (const page of pagesOf(ledger, { ids: isNamed ? ids : undefined, type, sinceMs }))
-      add(
-        await ledger.requeue(
-          page.map(({ id }) => id),
-          handler,
-        ),
-      );
+  for await (const page of pagesOf(ledger, chosen)) {
+    const pageIds = page.map(({ id }) => id);
+    changed += await ledger.requeue(pageIds, handler);
+  }
   return changeOf("requeued", changed, isNamed ? ids.length - changed : 0);
 }
 
@@ -87,9 +83,7 @@ export async function discardEvents(
   { handler, reason }: { handler: string; reason: string },
 ): Promise<Outcome> {
   await checkHandler(ledger, handler);
-  let changed = 0;
-  const add = (more: number): void => void (changed += more);
-  await act(ledger, { ids, handler }, { kind: "discard", reason }, add);
+  const changed = await act(ledger, { ids, handler }, { kind: "discard", reason });
   return changeOf("discarded", changed, ids.length - changed);
 }
 

@@ -151,7 +151,7 @@ ${!showBodies && markup`<p class="quiet">Without what may be about a person. ADM
     const now = { words: `${kind} (${wordsOf(selection)})`, events: 0, state: "runs" };
     last = now;
     const action: Action = kind === "discard" ? { kind, reason } : { kind };
-    const acting = act(ledger, selection, action, (events) => void (now.events += events)).then(
+    const acting = act(ledger, selection, action, (events) => void (now.events = events)).then(
       () => (now.state = "done"),
       (err: unknown) => {
         now.state = "failed";

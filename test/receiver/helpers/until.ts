@@ -1,7 +1,7 @@
-/** Looks until `condition` holds; fails after a minute with what it saw last. Looking is cheap, so it looks often. */
+/** Looks until `condition` holds, or what it sees is true; fails after a minute with what it saw last. */
 export async function until<Value>(
   look: () => Promise<Value> | Value,
-  condition: (value: Value) => boolean,
+  condition: (value: Value) => boolean = Boolean,
 ): Promise<Value> {
   const giveUpAtMs = performance.now() + 60_000;
   for (;;) {

@@ -1,6 +1,5 @@
 import { request } from "undici";
 import { expect, test } from "vitest";
-import { standingClock } from "../helpers/clock.ts";
 import { newEventId } from "../helpers/events.ts";
 import { serveAdmin } from "./admin.ts";
 import { dead, openInbox } from "./inbox.ts";
@@ -97,19 +96,7 @@ test("metrics are text for Prometheus, and everything else is 404", async () => 
   expect((await ask(`${url}/inbox/%E0%A4%A`)).json()).toMatchObject({ error: "invalid_request" });
 });
 
-test("an answer that takes over ten seconds is 503, and one that fails is 500 with the reason in the log", async () => {
-  const clock = standingClock();
-  const asked = Promise.withResolvers<void>();
-  const list = async () => {
-    asked.resolve();
-    return new Promise<never>(() => undefined);
-  };
-  const slow = await serveAdmin(await openInbox(), { clock, ledger: { list } });
-  const answer = ask(`${slow.url}/inbox`);
-  await asked.promise;
-  await clock.pass(10_000);
-  expect(await answer).toMatchObject({ status: 503 });
-
+test("an answer that fails is 500 with the reason in the log", async () => {
   const counts = async () => Promise.reject(new Error("disk I/O error"));
   const failing = await serveAdmin(await openInbox(), { ledger: { counts } });
   const failed = await ask(`${failing.url}/`);

@@ -58,20 +58,11 @@ test("--watch alone is start's, and a changed .env counts for the handlers, bene
   const environment = { DATABASE_URL: database(), MAX_ATTEMPTS: "3" };
   const { child, exited, lines, url } = await startProcess({ environment, cwd, words: ["--watch"] });
   const told = (text: string): number => lines.filter((line) => line.includes(text)).length;
-  await until(
-    () => told("handling events"),
-    (times) => times === 1,
-  );
+  await until(() => told("handling events") === 1);
   dotEnv("debug");
-  await until(
-    () => told("handling events"),
-    (times) => times === 2,
-  );
+  await until(() => told("handling events") === 2);
   await post(url, newBody());
-  await until(
-    () => told("call logged"),
-    (times) => times === 1,
-  );
+  await until(() => told("call logged") === 1);
   child.kill("SIGTERM");
   expect(await exited).toEqual({ code: 0, signal: null });
 });
@@ -120,10 +111,7 @@ describe("the process", () => {
         }
       };
       const clients = Array.from({ length: 8 }, client);
-      await until(
-        () => acknowledged.length,
-        (length) => length > 100,
-      );
+      await until(() => acknowledged.length > 100);
       stopping = true;
       const startedAtMs = performance.now();
       receiver.child.kill("SIGTERM");

@@ -39,10 +39,7 @@ test.for(ALL ? (["SIGTERM", "SIGINT", "SIGHUP"] as const) : (["SIGTERM"] as cons
     receiver.child.kill(signal);
     expect(await receiver.exited).toEqual({ code: 0, signal: null });
     // Its last line may come after its end.
-    await until(
-      () => receiver.lines.at(-1),
-      (line) => line?.includes('"msg":"stopped"') === true,
-    );
+    await until(() => receiver.lines.at(-1)?.includes('"msg":"stopped"') === true);
   },
 );
 
@@ -59,10 +56,7 @@ test("a bug ends it in order, with a line that says what it was, and as a failur
   const receiver = await startProcess({ environment: preloaded(BUG_AFTER_A_REQUEST) });
   await fetch(new URL("/healthz", receiver.url)).catch(() => undefined);
   expect(await receiver.exited).toEqual({ code: 1, signal: null });
-  await until(
-    () => receiver.lines.at(-1),
-    (line) => line?.includes('"msg":"stopped"') === true,
-  );
+  await until(() => receiver.lines.at(-1)?.includes('"msg":"stopped"') === true);
   const told = receiver.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(told.filter(({ level }) => level === "fatal")).toEqual([
     expect.objectContaining({
@@ -100,10 +94,7 @@ test.runIf(ALL && process.platform === "linux").each(["SIGINT", "SIGTERM", "SIGH
     const handlers = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
     process.kill(Number(handlers), signal);
     await post(receiver.url, newBody());
-    await until(
-      () => receiver.lines.join("\n"),
-      (said) => said.includes('"outcome":"done"'),
-    );
+    await until(() => receiver.lines.join("\n").includes('"outcome":"done"'));
     process.kill(-receiver.child.pid!, signal);
     expect(await receiver.exited).toEqual({ code: 0, signal: null });
     expect(receiver.lines.filter((line) => line.includes("process died"))).toEqual([]);

@@ -136,10 +136,7 @@ test.for(["waits", "blocks"])(
     await state(await send(type), "running");
     expect(isAlive(pid)).toBe(true);
     parent.kill("SIGKILL");
-    await until(
-      () => isAlive(pid),
-      (alive) => !alive,
-    );
+    await until(() => !isAlive(pid));
   },
 );
 

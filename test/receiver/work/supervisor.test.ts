@@ -24,10 +24,7 @@ test("a process that cannot be started, for want of its program or of memory, is
       },
     });
     for (const wanted of [2, 3]) {
-      await until(
-        async () => clock.pass(100).then(() => forks),
-        (count) => count >= wanted,
-      );
+      await until(async () => clock.pass(100).then(() => forks >= wanted));
     }
     await supervisor.stop(0);
     await clock.pass(60_000);

@@ -38,17 +38,11 @@ describe("slots", () => {
     });
     const { worker, send, end } = await startTestWorker([slow], { workerConcurrency: 2 });
     const ids = [...(await send("slow")), ...(await send("slow")), ...(await send("slow"))];
-    await until(
-      () => order,
-      ({ length }) => length === 2,
-    );
+    await until(() => order.length === 2);
     await turns(20);
     expect(worker.running().map(({ id }) => id)).toEqual(ids.slice(0, 2));
     ends[1]?.();
-    await until(
-      () => order,
-      ({ length }) => length === 3,
-    );
+    await until(() => order.length === 3);
     expect(order).toEqual(ids);
     for (const finish of ends) finish();
     await end(3);
@@ -376,10 +370,7 @@ test("a handler that goes on after its deadline fails its job, gives the others 
   expect(await end(1)).toMatchObject([
     { outcome: "failed", id: failed, error: expect.stringContaining("within 3 s") },
   ]);
-  await until(
-    () => stuck,
-    ({ length }) => length === 1,
-  );
+  await until(() => stuck.length === 1);
   expect(stuck).toEqual([{ handler: "stuck", id: failed }]);
   expect(await job(failed, "stuck")).toMatchObject({ state: "waiting", attempts: 1 });
   expect(await job(other, "other")).toMatchObject({ state: "waiting", attempts: 0 });

@@ -54,10 +54,7 @@ export async function loadUntilGone(
   const clients = Array.from({ length: CONNECTIONS }, client);
   if (options.killAfter?.handled === true) {
     // What ended an earlier life may be tried again in this one, and end it before anything is handled.
-    await until(
-      () => receiverState.gone || receiver.lines.some((line) => line.includes('"msg":"handled"')),
-      (isOver) => isOver,
-    );
+    await until(() => receiverState.gone || receiver.lines.some((line) => line.includes('"msg":"handled"')));
   }
   if (options.killAfter?.ms !== undefined) await delay(options.killAfter.ms).then(receiver.kill);
   await Promise.all([...clients, receiver.exited]);
