@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import {
   accept,
+  begin,
   claim,
+  type CreateBackend,
   event,
   handler,
   openStore,
   openWorker,
   replaceWorker,
-  type CreateBackend,
 } from "./harness.ts";
 
 export function describeAccepting(name: string, createBackend: CreateBackend): void {
@@ -32,8 +33,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
     });
 
     test("the same id again is a duplicate, also in one batch, in other letters, and after its job is done", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
+      const { store } = await begin(createBackend);
       const sent = event();
       const again = { ...sent, id: `evt_${sent.id.slice(4).toUpperCase()}` };
       expect(await store.intake.accept([sent, again])).toEqual({
@@ -92,8 +92,9 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
     });
 
     test("an event that no handler wants is ignored, and is not given to a handler that comes later", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [handler({ name: "orders", types: ["order.created"] })]);
+      const { backend, store } = await begin(createBackend, [
+        handler({ name: "orders", types: ["order.created"] }),
+      ]);
       const [id = ""] = await accept(store, event());
       expect(await store.ledger.find(id)).toMatchObject({ state: "ignored", jobs: [], handled: 0 });
       expect(await store.ledger.counts()).toMatchObject({ unwanted: 1 });

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import {
   accept,
+  acceptAndClaim,
+  begin,
   claim,
   claimOne,
+  type CreateBackend,
   effects,
   event,
   handler,
@@ -10,16 +13,14 @@ import {
   never,
   openWorker,
   writeEffect,
-  type CreateBackend,
 } from "./harness.ts";
 
 export function describeAtomically(name: string, createBackend: CreateBackend): void {
   describe(`${name}: atomically`, () => {
     test("what a handler writes is committed together with done", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
-      const [id = ""] = await accept(store, event());
-      const job = await claimOne(store);
+      const { backend, store } = await begin(createBackend);
+      const job = await acceptAndClaim(store);
+      const { id } = job;
       const result = await store.jobs.atomically(
         job,
         async (db) => {
@@ -36,8 +37,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     });
 
     test("an error rolls back what was written, of that job alone, and leaves it running", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
+      const { backend, store } = await begin(createBackend);
       await accept(store, event(), event(), event());
       const jobs = await claim(store);
       const outcomes = await Promise.allSettled(
@@ -60,10 +60,8 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     });
 
     test("a statement that failed fails the whole, also if its error was caught", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
-      await accept(store, event());
-      const job = await claimOne(store);
+      const { backend, store } = await begin(createBackend);
+      const job = await acceptAndClaim(store);
       const outcome = store.jobs.atomically(
         job,
         async (db) => {
@@ -78,10 +76,8 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     });
 
     test("a job that is no longer the attempt's is not written for", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
-      await accept(store, event());
-      const job = await claimOne(store);
+      const { backend, store } = await begin(createBackend);
+      const job = await acceptAndClaim(store);
       await store.jobs.end(job, { kind: "returned" });
       const late = async () => store.jobs.atomically(job, async (db) => writeEffect(db, job), never);
       await expect(late()).rejects.toThrow(/no longer this attempt's/);
@@ -93,10 +89,8 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     });
 
     test("an aborted attempt commits nothing", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
-      await accept(store, event());
-      const job = await claimOne(store);
+      const { backend, store } = await begin(createBackend);
+      const job = await acceptAndClaim(store);
       const abort = new AbortController();
       const outcome = store.jobs.atomically(
         job,
@@ -115,10 +109,8 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     test.each(["COMMIT", " ; -- a\n rollback", "/* x */ BEGIN IMMEDIATE", "SAVEPOINT s", "release s", "END"])(
       "a handler cannot end the transaction: %s",
       async (sql) => {
-        const backend = await createBackend();
-        const store = await openWorker(backend);
-        await accept(store, event());
-        const job = await claimOne(store);
+        const { backend, store } = await begin(createBackend);
+        const job = await acceptAndClaim(store);
         const outcome = store.jobs.atomically(
           job,
           async (db) => {
@@ -133,10 +125,8 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     );
 
     test("a query after the transaction has ended is refused", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
-      await accept(store, event());
-      const job = await claimOne(store);
+      const { backend, store } = await begin(createBackend);
+      const job = await acceptAndClaim(store);
       const kept = await store.jobs.atomically(job, async (db) => db, never);
       await expect(writeEffect(kept, job)).rejects.toThrow(/ended/);
       expect(await effects(backend)).toEqual([]);
@@ -203,8 +193,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     });
 
     test("many transactions at once, each of which reads and then writes, lose no update", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [
+      const { backend, store } = await begin(createBackend, [
         handler({ migrations: ["CREATE TABLE counter (n INTEGER)", "INSERT INTO counter VALUES (0)"] }),
       ]);
       await accept(store, ...Array.from({ length: 60 }, () => event()));

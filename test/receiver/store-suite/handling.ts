@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import {
   accept,
+  acceptAndClaim,
+  begin,
   claim,
   claimOne,
+  type CreateBackend,
   event,
   handleAll,
   handler,
@@ -11,7 +14,6 @@ import {
   openStore,
   openWorker,
   replaceWorker,
-  type CreateBackend,
 } from "./harness.ts";
 
 export function describeHandling(name: string, createBackend: CreateBackend): void {
@@ -47,8 +49,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
     });
 
     test("what has been due for longest is claimed first: a retry that is due goes before events that came later", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
+      const { backend, store } = await begin(createBackend);
       const [first = ""] = await accept(store, event());
       await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });
       await backend.pass(30_000);
@@ -107,10 +108,9 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
     ] as const)(
       "an attempt that ends as $ending.kind leaves the job $state",
       async ({ ending, dueInMs, ...expected }) => {
-        const backend = await createBackend();
-        const store = await openWorker(backend);
-        const [id = ""] = await accept(store, event());
-        const job = await claimOne(store);
+        const { backend, store } = await begin(createBackend);
+        const job = await acceptAndClaim(store);
+        const { id } = job;
         const nowMs = await store.nowMs();
         expect(await store.jobs.end(job, ending)).toBe(true);
         // What has ended does not end again.
@@ -129,8 +129,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
     );
 
     test("a job that was put off is not due before its time, and says so of its event", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
+      const { backend, store } = await begin(createBackend);
       const [id = ""] = await accept(store, event());
       await store.jobs.end(await claimOne(store), { kind: "later", error: "closed", delayMs: MINUTE_MS });
       await backend.pass(MINUTE_MS - 2_000);
@@ -142,8 +141,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
     });
 
     test("the last five errors of a job are kept, newest first, and a dead job has the cause of its last", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
+      const { backend, store } = await begin(createBackend);
       const [id = ""] = await accept(store, event());
       for (let attempt = 1; attempt <= 6; attempt += 1) {
         await store.jobs.end(await claimOne(store), {
@@ -168,8 +166,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
     });
 
     test("results of steps are kept over attempts and requeues, for this job alone, until it is done", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [handler(), handler({ name: "other" })]);
+      const { store } = await begin(createBackend, [handler(), handler({ name: "other" })]);
       const [id = ""] = await accept(store, event());
       let job = await claimOne(store);
       await store.jobs.recordStep(job, "charge", '{"n":1}');

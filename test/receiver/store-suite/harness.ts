@@ -90,6 +90,18 @@ export async function openWorker(
   return store;
 }
 
+/** A database, and the worker of these handlers on it. */
+export async function begin(createBackend: CreateBackend, handlers?: readonly JobHandler[]) {
+  const backend = await createBackend();
+  return { backend, store: await openWorker(backend, handlers) };
+}
+
+/** Stores an event and claims its job. */
+export async function acceptAndClaim(store: Store): Promise<Job> {
+  await accept(store, event());
+  return claimOne(store);
+}
+
 /**
  * Another worker, with other handlers, after this one has ended for good. On SQLite those that it does not have are gone at
  * once; on PostgreSQL ten minutes after their last worker was seen, so that none is gone during a rolling deploy.

@@ -1,15 +1,16 @@
 import { describe, expect, test } from "vitest";
 import {
   accept,
+  begin,
   claim,
   claimOne,
+  type CreateBackend,
   event,
   handleAll,
   handler,
   jobOf,
   MINUTE_MS,
   openWorker,
-  type CreateBackend,
 } from "./harness.ts";
 
 const byPhone = handler({ key: ["data.object.phone"] });
@@ -45,8 +46,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
     });
 
     test("a job that waits for its retry, or was put off, holds back those behind it; a dead one holds nobody", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [byPhone]);
+      const { backend, store } = await begin(createBackend, [byPhone]);
       const [first = "", second = ""] = await accept(store, from("a"), from("a"));
       await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });
       expect(await claim(store)).toEqual([]);
@@ -72,8 +72,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
     });
 
     test("a requeued job goes before later ones of its key, and never beside one that runs", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [byPhone]);
+      const { backend, store } = await begin(createBackend, [byPhone]);
       const [r1 = "", r2 = "", h = "", last = ""] = await accept(
         store,
         from("a"),
@@ -97,8 +96,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
     });
 
     test("a job that was requeued while later ones wait for a retry goes first", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [byPhone]);
+      const { backend, store } = await begin(createBackend, [byPhone]);
       const [first = "", second = ""] = await accept(store, from("a"), from("a"));
       await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
       await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });
@@ -118,8 +116,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
     });
 
     test("whatever happens, jobs of a key run one at a time and all of them end", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [handler({ ...byPhone, maximumAttempts: 100 })]);
+      const { backend, store } = await begin(createBackend, [handler({ ...byPhone, maximumAttempts: 100 })]);
       const ids = await accept(store, ...Array.from({ length: 40 }, (_, n) => from(`k${String(n % 3)}`)));
       const done: string[] = [];
       for (let round = 0; done.length < ids.length && round < 400; round += 1) {

@@ -2,8 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { Store } from "../../../receiver/store/port.ts";
 import {
   accept,
+  begin,
   claim,
   claimOne,
+  type CreateBackend,
   event,
   handleAll,
   handler,
@@ -12,7 +14,6 @@ import {
   openStore,
   openWorker,
   replaceWorker,
-  type CreateBackend,
 } from "./harness.ts";
 
 const ids = (found: readonly { id: string }[]): string[] => found.map(({ id }) => id);
@@ -73,8 +74,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
     });
 
     test("counts jobs by handler and state, and the dead by cause", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [
+      const { store } = await begin(createBackend, [
         handler(),
         handler({ name: "orders", types: ["order.created"] }),
         handler({ name: "idle", types: [] }),
@@ -105,8 +105,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
     });
 
     test("a requeue gives dead and ignored jobs all their attempts back, and leaves the others as they are", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [handler(), handler({ name: "other" })]);
+      const { backend, store } = await begin(createBackend, [handler(), handler({ name: "other" })]);
       const [id = "", done = ""] = await accept(store, event(), event());
       await bury(store);
       expect(await handleAll(store)).toEqual([done]);
@@ -176,8 +175,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
     });
 
     test("prunes bodies of finished events and later their ids; unfinished and dead ones stay, and a duplicate is recognized", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend, [
+      const { backend, store } = await begin(createBackend, [
         handler(),
         handler({ name: "orders", types: ["order.created"] }),
       ]);
@@ -220,8 +218,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
     });
 
     test("prunes more than a batch, and passes what must stay", async () => {
-      const backend = await createBackend();
-      const store = await openWorker(backend);
+      const { backend, store } = await begin(createBackend);
       await accept(store, ...Array.from({ length: 450 }, () => event()));
       await bury(store);
       await handleAll(store);
