@@ -35,10 +35,10 @@ type Result = { answer: Answer; refused?: string; receipt?: Receipt };
 export function createWebhook(options: {
   inbox: Inbox;
   maxBodyBytes: number;
-  health: Health;
+  health: Pick<Health, "draining" | "diskLow">;
   log: Log;
   logRequest: RequestLog;
-  metrics: Metrics;
+  metrics: Pick<Metrics, "received" | "refused">;
   clock: Clock;
 }): Webhook {
   const { inbox, maxBodyBytes, health, log, logRequest, metrics, clock } = options;

@@ -4,9 +4,7 @@ import { ANSWERS, type Answer } from "../../../receiver/intake/answers.ts";
 import type { Body } from "../../../receiver/intake/body.ts";
 import type { Delivery, Receipt } from "../../../receiver/intake/inbox.ts";
 import { createWebhook, type WebhookRequest } from "../../../receiver/intake/webhook.ts";
-import { createHealth } from "../../../receiver/operations/health.ts";
 import { createLog, createRequestLog } from "../../../receiver/operations/log.ts";
-import { createMetrics } from "../../../receiver/operations/metrics.ts";
 import { standingClock } from "../helpers/clock.ts";
 
 /** The way of one request to its answer, without the network before it and the database behind it. */
@@ -20,64 +18,47 @@ async function ask(
   world: {
     receipt?: () => Receipt;
     isDraining?: boolean;
-    freeBytes?: number;
+    isDiskLow?: boolean;
     clock?: Clock;
     isGone?: boolean;
   } = {},
 ) {
-  const { clock = systemClock } = world;
+  const { clock = systemClock, receipt = () => STORED, isDraining = false, isDiskLow = false } = world;
   const deliveries: Delivery[] = [];
   const tookSeconds: number[] = [];
   const refused: string[] = [];
+  const answers: Answer[] = [];
   const lines: Record<string, unknown>[] = [];
-  const log = createLog({
-    level: "info",
-    destination: { write: (line) => void lines.push(JSON.parse(line)) },
-  });
-  const health = createHealth({
-    probe: async () => ({ ok: true }),
-    clock: systemClock,
-    freeBytes: async () => world.freeBytes ?? 2 ** 30,
-    minimumFreeBytes: 2 ** 30,
-    role: "ingest",
-  });
-  // It has looked at the disk by then.
-  await new Promise(setImmediate);
-  if (world.isDraining === true) health.startDraining();
+  const write = (line: string): void => void lines.push(JSON.parse(line));
+  const log = createLog({ level: "info", destination: { write } });
   const webhook = createWebhook({
     inbox: async (delivery) => {
       deliveries.push(delivery);
-      return (world.receipt ?? (() => STORED))();
+      return receipt();
     },
     maxBodyBytes: 10,
-    health,
+    health: { draining: () => isDraining, diskLow: () => isDiskLow },
     log,
     logRequest: createRequestLog({ log, clock: systemClock, clean: (text) => text }),
     metrics: {
-      ...createMetrics({ counts: async () => undefined, clock: systemClock }),
       received: (_receipt, seconds) => void tookSeconds.push(seconds),
       refused: (reason) => void refused.push(reason),
     },
     clock,
   });
-  const answers: Answer[] = [];
-  await webhook(
-    {
-      method: "POST",
-      path: "/webhooks",
-      id: undefined,
-      signatures: [],
-      header: (name) => changes.headers?.[name],
-      framework: "node",
-      readBody: async () => ({ ok: true, bytes: new Uint8Array(1) }),
-      ...changes,
-    },
-    (answer) => {
-      answers.push(answer);
-      if (world.isGone === true) throw new Error("the client is gone");
-    },
-  );
-  health.stop();
+  const request: WebhookRequest = {
+    method: "POST",
+    path: "/webhooks",
+    id: undefined,
+    signatures: [],
+    header: (name) => changes.headers?.[name],
+    framework: "node",
+    readBody: async () => ({ ok: true, bytes: new Uint8Array(1) }),
+  };
+  await webhook({ ...request, ...changes }, (answer) => {
+    answers.push(answer);
+    if (world.isGone === true) throw new Error("the client is gone");
+  });
   expect(answers).toHaveLength(1);
   return { answer: answers[0], deliveries, lines, tookSeconds, refused };
 }
@@ -86,7 +67,7 @@ async function ask(
 const WRONGS: [Changes, Parameters<typeof ask>[1], keyof typeof ANSWERS, string | undefined][] = [
   [{ method: "HEAD" }, {}, "method", undefined],
   [{}, { isDraining: true }, "unavailable", "draining"],
-  [{}, { freeBytes: 99 }, "unavailable", "disk_low"],
+  [{}, { isDiskLow: true }, "unavailable", "disk_low"],
   [{ headers: { "content-encoding": "identity, br" } }, {}, "encoded", "encoded"],
   [{ headers: { "content-length": "11" } }, {}, "too_large", "too_large"],
 ];
