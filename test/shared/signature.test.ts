@@ -74,19 +74,6 @@ describe("verify", () => {
     );
   });
 
-  test("refuses a body that is longer or shorter", () => {
-    fc.assert(
-      fc.property(bodies, bodies, (body, more) => {
-        fc.pre(more.byteLength > 0);
-        const header = sign({ body, secret: SECRET, timestampSeconds: NOW });
-        const longer = Buffer.concat([body, more]);
-        expect(check(header, { body: longer }).ok).toBe(false);
-        expect(check(sign({ body: longer, secret: SECRET, timestampSeconds: NOW }), { body }).ok).toBe(false);
-      }),
-      { numRuns: RUNS },
-    );
-  });
-
   test("refuses a header with one character changed", () => {
     const header = sign({ body: BODY, secret: SECRET, timestampSeconds: NOW });
     const change = fc.tuple(fc.nat(header.length - 1), fc.string({ minLength: 1, maxLength: 1 }));

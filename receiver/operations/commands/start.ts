@@ -37,8 +37,9 @@ export async function start(
   const handlers = { environment: () => ({ ...environment(), DATABASE_URL }), watchHandlers: watch };
   const starting = startReceiver({ config, store, clock, log, ...handlers });
   // Before it has started: whoever reads the line `listening` may stop it at that moment.
-  stopWhenTold(starting, config, log);
+  const leaveSignals = stopWhenTold(starting, config, log);
   await starting.catch((error: unknown) => {
+    leaveSignals();
     const isOfPort = error instanceof Error && "syscall" in error && LISTENING.has(error.syscall);
     if (!isOfPort) throw error;
     const fix = "End the program that listens there, or choose another HOST, PORT, ADMIN_HOST or ADMIN_PORT.";
@@ -48,9 +49,9 @@ export async function start(
 
 /**
  * Stops the receiver at the first signal or uncaught error, and ends the process after that, or after
- * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once.
+ * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once. Returns how to leave signals to Node.js again.
  */
-function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): void {
+function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): () => void {
   let firstMs: number | undefined;
   const stop = async (why: { signal: string } | { err: unknown }): Promise<void> => {
     firstMs = clock.monotonicMs();
@@ -80,6 +81,10 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
   };
   for (const event of ERRORS) process.on(event, onError);
   for (const signal of SIGNALS) process.on(signal, onSignal);
+  return () => {
+    for (const event of ERRORS) process.off(event, onError);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  };
 }
 
 const HEALTH_LIMIT_MS = 4_000;

@@ -122,15 +122,3 @@ test.for<[string, unknown, string]>([
 ])("of the places of an error, the description has %s", ([, error, words]) => {
   expect(describeLoadError(error)).toBe(words);
 });
-
-test("the time that a description takes grows with the length of the stack, and not with its square", () => {
-  const timeOf = (length: number): number => {
-    const error = thrown("long", `    at ${"file:///:1".repeat(length)}`, `    at /${":1".repeat(length)}x`);
-    const startedMs = performance.now();
-    describeLoadError(error);
-    return performance.now() - startedMs;
-  };
-  timeOf(1_000);
-  // Its square would take minutes.
-  expect(timeOf(100_000)).toBeLessThan(5_000);
-});
