@@ -129,6 +129,8 @@ export function createRunner(options: RunOptions) {
     tookMs: number,
   ): Promise<Found | Verdict> {
     if (verdict.outcome !== "failed" || isAboutKills(check.id) || check.phase === "explore") return verdict;
+    // How much comes at once differs each time, so that being too busy for it once is all there is to tell.
+    if (check.group === "load" && ["rate_limited", "unavailable"].includes(verdict.cause)) return verdict;
     if (verdict.cause === "timed_out" || !patience.hasTimeToRepeat(tookMs)) return verdict;
     const again = await judged(check, async () => check.run(contextFor(`${check.id} again`)));
     if (again.outcome !== "passed") return verdict;
@@ -209,7 +211,8 @@ export function createRunner(options: RunOptions) {
               withinMs,
               quietMs: timing.quietMs,
               leftMs,
-              onWait: (count) => progress(`waiting for ${count} events to be handled`),
+              onWait: (count) =>
+                progress(`waiting for ${count} ${count === 1 ? "event" : "events"} to be handled`),
             });
       const waited = pending;
       pending = [];

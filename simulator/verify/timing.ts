@@ -30,7 +30,7 @@ export const DEFAULT_TIMING = {
   promptAnswerMs: 2_000,
   /** Kills at random moments while events stream in and are handled: three at least, and no new one after `killsMs`. */
   kills: 8,
-  killsMs: 5_000,
+  killsMs: 2_500,
   /** Deliveries of the burst, all at once. */
   burst: 60,
   /** Deliveries between an event and its late duplicate. */

@@ -7,8 +7,8 @@ import type { Behaviour } from "./receiver.ts";
 
 /** Receivers that are right in another way than the small one, and the advice that they get at most. */
 const RIGHT: Record<string, { plant: Partial<Behaviour>; advice?: string[]; underWayMs?: number }> = {
-  "answers 503 until it has booted": {
-    plant: { precheck: (_, state) => (state.requests < 4 ? 503 : undefined) },
+  "answers 502, 503 and 504 until it has booted": {
+    plant: { precheck: (_, state) => (state.requests < 4 ? 501 + state.requests : undefined) },
   },
   "keeps one effect an object, so that a later event takes an earlier one's place": {
     plant: {

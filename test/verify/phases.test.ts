@@ -5,7 +5,7 @@ import type { Check, Verdict } from "../../simulator/verify/check.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
 import { NEEDS } from "../../simulator/verify/context.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import { allAcknowledged, failed } from "../../simulator/verify/judgement.ts";
+import { allAcknowledged, failed, whenSettled } from "../../simulator/verify/judgement.ts";
 import { ruleOf } from "../../simulator/verify/rules.ts";
 import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
@@ -159,6 +159,25 @@ test("each check is told as it is done: how many are, which it was, and its last
     ["failed", "It told [redacted].", 0],
     ["unverified", "Nobody knows.", 0],
   ]);
+});
+
+test("what is waited for is told: how many events are still to be handled", async () => {
+  const readings = new Map<string, number>();
+  const titles: string[] = [];
+  const sending = check("wire.three", {
+    run: async ({ deliver, event }) => {
+      await Promise.all([deliver(event()), deliver(event()), deliver(event())]);
+      return whenSettled(() => PASSED);
+    },
+  });
+  await play([sending], {
+    observe: async (id) => {
+      readings.set(id, (readings.get(id) ?? 0) + 1);
+      return { known: true, count: (readings.get(id) ?? 0) > 3 ? 1 : 0 };
+    },
+    onProgress: ({ title }) => titles.push(title),
+  });
+  expect(titles).toContain("waiting for 3 events to be handled");
 });
 
 test("a check is left unverified for the first of its needs that is not there", async () => {

@@ -206,8 +206,6 @@ export const WIRE: Record<string, Mutant> = {
     burst: 40,
     caughtBy: "load.burst-at-first",
     cause: "rate_limited",
-    // On a busy machine it may be at its events for longer than six quick attempts take.
-    alsoCauses: ["sometimes"],
   },
   "too-busy-for-good": {
     bug: "answers 429 to more than 25 events at once, and 409 when they are repeated, having kept their ids",
