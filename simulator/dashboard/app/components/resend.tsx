@@ -42,11 +42,10 @@ export function Resend({ filters, onClose }: { filters: Filters; onClose: () => 
     <Button kind="accent" onClick={onClose} words="Done" />
   ) : (
     <>
-      <Button onClick={onClose} words="Cancel" />
+      <Button autofocus onClick={onClose} words="Cancel" />
       <Button
         icon="resend"
         kind="accent"
-        autofocus
         disabled={total === 0}
         onClick={send}
         words={total === 0 ? "Send again" : `Send ${numberOf(total)} again`}
