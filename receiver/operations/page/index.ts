@@ -74,7 +74,7 @@ export function createOperatorPage(options: PageOptions): Express {
       return [handler, ...numbers, failing, moment(oldestUnfinishedAtMs, nowMs), ended];
     });
     const main = markup`${alerts}<h2>Dead, by cause</h2>
-${table("Handler,*Why,#Dead,Since (UTC),", await Promise.all(causes), "Nothing is dead.")}<h2>Handlers</h2>
+${table("Handler,*Why,#Dead,Since (UTC),Change", await Promise.all(causes), "Nothing is dead.")}<h2>Handlers</h2>
 ${table("Handler,#Waiting,#Running,#Dead,#Ignored,#Failing,Oldest (UTC),#Ended in the last minute", handlers, "No worker has started yet.")}
 <p class="quiet">${counts.events} events are known. No handler wanted <a href="${base}/events?state=ignored">${counts.unwanted}</a> of them.</p>`;
     return { title: "Overview", main, refreshSeconds: REFRESH_SECONDS };
@@ -100,7 +100,7 @@ ${table("Handler,#Waiting,#Running,#Dead,#Ignored,#Failing,Oldest (UTC),#Ended i
     const before_seq = events.length === LIST_LIMIT ? String(events.at(-1)?.seq) : undefined;
     const main = markup`<p>All that match: ${actions(base, filter)}</p><form action="${base}/confirm">
 ${filter.handler && markup`<input type="hidden" name="handler" value="${filter.handler}" />`}
-${table(",Event,State,#Attempts,Received (UTC),*Last error", rows)}
+${table("Choose,Event,State,#Attempts,Received (UTC),*Last error", rows)}
 <button name="action" value="requeue">Requeue the chosen…</button> <button name="action" value="discard">Discard the chosen…</button></form>
 ${before_seq && markup`<a href="${link(`${base}/events`, { ...filter, before_seq })}">Older events</a>`}`;
     return { title, main };
@@ -124,7 +124,7 @@ ${before_seq && markup`<a href="${link(`${base}/events`, { ...filter, before_seq
     const unwanted = markup`No handler wanted it. ${state === "ignored" && actions(base, { id }, state)}`;
     const bytes = await ledger.body(event.seq);
     const main = markup`<p><code>${id}</code></p><p>${stateWord(event)} · ${source === "reconcile" ? "found missing by reconcile" : "sent by the service"} · received ${moment(event.receivedAtMs, nowMs)} · ${duplicates} more deliveries</p>
-${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,", rows, unwanted)}
+${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,Change", rows, unwanted)}
 <h2>Envelope</h2>${bytes === undefined ? markup`<p>It is pruned.</p>` : markup`<pre>${lines(prettyEnvelope(bytes, { isRedacted: !showBodies }))}</pre>`}
 ${!showBodies && markup`<p class="quiet">Without what may be about a person. ADMIN_SHOW_BODIES=true shows all of it.</p>`}`;
     return { title: titleOf(event.type), main };
