@@ -8,7 +8,7 @@ import { pathOf } from "./intake/adapters.ts";
 import { createAdminApp } from "./operations/admin.ts";
 import type { Log } from "./operations/log.ts";
 import type { Metrics } from "./operations/metrics.ts";
-import { NOT_FOR_HANDLERS } from "./operations/privacy.ts";
+import { environmentForHandlers } from "./operations/privacy.ts";
 import type { Store } from "./store/port.ts";
 import { startSupervisor } from "./work/supervisor.ts";
 
@@ -95,10 +95,7 @@ export function superviseHandlers(
   const { config, store, metrics } = options;
   return startSupervisor({
     ...options,
-    environment: () =>
-      Object.fromEntries(
-        Object.entries(options.environment()).filter(([name]) => !NOT_FOR_HANDLERS.has(name)),
-      ),
+    environment: () => environmentForHandlers(options.environment()),
     memoryMegabytes: config.handlerMemoryMegabytes,
     watch: options.watchHandlers,
     running: async () => runningJobs(store),

@@ -9,7 +9,7 @@ import type { Config, Environment } from "../config.ts";
 import { siblingFile } from "../work/module.ts";
 import type { Store } from "../store/port.ts";
 import { EXIT, isUnbegun, onStore, type Context, type Outcome } from "./commands/run.ts";
-import { NOT_FOR_HANDLERS } from "./privacy.ts";
+import { environmentForHandlers } from "./privacy.ts";
 import { createRestClient, RestError, type RestClient } from "./rest-client.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
@@ -117,7 +117,7 @@ const loadedSchema = z.object({ handlers: z.array(z.string()).optional(), proble
 /** Loads the handlers in a process of their own, as a worker would. */
 async function handlers({ config, environment }: Look, say: Say): Promise<void> {
   if (config.role === "ingest") return;
-  const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !NOT_FOR_HANDLERS.has(name)));
+  const env = environmentForHandlers(environment);
   const program = siblingFile(import.meta.url, "../work/load-handlers").pathname;
   const words = ["--import", import.meta.resolve("tsx"), program];
   const run = promisify(execFile)(process.execPath, words, { env, timeout: LOADING_LIMIT_MS });

@@ -1,12 +1,17 @@
 import { isEventType } from "../../shared/events.ts";
-import type { Config } from "../config.ts";
+import type { Config, Environment } from "../config.ts";
 
 export const REDACTED = "[redacted]";
 
-/** Variables that handlers do not get: secrets that sign events or let an operator in, and what is only allowed beside them. */
-export const NOT_FOR_HANDLERS: ReadonlySet<string> = new Set(
-  "SIGNING_SECRET SIGNING_SECRET_FILE ADMIN_TOKEN ADMIN_TOKEN_FILE ADMIN_HOST".split(" "),
+/** Secrets that sign events or let an operator in, and what is only allowed beside them. */
+const NOT_FOR_HANDLERS = "SIGNING_SECRET SIGNING_SECRET_FILE ADMIN_TOKEN ADMIN_TOKEN_FILE ADMIN_HOST".split(
+  " ",
 );
+
+/** The environment of a process that loads handlers. What they need not know is empty: so a `.env` does not bring it back. */
+export function environmentForHandlers(environment: Environment): NodeJS.ProcessEnv {
+  return { ...environment, ...Object.fromEntries(NOT_FOR_HANDLERS.map((name) => [name, ""])) };
+}
 
 const LONGEST_MESSAGE = 300;
 const LONGEST_READ = 10_000;

@@ -4,14 +4,13 @@ export type Kind = {
   title: string;
   /** The example under examples/, and what it is called in the project. */
   files: Record<string, string>;
-  /** The words that start it, for a shell. */
+  /** The words that start it, for a shell; one of Node.js reads `.env` itself. */
   start: string;
   /** For a project of Node.js that has the receiver mounted. */
   node?: {
     /** Packages of npm beside the kit, with their versions where the kit has none of its own. */
     packages: Readonly<Record<string, string | undefined>>;
-    /** The words that start it with the settings in .env, and those that start it while it is written. */
-    startAlone: string;
+    /** The words that start it while it is written. */
     dev: string;
     /** What has to be made before it starts. */
     build?: string;
@@ -30,12 +29,10 @@ const HANDLERS = {
 const mounted = (title: string, file: string, packages: string[]): Kind => ({
   title: `${title} with the receiver mounted, its handlers and their tests`,
   files: { "app.mjs": `mounted/${file}`, ...HANDLERS },
-  start: "node app.mjs",
+  start: "node --env-file-if-exists=.env app.mjs",
   node: {
     packages: Object.fromEntries(packages.map((name) => [name, undefined])),
-    startAlone: "node --env-file=.env app.mjs",
-    // The app does not import the handlers, so they are imported for its watcher to see them.
-    dev: "node --watch --import ./handlers.mjs app.mjs",
+    dev: "node --watch --env-file-if-exists=.env app.mjs",
   },
 });
 
@@ -58,7 +55,6 @@ export const KINDS = {
     node: {
       // The kit has none of these: they are many times its size, and tried by the long tests.
       packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" },
-      startAlone: "node --env-file=.env node_modules/next/dist/bin/next start --hostname 127.0.0.1",
       dev: "next dev --hostname 127.0.0.1",
       build: "next build",
     },

@@ -38,11 +38,11 @@ export function projectFiles(
     files.set(path, { text: readFileSync(new URL(example, sources.examples), "utf8") });
   }
   if (kind.node === undefined) {
-    files.set("start", script(`set -a\n. ./.env\nPORT="\${PORT:-3000}"\nexec ${kind.start}`));
+    files.set("start", script(`PORT="\${PORT:-3000}"\nexec ${kind.start}`));
     files.set("dev", script(`exec ${npx(archive)} dev ${WHERE} "$@" -- ${kind.start}`));
     files.set("verify", script(`exec ${npx(archive)} ${VERIFY} "$@" -- ${kind.start}`));
   } else {
-    const { packages, startAlone, dev, build } = kind.node;
+    const { packages, dev, build } = kind.node;
     const versions = { ...manifest.devDependencies, ...manifest.dependencies };
     const wanted = Object.entries(packages).map(([one, version]): [string, string] => [
       one,
@@ -55,7 +55,7 @@ export function projectFiles(
       private: true,
       type: "module",
       scripts: {
-        start: `${built}${startAlone}`,
+        start: `${built}${kind.start}`,
         dev: `voice-agent-simulator dev ${WHERE} -- ${dev}`,
         test: "node --test",
         verify: `${built}voice-agent-simulator ${VERIFY} -- ${kind.start}`,
@@ -103,7 +103,8 @@ function stepsOf(kind: Kind): { line: string; does: string }[] {
 }
 
 function script(text: string): MadeFile {
-  return { text: `#!/bin/sh\ncd "$(dirname "$0")" || exit\n${text}\n`, executable: true };
+  const begin = `#!/bin/sh\ncd "$(dirname "$0")" || exit\nset -a\n[ ! -f .env ] || . ./.env\n`;
+  return { text: `${begin}${text}\n`, executable: true };
 }
 
 function npx(archive: string): string {
