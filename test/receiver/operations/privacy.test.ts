@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { redactEnvelope } from "../../../receiver/operations/present.ts";
-import { createCleaner, secretsOf } from "../../../receiver/operations/privacy.ts";
+import { createCleaner, environmentForHandlers, secretsOf } from "../../../receiver/operations/privacy.ts";
 import { envelopeSchema, EVENT_TYPES } from "../../../shared/events.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 
@@ -66,4 +66,15 @@ test.each([
   ],
 ])("%j is redacted to %j", (value, redacted) => {
   expect(redactEnvelope(JSON.stringify(value))).toEqual(redacted);
+});
+
+test("handlers get the secrets that sign events or let operators in as empty variables, which no .env fills", () => {
+  const own = { SIGNING_SECRET: "s", ADMIN_TOKEN: "t", ADMIN_HOST: "0.0.0.0", SHOP_TOKEN: "mine" };
+  expect(environmentForHandlers(own)).toMatchObject({
+    SIGNING_SECRET: "",
+    SIGNING_SECRET_FILE: "",
+    ADMIN_TOKEN: "",
+    ADMIN_HOST: "",
+    SHOP_TOKEN: "mine",
+  });
 });
