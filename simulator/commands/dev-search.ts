@@ -1,6 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { freePort, isListening, listListeners, USUAL_PORTS } from "../processes/listening.ts";
-import { searchReceivers, takesWebhooks, type FoundReceiver } from "../processes/receiver-search.ts";
+import {
+  isRefusing,
+  searchReceivers,
+  takesWebhooks,
+  type FoundReceiver,
+} from "../processes/receiver-search.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { Output } from "./output.ts";
 
@@ -62,11 +67,13 @@ export async function findRunningReceiver(options: {
   usualPorts?: readonly number[];
 }): Promise<FoundReceiver | undefined> {
   const { secret, output, signal, usualPorts = USUAL_PORTS } = options;
-  const waiting = new Set([portOf(options.port) ?? USUAL_PORT, ...usualPorts]);
+  const own = portOf(options.port);
+  const waiting = new Set([own ?? USUAL_PORT, ...usualPorts]);
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     for (const found of await searchReceivers([...waiting], secret)) {
       const { listener, finding, status, hasSecret, sentence } = found;
-      if (hasSecret || (secret === undefined && finding === "refuses_unsigned")) return found;
+      const isCertain = finding === "refuses_unsigned" || (listener.port === own && isRefusing(found));
+      if (hasSecret || (secret === undefined && isCertain)) return found;
       // It did not answer in time: it may still be starting.
       if (finding === "fails" && status === null) continue;
       waiting.delete(listener.port);
