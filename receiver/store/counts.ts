@@ -8,7 +8,8 @@ const SLICE = 5_000;
 
 const LIST_HANDLERS = `
   SELECT number, name, announced > 0 AND announced = (SELECT max(announced) FROM handlers) AS isAnnounced FROM handlers ORDER BY name`;
-const COUNT_EVENTS = `SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM events`;
+// Each by itself is one look into the index; both in one SELECT read all of it.
+const COUNT_EVENTS = `SELECT coalesce((SELECT max(seq) FROM events) - (SELECT min(seq) FROM events) + 1, 0)`;
 const FIND_RECEIVED_AT = `SELECT received_at_ms FROM events WHERE seq = ?`;
 const LIST = `
   SELECT due_at_ms AS dueAtMs, event, attempts, cause FROM jobs INDEXED BY jobs_open

@@ -9,7 +9,7 @@ import { bytesOfId, NOBODY } from "./schema.ts";
 import { createViews } from "./views.ts";
 
 /** Events that are changed, and rows that are pruned, in one transaction. */
-const BATCH = 100;
+const BATCH = 200;
 const PRUNED_BEFORE = "pruned before";
 
 const COLUMNS = `seq, type, body, EXISTS (SELECT 1 FROM jobs WHERE event = seq AND handler = ${String(NOBODY)}) AS isUnwanted`;
@@ -32,7 +32,8 @@ const FIND_NEXT = `SELECT seq, received_at_ms AS receivedAtMs FROM events WHERE 
 const IS_PRUNABLE = `
   received_at_ms < $beforeMs AND body IS NOT NULL AND EXISTS (SELECT 1 FROM jobs WHERE event = seq)
   AND NOT EXISTS (SELECT 1 FROM jobs WHERE event = seq AND state IN ('waiting', 'running', 'dead'))`;
-const LIST_PRUNABLE = `SELECT seq FROM events WHERE seq BETWEEN $from AND $from + ${String(BATCH)} - 1 AND ${IS_PRUNABLE}`;
+const listOf = (condition: string): string =>
+  `SELECT seq FROM events WHERE seq BETWEEN $from AND $from + ${String(BATCH)} - 1 AND ${condition}`;
 const PRUNE = `
   UPDATE events SET body = NULL, duplicates = 0, handled = (SELECT max(handled) FROM jobs WHERE event = seq),
     type = iif(source = 'reconcile', type, NULL), object_id = iif(source = 'reconcile', object_id, NULL),
@@ -40,9 +41,8 @@ const PRUNE = `
   WHERE seq = $seq AND ${IS_PRUNABLE}`;
 const DELETE_JOBS = `DELETE FROM jobs WHERE event = ?`;
 const DELETE_STEPS = `DELETE FROM steps WHERE event = ?`;
-const DELETE_IDS = `
-  DELETE FROM events WHERE seq IN (
-    SELECT seq FROM events WHERE received_at_ms < ? AND body IS NULL ORDER BY seq LIMIT ${String(BATCH)})`;
+const IS_FORGETTABLE = `received_at_ms < $beforeMs AND body IS NULL`;
+const DELETE_ID = `DELETE FROM events WHERE seq = ?`;
 
 type EventRow = { seq: number; type: string; body: Buffer | null; isUnwanted: 0 | 1 };
 const checkSchema = z.array(z.object({ quick_check: z.string() }));
@@ -58,11 +58,11 @@ export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: C
   const setBookmark = db.prepare<[string, string]>(SET_BOOKMARK);
   const deleteBookmark = db.prepare<[string]>(DELETE_BOOKMARK);
   const findNext = db.prepare<[number], { seq: number; receivedAtMs: number }>(FIND_NEXT);
-  const listPrunable = db.prepare<[{ from: number; beforeMs: number }], number>(LIST_PRUNABLE).pluck();
   const prune = db.prepare<[{ seq: number; beforeMs: number }]>(PRUNE);
   const deleteJobs = db.prepare<[number]>(DELETE_JOBS);
   const deleteSteps = db.prepare<[number]>(DELETE_STEPS);
-  const deleteIds = db.prepare<[number]>(DELETE_IDS);
+  const deleteId = db.prepare<[number]>(DELETE_ID);
+  const [listPrunable, listForgettable] = [prepareList(IS_PRUNABLE), prepareList(IS_FORGETTABLE)];
   const prunedBeforeMs = (): number => Number(getBookmark.get(PRUNED_BEFORE) ?? 0);
 
   return {
@@ -75,8 +75,8 @@ export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: C
         settled(discardJobs.all({ seq, handler: number, nowMs, reason }), nowMs),
       ),
     prune: async ({ bodiesMs, idsMs }) => ({
-      bodies: await pruneBodies(bodiesMs),
-      ids: await pruneIds(idsMs),
+      bodies: await changeBefore(bodiesMs, listPrunable, (seq) => pruneBody(seq, bodiesMs)),
+      ids: await changeBefore(idsMs, listForgettable, (seq) => deleteId.run(seq).changes > 0),
     }),
     prunedBeforeMs: async () => prunedBeforeMs(),
     known: async (type, objectIds) =>
@@ -130,35 +130,36 @@ export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: C
     return changed.length > 0;
   }
 
-  /** Forgets what has been kept long enough. The file does not shrink. */
-  async function pruneBodies(beforeMs: number): Promise<number> {
-    let pruned = 0;
-    const pruneOne = (seq: number): boolean => {
-      if (prune.run({ seq, beforeMs }).changes === 0) return false;
-      deleteSteps.run(seq);
-      deleteJobs.run(seq);
-      return true;
-    };
-    // Events are kept in the order in which they were received, so the first younger one ends the walk.
+  function prepareList(condition: string) {
+    return db.prepare<[{ from: number; beforeMs: number }], number>(listOf(condition)).pluck();
+  }
+
+  /**
+   * Changes what is listed of the events that were received before a moment. They are kept in the order in which they were
+   * received, so the first younger one ends the walk.
+   */
+  async function changeBefore(
+    beforeMs: number,
+    list: ReturnType<typeof prepareList>,
+    change: (seq: number) => boolean,
+  ): Promise<number> {
+    let changed = 0;
     for (let from = 0; ; from += BATCH) {
       const next = findNext.get(from);
-      if (!next || next.receivedAtMs >= beforeMs) return pruned;
+      if (!next || next.receivedAtMs >= beforeMs) return changed;
       from = next.seq;
-      const seqs = listPrunable.all({ from, beforeMs });
-      if (seqs.length > 0)
-        pruned += await write(() => {
-          setBookmark.run(PRUNED_BEFORE, String(Math.max(beforeMs, prunedBeforeMs())));
-          return seqs.filter(pruneOne).length;
-        });
+      const seqs = list.all({ from, beforeMs });
+      if (seqs.length > 0) changed += await write(() => seqs.filter(change).length);
       await nextTurn();
     }
   }
 
-  async function pruneIds(beforeMs: number): Promise<number> {
-    for (let pruned = 0; ; await nextTurn()) {
-      const { changes } = await write(() => deleteIds.run(beforeMs));
-      pruned += changes;
-      if (changes < BATCH) return pruned;
-    }
+  /** Keeps only the id, by which a duplicate is known. The file does not shrink. */
+  function pruneBody(seq: number, beforeMs: number): boolean {
+    if (prune.run({ seq, beforeMs }).changes === 0) return false;
+    setBookmark.run(PRUNED_BEFORE, String(Math.max(beforeMs, prunedBeforeMs())));
+    deleteSteps.run(seq);
+    deleteJobs.run(seq);
+    return true;
   }
 }
