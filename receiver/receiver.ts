@@ -1,5 +1,4 @@
-import { hostInUrl } from "../shared/host.ts";
-import { serve, type Served } from "../shared/server.ts";
+import { hostInUrl, serve, type Served } from "../shared/server.ts";
 import { createApp } from "./app.ts";
 import type { Clock } from "./clock.ts";
 import { compose, type Receiver, type Work } from "./compose.ts";

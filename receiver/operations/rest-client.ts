@@ -1,6 +1,5 @@
 import type { Dispatcher } from "undici";
 import { z } from "zod";
-import { errorSchema } from "../../shared/errors.ts";
 import * as resources from "../../shared/resources.ts";
 import { createCleaner } from "./privacy.ts";
 
@@ -81,7 +80,7 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
     const asked = `GET ${url.pathname}`;
     if (status !== 200) {
       const { error = "unexpected_answer", message = "no reason was given" } =
-        errorSchema.safeParse(json).data ?? {};
+        resources.errorSchema.safeParse(json).data ?? {};
       const answered = `${asked} was answered ${String(status)} ${error}: ${message}.`;
       throw new RestError(clean(`${answered} ${status === 401 ? "Check API_KEY." : FIX}`), clean(error));
     }

@@ -5,10 +5,7 @@ import Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
 import { LONGEST_LOG_BYTES, openLog, type Log } from "./log.ts";
 import type { Refusal, Unavailable } from "./port.ts";
-import { SCHEMA } from "./schema.ts";
-
-const APPLICATION_ID = 0x7661_6b31;
-const SCHEMA_VERSION = 1;
+import { createSchema, isEmpty } from "./schema.ts";
 
 /** How long a write waits for other processes. The service waits 10 s for its answer. */
 const BUSY_LIMIT_MS = 8_000;
@@ -178,27 +175,6 @@ async function retry<Result>(attempt: () => Result, clock: Clock): Promise<Await
       await (tries < TRIES_WITHOUT_SLEEP ? new Promise((turn) => setImmediate(turn)) : clock.sleep(1));
     }
   }
-}
-
-function createSchema(db: Database.Database, file: string): void {
-  db.transaction(() => {
-    if (!isEmpty(db, file)) return;
-    db.exec(SCHEMA);
-    db.pragma(`application_id = ${String(APPLICATION_ID)}`);
-    db.pragma(`user_version = ${String(SCHEMA_VERSION)}`);
-  }).immediate();
-}
-
-/** Whether nothing is in the database yet. Throws if it is no inbox of this version. */
-function isEmpty(db: Database.Database, file: string): boolean {
-  const read = (name: string): number => Number(db.pragma(name, { simple: true }));
-  const [application, version] = [read("application_id"), read("user_version")];
-  const tables = Number(db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get());
-  if (tables + version + application === 0) return true;
-  if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
-  throw new Error(
-    `${file} is not an inbox of this version (schema ${String(version)}, not ${String(SCHEMA_VERSION)}). Name another file in DATABASE_URL, or move this one away: a new one is made.`,
-  );
 }
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { refusalOf, type DatabaseFile } from "./database.ts";
 import type { Acceptance, Intake, NewEvent } from "./port.ts";
-import type { Announcement, Queue } from "./queue.ts";
+import type { Announcement, Queue } from "./jobs.ts";
 import { bytesOfId, TOUCH } from "./schema.ts";
 
 const INSERT = `

@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
-import { createCounts } from "./counts.ts";
 import type { DatabaseFile } from "./database.ts";
 import type { Ledger } from "./port.ts";
-import type { Keyed, Queue } from "./queue.ts";
+import type { Keyed, Queue } from "./jobs.ts";
 import { bytesOfId, NOBODY } from "./schema.ts";
-import { createViews } from "./views.ts";
+import { createCounts, createViews } from "./views.ts";
 
 /** Events that are changed, and rows that are pruned, in one transaction. */
 const BATCH = 200;

@@ -5,7 +5,7 @@ import { makePrivate, prepareFile, unavailability, type DatabaseFile } from "./d
 import { refuseTransactionControl } from "./handler-sql.ts";
 import { endingOfCrash, GONE } from "./job-rules.ts";
 import type { JobHandler, Jobs } from "./port.ts";
-import type { Queue, Running } from "./queue.ts";
+import type { Queue, Running } from "./jobs.ts";
 import { NOBODY } from "./schema.ts";
 
 /** How often a worker that waits for another's end asks for the lock. */

@@ -1,3 +1,8 @@
+import type Database from "better-sqlite3";
+
+const APPLICATION_ID = 0x7661_6b31;
+const SCHEMA_VERSION = 1;
+
 /** The due time of a job that waits behind another one of its key. */
 export const HELD = Number.MAX_SAFE_INTEGER;
 
@@ -8,7 +13,7 @@ export const NOBODY = 0;
  * Tables of schema 1. The id of an event is kept as the 16 bytes of its 32 hexadecimal characters. Handlers may add tables
  * of their own to the same file.
  */
-export const SCHEMA = `
+const SCHEMA = `
   CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE,
@@ -63,6 +68,28 @@ export const SCHEMA = `
 /** Writes something that means nothing. */
 export const TOUCH = `
   INSERT INTO bookmarks VALUES ('touched', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+
+/** Creates the tables in an empty database. Throws if it is no inbox of this version. */
+export function createSchema(db: Database.Database, file: string): void {
+  db.transaction(() => {
+    if (!isEmpty(db, file)) return;
+    db.exec(SCHEMA);
+    db.pragma(`application_id = ${String(APPLICATION_ID)}`);
+    db.pragma(`user_version = ${String(SCHEMA_VERSION)}`);
+  }).immediate();
+}
+
+/** Whether nothing is in the database yet. Throws if it is no inbox of this version. */
+export function isEmpty(db: Database.Database, file: string): boolean {
+  const read = (name: string): number => Number(db.pragma(name, { simple: true }));
+  const [application, version] = [read("application_id"), read("user_version")];
+  const tables = Number(db.prepare("SELECT count(*) FROM sqlite_schema").pluck().get());
+  if (tables + version + application === 0) return true;
+  if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
+  throw new Error(
+    `${file} is not an inbox of this version (schema ${String(version)}, not ${String(SCHEMA_VERSION)}). Name another file in DATABASE_URL, or move this one away: a new one is made.`,
+  );
+}
 
 export function bytesOfId(id: string): Buffer {
   return Buffer.from(id.slice("evt_".length), "hex");

@@ -1,10 +1,9 @@
 import type { Clock } from "../clock.ts";
 import { openDatabase } from "./database.ts";
 import { createIntake } from "./events.ts";
-import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
 import type { Store } from "./port.ts";
-import { createQueue } from "./queue.ts";
+import { createJobs, createQueue } from "./jobs.ts";
 import { createWorkerRole } from "./role.ts";
 
 /** Opens the inbox in an SQLite file. Throws an error whose message says why that cannot be done. */

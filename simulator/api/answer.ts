@@ -1,4 +1,4 @@
-import type { ErrorBody } from "../../shared/errors.ts";
+import type { ErrorBody } from "../../shared/resources.ts";
 import type { Organization } from "../../shared/resources.ts";
 import { type ErrorCode, STATUS_OF } from "../domain/refused.ts";
 import type { WorldObject } from "../domain/world/objects.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { ERROR_STATUS } from "../../shared/errors.ts";
+import { ERROR_STATUS } from "../../shared/resources.ts";
 
 /** The HTTP status of every error that is answered: those of the service (SPEC §7), and those that only a simulator has. */
 export const STATUS_OF = {

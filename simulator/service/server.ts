@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers";
-import { hostInUrl, isWildcard } from "../../shared/host.ts";
-import { serve, type Served } from "../../shared/server.ts";
+import { hostInUrl, isWildcard, serve, type Served } from "../../shared/server.ts";
 import type { AppOptions, createApp } from "./app.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { type Refused, refused } from "../domain/refused.ts";

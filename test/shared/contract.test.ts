@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { ERROR_STATUS, errorSchema } from "../../shared/errors.ts";
 import {
   envelopeSchema,
   EVENT_TYPES,
@@ -13,7 +12,7 @@ import * as limits from "../../shared/limits.ts";
 import * as resources from "../../shared/resources.ts";
 import * as samples from "../../shared/samples.ts";
 
-const { callSchema, listSchema, voicemailSchema } = resources;
+const { callSchema, ERROR_STATUS, errorSchema, listSchema, voicemailSchema } = resources;
 const { sampleCall, sampleEnvelope, sampleObjects, sampleVoicemail } = samples;
 
 /** The fields of every object as SPEC §2 and §6 state them, strings where no kind is named; copied from there. */

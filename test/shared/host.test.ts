@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hostInUrl, isWildcard, localHostInUrl } from "../../shared/host.ts";
+import { hostInUrl, isWildcard, localHostInUrl } from "../../shared/server.ts";
 
 test.each([
   { host: "localhost", wildcard: false, inUrl: "localhost", local: "localhost" },

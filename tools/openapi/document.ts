@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { type ZodOpenApiObject, type ZodOpenApiOperationObject, createDocument } from "zod-openapi";
-import { ERROR_STATUS, type ErrorCode, errorSchema } from "../../shared/errors.ts";
 import { EMITTED_WHEN, EVENT_TYPES, type EventType, eventSchema } from "../../shared/events.ts";
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
 import {
   agentSchema,
   bookingSchema,
   callSchema,
+  ERROR_STATUS,
+  type ErrorCode,
+  errorSchema,
   listSchema,
   orderSchema,
   organizationSchema,

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../shared/errors.ts";
+import type { ErrorCode } from "../../shared/resources.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { callSchema, organizationSchema, voicemailSchema } from "../../shared/resources.ts";
 

@@ -1,4 +1,4 @@
-import { localHostInUrl } from "../../shared/host.ts";
+import { localHostInUrl } from "../../shared/server.ts";
 
 const DEFAULT_ADMIN_PORT = "3001";
 

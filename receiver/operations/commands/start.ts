@@ -1,6 +1,6 @@
 import { Worker as Thread } from "node:worker_threads";
 import { z } from "zod";
-import { localHostInUrl } from "../../../shared/host.ts";
+import { localHostInUrl } from "../../../shared/server.ts";
 import { systemClock as clock, within } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import type { Started } from "../../receiver.ts";
