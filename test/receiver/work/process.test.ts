@@ -83,14 +83,6 @@ test("a job that ends its process during its last attempt is dead, and reported 
   await until(printed, (text) => text.includes("exits died after 1 attempts"));
 });
 
-test("a drain gives back what does not end in time, uncounted", async () => {
-  const { send, state, supervisor } = await start();
-  const id = await send("waits");
-  await state(id, "running");
-  await supervisor.stop(100);
-  expect(await state(id, "waiting")).toMatchObject({ attempts: 0, errors: [] });
-});
-
 test("a change of a file starts another process; while a file is broken, events wait and the status says why", async () => {
   const folder = temporaryDirectory();
   symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
