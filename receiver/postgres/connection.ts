@@ -15,11 +15,8 @@ export type Database = {
   schema: string;
   /** One statement, committed by itself. Statements name our schema `receiver`, whatever its name is. */
   run: Query;
-  /** A transaction on a connection of its own; again if the server undid it in favour of another one. */
-  transaction: <Result>(
-    work: (query: Query, client: PoolClient) => Promise<Result>,
-    options?: { tries: number },
-  ) => Promise<Result>;
+  /** A transaction on a connection of its own. */
+  transaction: <Result>(work: (query: Query, client: PoolClient) => Promise<Result>) => Promise<Result>;
   /** A connection that LISTENs. Ends with an error event or when it is released. */
   connect: () => Promise<PoolClient>;
   isClosed: () => boolean;
@@ -48,21 +45,20 @@ export function createDatabase({
   return {
     schema,
     run: async (text, values = []) => rowsOf(pool, named(text), values),
-    transaction: async (work, { tries } = { tries: TRIES }) =>
-      retrying(tries, async () => {
-        const client = await pool.connect();
-        let isSound = false;
-        try {
-          await client.query(BEGIN);
-          const result = await work(async (text, values = []) => rowsOf(client, named(text), values), client);
-          await client.query("COMMIT");
-          isSound = true;
-          return result;
-        } finally {
-          // The server rolls back what was not committed when the connection ends.
-          client.release(!isSound);
-        }
-      }),
+    transaction: async (work) => {
+      const client = await pool.connect();
+      let isSound = false;
+      try {
+        await client.query(BEGIN);
+        const result = await work(async (text, values = []) => rowsOf(client, named(text), values), client);
+        await client.query("COMMIT");
+        isSound = true;
+        return result;
+      } finally {
+        // The server rolls back what was not committed when the connection ends.
+        client.release(!isSound);
+      }
+    },
     connect: async () => pool.connect(),
     isClosed: () => isClosed,
     close: async () => {
@@ -116,21 +112,8 @@ export function parsers(own: ReadonlyMap<number, Parser>) {
   return { getTypeParser };
 }
 
-const CONFLICTS = new Set(["40P01", "40001"]);
-const TRIES = 3;
-
-async function retrying<Result>(tries: number, work: () => Promise<Result>): Promise<Result> {
-  for (let tried = 1; ; tried += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (tried === tries || !CONFLICTS.has(sqlState(error) ?? "")) throw error;
-    }
-  }
-}
-
 /** The server's code of an error that is its answer to a statement. */
-export function sqlState(error: unknown): string | undefined {
+function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return undefined;
   return String(error.code);
 }

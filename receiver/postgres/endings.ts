@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { endingOfCrash, jobErrorsSchema, withError } from "../store/job-rules.ts";
 import type { Ending, JobHandler } from "../store/port.ts";
 import { storable, type Query } from "./connection.ts";
-import { queueOf } from "./handlers.ts";
+import { queuesOf } from "./handlers.ts";
 
 /** The token of a claim is the moment at which it was made, to the microsecond. */
 const END = `
@@ -63,7 +63,10 @@ export function createEndings(run: Query, clock: Clock) {
 
   /** Ends attempts of workers that died, of these handlers alone. */
   async function reap(handlers: readonly JobHandler[]): Promise<void> {
-    const policies = new Map(handlers.map((handler) => [queueOf(handler), handler]));
+    // Also what it has in the queue of another definition: with a key, or without.
+    const policies = new Map(
+      handlers.flatMap((handler) => queuesOf(handler.name).map((queue) => [queue, handler] as const)),
+    );
     const expired = await run<Claim>(LIST_EXPIRED, [[...policies.keys()]]);
     const endings = expired.flatMap((claim): Ended[] => {
       const policy = policies.get(claim.name);

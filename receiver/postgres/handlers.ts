@@ -1,53 +1,44 @@
-import { hash, randomUUID } from "node:crypto";
 import { z } from "zod";
 import { GONE, keyOf } from "../store/job-rules.ts";
 import type { JobHandler } from "../store/port.ts";
 import { storable, type Database, type Query } from "./connection.ts";
 import { SEARCH_PATH } from "./handler-sql.ts";
-import type { EventRow } from "./intake.ts";
 import { JOB_POLICY, SET_BOOKMARK } from "./schema.ts";
-
-/** How long the handlers of a worker that is not seen any more are still there: a rolling deploy is shorter. */
-export const GONE_SECONDS = 600;
 
 const BATCH = 200;
 const LONGEST_KEY = 200;
 
-/**
- * The handlers of all workers that were seen in the ten minutes before the last one was. Of several definitions of one
- * handler the one that was announced first last is in use: an older worker that starts again does not change it.
- */
-const LIST = `
-  SELECT DISTINCT ON (handlers.name) handlers.name, definition FROM receiver.handlers JOIN (
-    SELECT DISTINCT key AS name, value AS definition FROM receiver.workers, jsonb_each(definitions)
-    WHERE seen_at > (SELECT max(seen_at) FROM receiver.workers) - interval '${String(GONE_SECONDS)} s') AS live USING (name, definition)
-  ORDER BY handlers.name, first_at DESC`;
+const LIST = `SELECT name, definition FROM receiver.announced`;
 const SEEN = `
-  WITH known AS (
-    INSERT INTO receiver.handlers (name, definition) SELECT key, value FROM jsonb_each($2) ORDER BY key ON CONFLICT DO NOTHING)
-  INSERT INTO receiver.workers VALUES ($1, $2, clock_timestamp())
-  ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
-const FORGET = `
-  DELETE FROM receiver.workers WHERE seen_at < (SELECT max(seen_at) FROM receiver.workers) - interval '${String(2 * GONE_SECONDS)} s'`;
+  INSERT INTO receiver.handlers (name, definition) SELECT key, value FROM jsonb_each($1) ORDER BY key
+  ON CONFLICT (name, definition) DO UPDATE SET seen_at = clock_timestamp()`;
 /** Ends a job as ignored; without a policy it holds back no other. */
 export const CANCEL = `state = 'cancelled', completed_on = now(), policy = NULL, started_on = coalesce(started_on, now())`;
 const IGNORE_GONE = `
   UPDATE receiver.job SET ${CANCEL},
     output = coalesce(output, '{}') || '{"cause": "${GONE}"}'
-  WHERE name = ANY (ARRAY(SELECT name FROM receiver.queue WHERE split_part(name, '/', 1) <> ALL ($1)))
+  WHERE name = ANY (ARRAY(SELECT name FROM receiver.queue WHERE split_part(name, '/', 1) NOT IN (SELECT name FROM receiver.announced)))
     AND (state < 'active' OR state = 'active' AND heartbeat_on < now() - heartbeat_seconds * interval '1 s')`;
 const LIST_NEW = `
-  SELECT seq, id, type, body, ceil(extract(epoch FROM received_at) * 1000000)::bigint AS at FROM receiver.events
+  SELECT id, type, body FROM receiver.events
   WHERE unwanted IS NULL AND body IS NOT NULL ORDER BY seq LIMIT ${String(BATCH)} FOR UPDATE`;
-const SET_WANTED = `
-  WITH jobs AS MATERIALIZED (SELECT DISTINCT id FROM json_to_recordset($2) AS job(id uuid))
-  UPDATE receiver.events SET unwanted = id NOT IN (SELECT id FROM jobs) WHERE seq = ANY ($1::bigint[])`;
-/** With its time of arrival to the microsecond, by which pg-boss orders jobs; its own insert gives a batch one time. */
-export const ADD_JOBS = `
+
+/** The queue orders jobs by it. An index holds no long text; a job without a value waits for no other. */
+export const KEY = `
+  CASE WHEN name LIKE '%/key' THEN coalesce(CASE WHEN length(key) <= ${String(LONGEST_KEY)} THEN key
+    ELSE left(key, ${String(LONGEST_KEY)}) || '/' || encode(sha256(convert_to(key, 'UTF8')), 'hex') END, '/' || id) END`;
+/** By the time of arrival, by which pg-boss orders jobs; its own insert gives a batch one time. */
+export const addJobs = (events: string): string => `
   INSERT INTO receiver.job (id, name, policy, singleton_key, created_on, ${JOB_POLICY.columns})
-  SELECT id, name, CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, key,
-    to_timestamp(0) + at * interval '1 microsecond', ${JOB_POLICY.values}
-  FROM json_to_recordset($1) AS job(id uuid, name text, key text, at bigint) ON CONFLICT DO NOTHING`;
+  SELECT id, name, CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, ${KEY}, received_at, ${JOB_POLICY.values}
+  FROM ${events} CROSS JOIN json_to_recordset(jobs) AS wanted(name text, key text) ON CONFLICT DO NOTHING`;
+/** Gives stored events their jobs. Returns the ids of those that got one. */
+export const OFFER = `
+  WITH given AS MATERIALIZED (SELECT * FROM json_to_recordset($1) AS given(id uuid, jobs json)),
+    added AS (${addJobs("given JOIN receiver.events USING (id)")} RETURNING id),
+    marked AS (
+      UPDATE receiver.events SET unwanted = json_array_length(jobs) = 0 FROM given WHERE events.id = given.id)
+  SELECT DISTINCT replace(id::text, '-', '') AS id FROM added`;
 const FIND_MIGRATIONS = `SELECT value FROM receiver.bookmarks WHERE name = $1 FOR UPDATE`;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
 
@@ -63,36 +54,33 @@ export function queueOf({ name, key }: Pick<JobHandler, "name" | "key">): string
   return key.length > 0 ? `${name}/key` : name;
 }
 
+/** Both queues of a handler: jobs stay where they are when it gains or loses its key. */
+export const queuesOf = (name: string): string[] => [name, `${name}/key`];
+
 export async function announced(query: Query): Promise<Announced[]> {
   const rows = await query<{ name: string; definition: unknown }>(LIST);
   return rows.map(({ name, definition }) => ({ name, ...definitionSchema.parse(definition) }));
 }
 
-/** A row for each job that these handlers want of an event. */
+/** The queue and the key of each job that these handlers want of an event. */
 export function jobsOf(
-  { id, at, type }: Pick<EventRow, "id" | "at" | "type">,
+  type: string,
   envelope: () => unknown,
   handlers: readonly Announced[],
-): { id: string; at: number; name: string; key: string | null }[] {
+): { name: string; key: string | null }[] {
   return handlers
     .filter(({ types }) => types === "*" || types.includes(type))
-    .map(({ name, key }) => ({
-      id,
-      at,
-      ...keyed(id, name, key.length > 0, key.length > 0 ? keyOf(envelope(), key) : null),
-    }));
+    .map(({ name, key }) => {
+      const value = key.length > 0 ? keyOf(envelope(), key) : null;
+      return { name: queueOf({ name, key }), key: value === null ? null : storable(value) };
+    });
 }
 
-/** In a queue with keys each job has one: without a value, one that is nobody else's. */
-export function keyed(id: string, name: string, isKeyed: boolean, key: string | null) {
-  return isKeyed ? { name: `${name}/key`, key: key === null ? `/${id}` : short(key) } : { name, key: null };
-}
+export type StoredEvent = { id: string; type: string; body: Buffer };
 
-/** An index holds no long text. */
-function short(key: string): string {
-  return key.length <= LONGEST_KEY
-    ? storable(key)
-    : `${storable(key.slice(0, LONGEST_KEY))}/${hash("sha256", key)}`;
+/** A stored event with the jobs that these handlers want of it. */
+export function offered({ id, type, body }: StoredEvent, handlers: readonly Announced[]) {
+  return { id, jobs: jobsOf(type, () => JSON.parse(body.toString("utf8")) as unknown, handlers) };
 }
 
 /** What a worker says of its handlers, and what becomes of the jobs of those that are there no more. */
@@ -100,7 +88,6 @@ export function createAnnouncements(
   { schema, run, transaction }: Database,
   addQueue: (name: string) => Promise<void>,
 ) {
-  const id = randomUUID();
   let own: readonly JobHandler[] = [];
 
   return {
@@ -121,25 +108,19 @@ export function createAnnouncements(
 
   async function seen(): Promise<void> {
     const definitions = own.map(({ name, types, key }) => [name, { types, key }]);
-    await run(SEEN, [id, JSON.stringify(Object.fromEntries(definitions))]);
+    await run(SEEN, [JSON.stringify({ "": {}, ...Object.fromEntries(definitions) })]);
   }
 
   /** Ends jobs of handlers that are gone, and makes jobs of events that came before there were handlers. */
   async function care(): Promise<void> {
-    const current = await announced(run);
-    await run(FORGET);
-    await run(IGNORE_GONE, [current.map(({ name }) => name)]);
-    while ((await transaction(async (query) => catchUp(query, current))) === BATCH);
+    await run(IGNORE_GONE);
+    while ((await transaction(catchUp)) === BATCH);
   }
 
-  async function catchUp(query: Query, current: readonly Announced[]): Promise<number> {
-    const events = await query<EventRow & { body: Buffer }>(LIST_NEW);
-    if (events.length === 0) return 0;
-    const jobs = events.flatMap((event) =>
-      jobsOf(event, () => JSON.parse(event.body.toString("utf8")) as unknown, current),
-    );
-    await query(ADD_JOBS, [JSON.stringify(jobs)]);
-    await query(SET_WANTED, [events.map(({ seq }) => seq), JSON.stringify(jobs)]);
+  async function catchUp(query: Query): Promise<number> {
+    const events = await query<StoredEvent>(LIST_NEW);
+    const handlers = await announced(query);
+    await query(OFFER, [JSON.stringify(events.map((event) => offered(event, handlers)))]);
     return events.length;
   }
 

@@ -5,6 +5,7 @@ import { JobLost, type Job, type Jobs } from "../store/port.ts";
 import { storable, type Database } from "./connection.ts";
 import { createEndings, type Claim } from "./endings.ts";
 import { useTransaction } from "./handler-sql.ts";
+import { queuesOf } from "./handlers.ts";
 import { addQueue, createBoss, executor } from "./schema.ts";
 
 /** Which of these queues have a job that is due. Most looks find none, and cost one statement for all of them. */
@@ -52,7 +53,7 @@ export function createJobs(database: Database, clock: Clock) {
           return { rows };
         },
       };
-      for (const queue of await dueOf([handler, `${handler}/key`])) {
+      for (const queue of await dueOf(queuesOf(handler))) {
         if (claimed.length >= limit) break;
         const batchSize = limit - claimed.length;
         const rows = await boss.fetch(queue, { batchSize, includeMetadata: true, db });
@@ -72,25 +73,20 @@ export function createJobs(database: Database, clock: Clock) {
     atomically: async (job, work, signal) => {
       signal.throwIfAborted();
       const claim = claimOf(job);
-      const result = await transaction(
-        async (query, client) => {
-          const worked = await useTransaction({ query, client, clock }, work);
-          signal.throwIfAborted();
-          const written = await write(query, [{ claim, ending: { kind: "done" } }]);
-          if (written.size === 0) throw new JobLost(job);
-          return worked;
-        },
-        { tries: 1 },
-      );
+      const result = await transaction(async (query, client) => {
+        const worked = await useTransaction({ query, client, clock }, work);
+        signal.throwIfAborted();
+        const written = await write(query, [{ claim, ending: { kind: "done" } }]);
+        if (written.size === 0) throw new JobLost(job);
+        return worked;
+      });
       held.delete(claim);
       return result;
     },
 
     query: async (text, parameters) =>
-      transaction(
-        async (query, client) =>
-          useTransaction({ query, client, clock }, async (db) => db.query(text, parameters)),
-        { tries: 1 },
+      transaction(async (query, client) =>
+        useTransaction({ query, client, clock }, async (db) => db.query(text, parameters)),
       ),
 
     findStep: async (job, name) => {

@@ -4,77 +4,63 @@ import { systemClock as clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { EXIT, Refused, terminal, type Context, type Outcome } from "../operations/commands/run.ts";
 import { openDatabase, type DatabaseFile } from "../store/database.ts";
-import { jobErrorsSchema } from "../store/job-rules.ts";
-import { JOB_STATES } from "../store/ledger-port.ts";
-import { createDatabase, storable, type Query } from "./connection.ts";
-import { keyed } from "./handlers.ts";
-import { addQueue, createBoss, createSchema, executor, JOB_POLICY, SET_BOOKMARK } from "./schema.ts";
+import { createDatabase, storable, type Database } from "./connection.ts";
+import { KEY, queueOf } from "./handlers.ts";
+import { addQueue, createBoss, createSchema, executor, JOB_POLICY } from "./schema.ts";
 
-/** Events in one transaction. */
-const BATCH = 200;
+/** Events in one statement. */
+const BATCH = 50;
 const MOVED_UP_TO = "moved up to";
 
-const LIST = `SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(BATCH)}`;
-const LIST_JOBS = `
-  SELECT jobs.*, name, handlers.key AS paths FROM jobs JOIN handlers ON number = handler WHERE event = ? AND number > 0`;
-const LIST_STEPS = `
-  SELECT handlers.name AS handler, steps.name, result FROM steps JOIN handlers ON number = handler WHERE event = ?`;
-const IS_UNWANTED = `SELECT 1 FROM jobs WHERE event = ? AND handler = 0`;
+const LIST_HANDLERS = `SELECT name, key FROM handlers WHERE number > 0`;
+/** Of one batch of events: where it ends, and its rows as JSON. */
+const LIST = `
+  WITH batch AS MATERIALIZED (SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(BATCH)})
+  SELECT (SELECT max(seq) FROM batch) AS last, (
+    SELECT json_group_array(json_object('seq', seq, 'id', hex(id), 'alias', nullif(hex(alias), ''), 'type', type, 'object', object_id,
+      'source', source, 'at', received_at_ms, 'duplicates', duplicates, 'handled', handled, 'body', nullif(hex(body), ''),
+      'unwanted', CASE WHEN body IS NULL OR EXISTS (SELECT 1 FROM jobs WHERE event = seq AND handler > 0) THEN json('false')
+        WHEN EXISTS (SELECT 1 FROM jobs WHERE event = seq) THEN json('true') END)) FROM batch) AS events, (
+    SELECT json_group_array(json_object('id', hex(id), 'seq', seq, 'at', received_at_ms, 'key', jobs.key, 'attempts', attempts,
+      'name', name || iif(handlers.key = '[]', '', '/key'), 'due', due_at_ms, 'finished', finished_at_ms, 'since', waiting_since_ms,
+      'state', CASE state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' WHEN 'ignored' THEN 'cancelled' ELSE 'created' END,
+      'output', json_object('errors', json(coalesce(errors, '[]')), 'deferred', json(iif(deferred, 'true', 'false')), 'cause', cause)))
+    FROM batch JOIN jobs ON event = seq JOIN handlers ON number = handler WHERE number > 0) AS jobs, (
+    SELECT json_group_array(json_object('id', hex(id), 'handler', handlers.name, 'name', steps.name, 'result', result))
+    FROM batch JOIN steps ON event = seq JOIN handlers ON number = handler) AS steps`;
 
 const COUNT = `SELECT count(*) AS events, (SELECT value FROM receiver.bookmarks WHERE name = '${MOVED_UP_TO}') AS last FROM receiver.events`;
-const ADD_EVENTS = `
-  INSERT INTO receiver.events (seq, id, alias, type, object_id, source, received_at, duplicates, unwanted, handled, body)
-  SELECT seq, id, alias, type, object, source, to_timestamp(at::double precision / 1000), duplicates, unwanted, handled, decode(body, 'base64')
-  FROM json_to_recordset($1) AS e(seq bigint, id uuid, alias uuid, type text, object text, source text, at bigint, duplicates integer,
-    unwanted boolean, handled integer, body text)`;
-const ADD_JOBS = `
-  INSERT INTO receiver.job (id, name, state, policy, singleton_key, retry_count, start_after, started_on, completed_on, created_on,
-    output, data, ${JOB_POLICY.columns})
-  SELECT id, name, state::receiver.job_state, CASE WHEN key IS NOT NULL AND state = 'created' THEN 'key_strict_fifo' END, key, attempts,
-    to_timestamp(0) + due * interval '1 ms', NULL, to_timestamp(0) + finished * interval '1 ms',
-    to_timestamp(0) + at * interval '1 ms' + seq % 1000 * interval '1 microsecond', output, jsonb_build_object('since', since),
-    ${JOB_POLICY.values}
-  FROM json_to_recordset($1) AS j(id uuid, seq bigint, name text, state text, key text, attempts integer, due bigint, finished bigint,
-    at bigint, output jsonb, since bigint)`;
-const ADD_STEPS = `
-  INSERT INTO receiver.steps SELECT id, handler, name, result
-  FROM json_to_recordset($1) AS s(id uuid, handler text, name text, result text)`;
-const SET_SEQ = `SELECT setval('receiver.seqs', greatest(1, (SELECT max(seq) FROM receiver.events)))`;
+/** All of a batch, or nothing. A job that waits behind its key had the largest number there is as its due time. */
+const ADD = `
+  WITH new_events AS (
+    INSERT INTO receiver.events (seq, id, alias, type, object_id, source, received_at, duplicates, unwanted, handled, body)
+    SELECT seq, id, alias, type, object, source, to_timestamp(at::double precision / 1000), duplicates, unwanted, handled, decode(body, 'hex')
+    FROM json_to_recordset($1) AS e(seq bigint, id uuid, alias uuid, type text, object text, source text, at bigint, duplicates integer,
+      unwanted boolean, handled integer, body text) RETURNING 1
+  ), new_jobs AS (
+    INSERT INTO receiver.job (id, name, state, policy, singleton_key, retry_count, start_after, completed_on, created_on,
+      output, data, ${JOB_POLICY.columns})
+    SELECT id, name, state::receiver.job_state, CASE WHEN name LIKE '%/key' AND state = 'created' THEN 'key_strict_fifo' END, ${KEY},
+      attempts, to_timestamp(0) + CASE WHEN due < ${String(Number.MAX_SAFE_INTEGER)} THEN due ELSE at END * interval '1 ms',
+      to_timestamp(0) + finished * interval '1 ms', to_timestamp(0) + at * interval '1 ms' + seq % 1000 * interval '1 microsecond',
+      jsonb_strip_nulls(output), jsonb_build_object('since', since), ${JOB_POLICY.values}
+    FROM json_to_recordset($2) AS j(id uuid, seq bigint, name text, state text, key text, attempts integer, due bigint, finished bigint,
+      at bigint, output jsonb, since bigint) RETURNING 1
+  ), new_steps AS (
+    INSERT INTO receiver.steps SELECT id, handler, name, result
+    FROM json_to_recordset($3) AS s(id uuid, handler text, name text, result text) RETURNING 1
+  ), bookmark AS (
+    INSERT INTO receiver.bookmarks VALUES ('${MOVED_UP_TO}', $4) ON CONFLICT (name) DO UPDATE SET value = excluded.value)
+  SELECT (SELECT count(*) FROM new_events) AS events, (SELECT count(*) FROM new_jobs) AS jobs,
+    (SELECT count(*) FROM new_steps) AS steps, setval('receiver.seqs', $4::bigint)`;
 
-const hex = z.instanceof(Buffer).transform((bytes) => bytes.toString("hex"));
-const eventSchema = z.object({
-  seq: z.number(),
-  id: hex,
-  alias: hex.nullable(),
-  type: z.string().nullable(),
-  object_id: z.string().nullable(),
-  source: z.string().nullable(),
-  received_at_ms: z.number(),
-  duplicates: z.number(),
-  handled: z.number().nullable(),
-  body: z.instanceof(Buffer).nullable(),
+const batchSchema = z.object({
+  last: z.number().nullable(),
+  events: z.string(),
+  jobs: z.string(),
+  steps: z.string(),
 });
-const jobSchema = z.object({
-  name: z.string(),
-  paths: z.string(),
-  key: z.string().nullable(),
-  state: z.enum(JOB_STATES),
-  due_at_ms: z.number(),
-  attempts: z.number(),
-  deferred: z.number(),
-  waiting_since_ms: z.number(),
-  finished_at_ms: z.number().nullable(),
-  errors: z.string().nullable(),
-  cause: z.string().nullable(),
-});
-const stepSchema = z.object({ handler: z.string(), name: z.string(), result: z.string() });
-const STATES = {
-  waiting: "created",
-  running: "created",
-  done: "completed",
-  dead: "failed",
-  ignored: "cancelled",
-};
+const handlersSchema = z.array(z.object({ name: z.string(), key: z.string() }));
 
 type Moved = { events: number; jobs: number; steps: number };
 
@@ -102,101 +88,33 @@ export async function move({ config }: Context, { to }: { to: string }): Promise
   }
 }
 
-async function copy({ db }: DatabaseFile, database: ReturnType<typeof createDatabase>): Promise<Moved> {
-  const [found] = await database.run<{ events: number; last: string | null }>(COUNT);
+async function copy({ db }: DatabaseFile, { run, schema }: Database): Promise<Moved> {
+  const [found] = await run<{ events: number; last: string | null }>(COUNT);
   if (found && found.events > 0 && found.last === null)
     throw new Refused(
       "the database named by --to has events already. Name an empty one, or another DATABASE_SCHEMA.",
     );
-  const boss = createBoss(database.schema, executor(database.run));
-  const queues = new Set<string>();
+  const boss = createBoss(schema, executor(run));
+  for (const { name, key } of handlersSchema.parse(db.prepare(LIST_HANDLERS).all()))
+    await addQueue(boss, queueOf({ name, key: key === "[]" ? [] : [key] }));
   const moved: Moved = { events: 0, jobs: 0, steps: 0 };
-  for (let last = Number(found?.last ?? 0); ;) {
-    const events = z.array(eventSchema).parse(db.prepare(LIST).all(last));
-    const [end] = events.slice(-1);
-    if (!end) break;
-    last = end.seq;
-    const jobs = events.flatMap((event) =>
-      z
-        .array(jobSchema)
-        .parse(db.prepare(LIST_JOBS).all(event.seq))
-        .map((job) => jobRow(event, job)),
-    );
-    const steps = events.flatMap(({ seq, id }) =>
-      z
-        .array(stepSchema)
-        .parse(db.prepare(LIST_STEPS).all(seq))
-        .map((step) => ({ id, ...step, name: storable(step.name) })),
-    );
-    for (const { name } of jobs)
-      if (!queues.has(name)) {
-        await addQueue(boss, name);
-        queues.add(name);
-      }
-    await database.transaction(async (query: Query) => {
-      await query(ADD_EVENTS, [
-        JSON.stringify(
-          events.map((event) =>
-            eventRow(
-              event,
-              jobs.some(({ id }) => id === event.id),
-              db.prepare(IS_UNWANTED).get(event.seq) !== undefined,
-            ),
-          ),
-        ),
-      ]);
-      await query(ADD_JOBS, [JSON.stringify(jobs)]);
-      await query(ADD_STEPS, [JSON.stringify(steps)]);
-      await query(SET_SEQ);
-      await query(SET_BOOKMARK, [MOVED_UP_TO, String(last)]);
-    });
-    moved.events += events.length;
-    moved.jobs += jobs.length;
-    moved.steps += steps.length;
+  for (let from = Number(found?.last ?? 0); ;) {
+    const { last, ...rows } = batchSchema.parse(db.prepare(LIST).get(from));
+    if (last === null) break;
+    from = last;
+    const values = [rows.events, rows.jobs, rows.steps].map(storableJson);
+    const [added] = await run<Moved>(ADD, [...values, String(last)]);
+    moved.events += added?.events ?? 0;
+    moved.jobs += added?.jobs ?? 0;
+    moved.steps += added?.steps ?? 0;
     terminal.progress(`${String(moved.events)} events copied`);
   }
   terminal.progress("");
   return moved;
 }
 
-function eventRow(
-  { object_id: object, received_at_ms: at, body, type, ...event }: z.infer<typeof eventSchema>,
-  hasJobs: boolean,
-  isUnwanted: boolean,
-) {
-  return {
-    ...event,
-    at,
-    type: type === null ? null : storable(type),
-    object: object === null ? null : storable(object),
-    unwanted: hasJobs || body === null ? false : isUnwanted ? true : null,
-    body: body?.toString("base64") ?? null,
-  };
-}
-
-function jobRow(
-  { id, seq, received_at_ms: at }: z.infer<typeof eventSchema>,
-  job: z.infer<typeof jobSchema>,
-) {
-  const { name, state, attempts, due_at_ms: due, cause, errors, deferred } = job;
-  const isKeyed = job.paths !== "[]";
-  return {
-    id,
-    seq,
-    at,
-    attempts,
-    ...keyed(id, name, isKeyed, job.key),
-    state: STATES[state],
-    // One that waits behind its key has the largest number there is.
-    due: due === Number.MAX_SAFE_INTEGER ? at : due,
-    finished: job.finished_at_ms,
-    since: job.waiting_since_ms,
-    output: {
-      errors: jobErrorsSchema
-        .parse(JSON.parse(errors ?? "[]"))
-        .map((one) => ({ ...one, error: storable(one.error) })),
-      deferred: deferred === 1,
-      ...(cause !== null && { cause: storable(cause) }),
-    },
-  };
+function storableJson(json: string): string {
+  return JSON.stringify(JSON.parse(json), (_, value: unknown) =>
+    typeof value === "string" ? storable(value) : value,
+  );
 }

@@ -5,6 +5,9 @@ import type { Database, Query } from "./connection.ts";
 const OLDEST_VERSION = 130_000;
 const VERSION = "1";
 
+/** How long the handlers of a worker that is not seen any more are still there: a rolling deploy is shorter. */
+const GONE_SECONDS = 600;
+
 /**
  * Tables of schema 1, beside pg-boss's own in the same schema. The job of an event has the event's id in the handler's
  * queue. Tables that handlers' migrations make are in `receiver_handlers`.
@@ -33,12 +36,14 @@ const CREATE = `
   CREATE INDEX ON receiver.events (seq) WHERE body IS NOT NULL;
   CREATE INDEX ON receiver.events USING brin (received_at) WITH (autosummarize = on);
 
-  CREATE TABLE receiver.handlers (            -- every definition of a handler that was ever announced
-    name text, definition jsonb, first_at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (name, definition)
+  CREATE TABLE receiver.handlers (            -- each definition of a handler that a worker has announced; '' is the worker
+    name text, definition jsonb, first_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    seen_at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (name, definition)
   );
-  CREATE TABLE receiver.workers (             -- the definitions that a worker has, and when it said so last
-    id uuid PRIMARY KEY, definitions jsonb NOT NULL, seen_at timestamptz NOT NULL
-  );
+  CREATE VIEW receiver.announced AS           -- by name, the definition in use: what was announced first last
+    SELECT DISTINCT ON (name) name, definition FROM receiver.handlers
+    WHERE name <> '' AND seen_at > (SELECT max(seen_at) FROM receiver.handlers) - interval '${String(GONE_SECONDS)} s'
+    ORDER BY name, first_at DESC;
   CREATE TABLE receiver.steps (
     id uuid, handler text, name text, result text NOT NULL, PRIMARY KEY (id, handler, name)
   );

@@ -9,11 +9,11 @@ import { outputSchema } from "./endings.ts";
 /** All queues, by which pg-boss's key finds the jobs of an event. */
 export const QUEUES = `ARRAY(SELECT queue.name FROM receiver.queue)`;
 /** A job's state in our words. */
-export const STATE = `
+const STATE = `
   CASE WHEN job.state < 'active' THEN 'waiting' WHEN job.state = 'active' THEN 'running' WHEN job.state = 'completed' THEN 'done'
     WHEN job.state = 'failed' THEN 'dead' ELSE 'ignored' END`;
 
-const unixMs = (timestamp: string): string => `floor(extract(epoch FROM ${timestamp}) * 1000)::bigint`;
+export const unixMs = (timestamp: string): string => `floor(extract(epoch FROM ${timestamp}) * 1000)::bigint`;
 const HELD = `
   job.state < 'active' AND job.policy IS NOT NULL AND EXISTS (
     SELECT FROM receiver.job AS other WHERE other.name = job.name AND other.singleton_key = job.singleton_key AND other.id <> job.id

@@ -7,7 +7,7 @@ import { newDatabase, query } from "./server.ts";
 
 /** What a test left behind. A database for each test would cost five times as much. */
 const EMPTY = `
-  TRUNCATE receiver.events, receiver.handlers, receiver.workers, receiver.steps;
+  TRUNCATE receiver.events, receiver.handlers, receiver.steps;
   DELETE FROM receiver.job; DELETE FROM receiver.queue; DELETE FROM receiver.bookmarks WHERE name <> 'schema';
   DROP SCHEMA receiver_handlers CASCADE; CREATE SCHEMA receiver_handlers`;
 
@@ -57,6 +57,6 @@ function passed(ms: number): string {
     UPDATE receiver.events SET received_at = received_at - ${by};
     UPDATE receiver.job SET created_on = created_on - ${by}, start_after = start_after - ${by}, completed_on = completed_on - ${by},
       data = CASE WHEN data ? 'since' THEN jsonb_build_object('since', (data->>'since')::bigint - ${String(ms)}) END;
-    UPDATE receiver.workers SET seen_at = seen_at - ${by};
+    UPDATE receiver.handlers SET seen_at = seen_at - ${by};
     UPDATE receiver.bookmarks SET value = (value::bigint - ${String(ms)})::text WHERE name = 'pruned before'`;
 }
