@@ -1,11 +1,10 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Store } from "../../../receiver/store/port.ts";
 import { newEventId } from "../helpers/events.ts";
 import { until } from "../helpers/until.ts";
 import { event } from "../store-suite/harness.ts";
 import { openPostgres } from "./backend.ts";
+import { startRacingWorker } from "./racing.ts";
 import { newDatabase, noServer, query } from "./server.ts";
 
 const EVENTS = 6_000;
@@ -13,18 +12,6 @@ const BATCH = 20;
 const KEYS = 7;
 const SESSIONS_ENDED = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid()`;
-
-function startWorker(url: string): ChildProcess {
-  const child = spawn(
-    process.execPath,
-    [fileURLToPath(new URL("./racing-worker.ts", import.meta.url)), url],
-    {
-      stdio: "ignore",
-    },
-  );
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return child;
-}
 
 /** As the service does: again until it is acknowledged. */
 async function deliver(stores: readonly Store[], batch: Parameters<Store["intake"]["accept"]>[0], n: number) {
@@ -41,10 +28,10 @@ test.skipIf(noServer())(
   async () => {
     const url = await newDatabase();
     const stores = [await openPostgres(url), await openPostgres(url), await openPostgres(url)];
-    const workers = [1, 2, 3].map(() => startWorker(url));
+    const workers = [1, 2, 3].map(() => startRacingWorker(url));
     await until(
-      async () => query(url, "SELECT id FROM receiver.workers"),
-      ({ length }) => length >= 3,
+      async () => query(url, "SELECT FROM receiver.announced"),
+      ({ length }) => length === 2,
     );
     const sent = Array.from({ length: EVENTS }, (_, place) => {
       const [id, type] = [newEventId(), "order.created"];
@@ -67,7 +54,7 @@ test.skipIf(noServer())(
       if (at % 1_000 === 500) {
         const [victim] = workers.splice(0, 1);
         victim?.kill("SIGKILL");
-        workers.push(startWorker(url));
+        workers.push(startRacingWorker(url));
       }
       if (at % 1_500 === 1_000) await query(url, SESSIONS_ENDED);
     }

@@ -1,0 +1,215 @@
+import { randomBytes } from "node:crypto";
+import { Client } from "pg";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { doctor } from "../../../receiver/operations/doctor.ts";
+import { openServerStore } from "../../../receiver/postgres/index.ts";
+import { defineHandler } from "../../../receiver/work/handler.ts";
+import { startWorker } from "../../../receiver/work/worker.ts";
+import { newEventId } from "../helpers/events.ts";
+import { testConfig } from "../helpers/receiver.ts";
+import { until } from "../helpers/until.ts";
+import {
+  accept,
+  claimOne,
+  event,
+  handleAll,
+  handler,
+  jobOf,
+  never,
+  openWorker,
+  writeEffect,
+} from "../store-suite/harness.ts";
+import { openPostgres, postgresBackend } from "./backend.ts";
+import { newDatabase, noServer, query, sharedServer } from "./server.ts";
+
+const YESTERDAY = [handler({ types: ["call.completed"], maximumAttempts: 1 })];
+const TODAY = [handler({ key: ["data.object.phone"] }), handler({ name: "new" })];
+
+describe.skipIf(noServer())("a rolling deploy", () => {
+  test("a worker of yesterday that starts again beside today's takes no handler away, and changes no type and no key", async () => {
+    const backend = await postgresBackend();
+    let old = await openWorker(backend, YESTERDAY);
+    const today = await openWorker(backend, TODAY);
+    const ids: string[] = [];
+    for (let round = 0; round < 9; round += 1) {
+      const orders = Array.from({ length: 10 }, (_, n) =>
+        event({ type: "order.created", object: { phone: `k${String(n % 3)}` } }),
+      );
+      ids.push(...(await accept(today, ...orders)));
+      await Promise.all([handleAll(old), handleAll(today), handleAll(today, "new")]);
+      if (round % 3 !== 2) continue;
+      await old.close();
+      old = await openWorker(backend, YESTERDAY);
+    }
+    await handleAll(old);
+    expect(await today.ledger.handlers()).toEqual([
+      { name: "everything", types: "*" },
+      { name: "new", types: "*" },
+    ]);
+    const done = { state: "done", handled: 1, attempts: 1 };
+    for (const id of ids)
+      expect(await today.ledger.find(id)).toMatchObject({
+        jobs: [
+          { handler: "everything", ...done },
+          { handler: "new", ...done },
+        ],
+      });
+    const [running = "", held = ""] = await accept(
+      today,
+      event({ object: { phone: "k" } }),
+      event({ object: { phone: "k" } }),
+    );
+    expect((await claimOne(old)).id).toBe(running);
+    expect(await jobOf(today, held)).toMatchObject({ held: true });
+  });
+
+  test("a worker of yesterday fails no attempt of a handler that it does not know", async () => {
+    const backend = await postgresBackend();
+    const today = await openWorker(backend, TODAY);
+    const [id = ""] = await accept(today, event());
+    await claimOne(today, "new");
+    await claimOne(today);
+    await backend.kill(today);
+    const old = await openWorker(backend, YESTERDAY);
+    // It ends the attempt of the handler that it has, in today's queue too: that was its last, by its own policy.
+    expect(await jobOf(old, id)).toMatchObject({ state: "dead" });
+    expect(await jobOf(old, id, "new")).toMatchObject({ state: "running", attempts: 1 });
+    const next = await openWorker(backend, TODAY);
+    expect(await jobOf(next, id, "new")).toMatchObject({ state: "waiting", attempts: 1 });
+  });
+});
+
+/** A database, and its address for a new role that has no rights of its own. */
+async function newRole(template: boolean): Promise<{ name: string; url: string; owner: string }> {
+  const owner = await newDatabase(template);
+  const name = `role_${randomBytes(6).toString("hex")}`;
+  await query(owner, `CREATE ROLE ${name} LOGIN`);
+  const url = new URL(owner);
+  url.username = name;
+  return { name, url: url.href, owner };
+}
+
+const examine = async (url: string) =>
+  doctor({ config: testConfig({ DATABASE_URL: url, RECEIVER_ROLE: "ingest" }) }, {});
+
+describe.skipIf(noServer())("doctor says what to do if", () => {
+  test("the role may not make the schemas, and is content once it may", async () => {
+    const { name, url, owner } = await newRole(false);
+    await expect(examine(url)).rejects.toThrow(/permission denied.*The role needs CREATE on the database/s);
+    await query(
+      owner,
+      `DO $$ BEGIN EXECUTE 'GRANT CREATE ON DATABASE ' || current_database() || ' TO ${name}'; END $$`,
+    );
+    expect((await examine(url)).json).toMatchObject({
+      findings: expect.arrayContaining([
+        { check: "inbox", level: "ok", message: "0 events are known; no handler wanted 0 of them." },
+      ]),
+    });
+  });
+
+  test("another role owns the tables", async () => {
+    const { url } = await newRole(true);
+    await expect(examine(url)).rejects.toThrow(/permission denied.*or to own both schemas/s);
+  });
+
+  test("the tables are of another version", async () => {
+    const url = await newDatabase();
+    await query(url, "UPDATE receiver.bookmarks SET value = '0' WHERE name = 'schema'");
+    await expect(examine(url)).rejects.toThrow(/not of this version\. Set DATABASE_SCHEMA/);
+  });
+
+  test("the database is not in UTF-8", async () => {
+    const server = await sharedServer();
+    const name = `test_${randomBytes(6).toString("hex")}`;
+    await query(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'`);
+    const url = new URL(server);
+    url.pathname = `/${name}`;
+    await expect(examine(url.href)).rejects.toThrow(/Make one with ENCODING 'UTF8'/);
+  });
+});
+
+test.skipIf(noServer())("DATABASE_SCHEMA names both schemas, and nothing is made beside them", async () => {
+  const databaseUrl = await newDatabase(false);
+  const store = await openServerStore({
+    databaseUrl,
+    databaseSchema: "shop",
+    clock: systemClock,
+    isWorker: true,
+    onFatal: () => undefined,
+  });
+  onTestFinished(async () => store.close());
+  await store.jobs.begin([handler({ key: ["data.object.phone"] })], never);
+  const [first = "", second = ""] = await accept(store, event({ object: { phone: "a" } }), event());
+  await accept(store, event({ id: first }));
+  const job = await claimOne(store);
+  await store.jobs.recordStep(job, "charge", "1");
+  expect(await store.jobs.findStep(job, "charge")).toBe("1");
+  await store.jobs.atomically(job, async (db) => writeEffect(db, job), never);
+  await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
+  expect(await store.ledger.requeue([second])).toBe(1);
+  expect(await store.ledger.discard([second], { reason: "test" })).toBe(1);
+  expect(await store.ledger.list({ state: "ignored" }, { limit: 5 })).toHaveLength(1);
+  expect(await store.ledger.counts()).toMatchObject({ events: 2 });
+  const later = Date.now() + 60_000;
+  expect(await store.ledger.prune({ bodiesMs: later, idsMs: 0 })).toEqual({ bodies: 2, ids: 0 });
+  const schemas = "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_)' ORDER BY 1";
+  expect((await query(databaseUrl, schemas)).map(({ nspname }) => nspname)).toEqual([
+    "public",
+    "shop",
+    "shop_handlers",
+  ]);
+  expect(await query(databaseUrl, "SELECT event_id FROM shop_handlers.effects")).toEqual([
+    { event_id: first },
+  ]);
+});
+
+test.skipIf(noServer())(
+  "an idle worker of twelve handlers sends at most 5 statements a second, and one of its connections listens",
+  { timeout: 60_000 },
+  async () => {
+    const url = await newDatabase();
+    const store = await openPostgres(url);
+    const done = new Set<string>();
+    const names = Array.from({ length: 12 }, (_, n) => `h${String(n)}`);
+    const worker = await startWorker({
+      store,
+      clock: systemClock,
+      log: createLog({ level: "silent", secrets: [] }),
+      clean: (text) => text,
+      random: Math.random,
+      config: { handlerTimeoutMs: 10_000, maximumAgeMs: 3_600_000, maximumAttempts: 9, workerConcurrency: 4 },
+      handlers: names.map((name) =>
+        defineHandler({ name, type: `${name}.came`, handle: ({ type }) => void done.add(type) }),
+      ),
+      onEnded: () => undefined,
+      onStuck: () => undefined,
+    });
+    // Their events come one after another, so that they do not all look at the same time.
+    for (const name of names) {
+      const [id, type] = [newEventId(), `${name}.came`];
+      const envelope = { id, type, created: 1, api_version: "v1", org_id: "org_1", data: { object: {} } };
+      await accept(store, event({ id, type, envelope }));
+      await until(
+        () => done.size,
+        () => done.has(`${name}.came`),
+      );
+    }
+    const listening = await query(
+      url,
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
+    );
+    expect(listening).toHaveLength(1);
+    const sent = vi.spyOn(Client.prototype, "query");
+    onTestFinished(() => sent.mockRestore());
+    const fromMs = performance.now();
+    await until(
+      () => sent.mock.calls.length,
+      (calls) => calls >= 12,
+    );
+    expect(12 / ((performance.now() - fromMs) / 1_000)).toBeLessThan(5);
+    await worker.drain(1_000);
+    await store.close();
+  },
+);
