@@ -19,8 +19,8 @@ const LIST = `
   SELECT (SELECT max(seq) FROM batch) AS last, (
     SELECT json_group_array(json_object('seq', seq, 'id', hex(id), 'alias', nullif(hex(alias), ''), 'type', type, 'object', object_id,
       'source', source, 'at', received_at_ms, 'duplicates', duplicates, 'handled', handled, 'body', nullif(hex(body), ''),
-      'unwanted', CASE WHEN body IS NULL OR EXISTS (SELECT 1 FROM jobs WHERE event = seq AND handler > 0) THEN json('false')
-        WHEN EXISTS (SELECT 1 FROM jobs WHERE event = seq) THEN json('true') END)) FROM batch) AS events, (
+      'unwanted', json(CASE WHEN body IS NULL OR EXISTS (SELECT 1 FROM jobs WHERE event = seq AND handler > 0) THEN 'false'
+        WHEN EXISTS (SELECT 1 FROM jobs WHERE event = seq) THEN 'true' ELSE 'null' END))) FROM batch) AS events, (
     SELECT json_group_array(json_object('id', hex(id), 'seq', seq, 'at', received_at_ms, 'key', jobs.key, 'attempts', attempts,
       'name', name || iif(handlers.key = '[]', '', '/key'), 'due', due_at_ms, 'finished', finished_at_ms, 'since', waiting_since_ms,
       'state', CASE state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' WHEN 'ignored' THEN 'cancelled' ELSE 'created' END,
@@ -50,9 +50,9 @@ const ADD = `
     INSERT INTO receiver.steps SELECT id, handler, name, result
     FROM json_to_recordset($3) AS s(id uuid, handler text, name text, result text) RETURNING 1
   ), bookmark AS (
-    INSERT INTO receiver.bookmarks VALUES ('${MOVED_UP_TO}', $4) ON CONFLICT (name) DO UPDATE SET value = excluded.value)
+    INSERT INTO receiver.bookmarks VALUES ('${MOVED_UP_TO}', $4::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value)
   SELECT (SELECT count(*) FROM new_events) AS events, (SELECT count(*) FROM new_jobs) AS jobs,
-    (SELECT count(*) FROM new_steps) AS steps, setval('receiver.seqs', $4::bigint)`;
+    (SELECT count(*) FROM new_steps) AS steps, setval('receiver.seqs', $4::text::bigint)`;
 
 const batchSchema = z.object({
   last: z.number().nullable(),
