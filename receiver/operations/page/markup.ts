@@ -42,7 +42,6 @@ button, input, .button { font: inherit; min-height: 2.3rem; padding: .25rem .8re
 input[type=checkbox] { width: 1.5rem; height: 1.5rem; min-height: 0; margin: 0; } button.primary { background: #0860ca; color: #fff; border-color: #0860ca; } button.danger { background: #b01c28; color: #fff; border-color: #b01c28; } :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 @media (max-width: 46rem) { table, tbody, tr, td { display: block; width: auto; } thead { position: absolute; left: -999rem; } tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } td, td.wide { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; min-width: 0; } td.number { text-align: left; } td::before { content: attr(data-name) ": "; color: var(--quiet); } }
 `;
-const STYLE_ELEMENT: Markup = { markup: `<style>${STYLE}</style>` };
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
 /** Of every page: it loads its own style and nothing else, no script, no picture, no frame. */
@@ -62,7 +61,7 @@ export function layout(
 ): string {
   const refresh = refreshSeconds && markup`<meta http-equiv="refresh" content="${refreshSeconds}" />`;
   const page = markup`<html lang="en"><head><meta charset="utf-8" />
-<meta name="viewport" content="width=device-width, initial-scale=1" />${refresh}<title>${title} · receiver</title>${STYLE_ELEMENT}</head>
+<meta name="viewport" content="width=device-width, initial-scale=1" />${refresh}<title>${title} · receiver</title>${{ markup: `<style>${STYLE}</style>` }}</head>
 <body><header><strong>Receiver</strong><nav aria-label="Pages"><a href="${base}/">Overview</a><a href="${base}/events">Events</a>
 <a href="${base}/events?state=dead">Dead</a></nav><form action="${base}/events" role="search">
 <input name="id" aria-label="Id of an event" placeholder="evt_…" required /><button>Find</button></form></header>
