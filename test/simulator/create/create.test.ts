@@ -95,11 +95,11 @@ describe.each(NAMES)("create --%s", (name) => {
     );
   });
 
-  test("its development watches the app and the handlers, and its tests are run on the build server", () => {
+  test("its development watches the app and its settings, and its tests are run on the build server", () => {
     if (!made(name).has("package.json")) return;
     const { scripts } = manifest.parse(JSON.parse(textOf(name, "package.json")));
     expect(scripts["dev"]).toMatch(
-      name === "next" ? /next dev/ : / -- node --watch --import \.\/handlers\.mjs app\.mjs$/,
+      name === "next" ? /next dev/ : / -- node --watch --env-file-if-exists=\.env app\.mjs$/,
     );
     expect(scripts["test"]).toBe("node --test");
     for (const job of [".github/workflows/webhooks.yml", ".gitlab-ci.yml"])
