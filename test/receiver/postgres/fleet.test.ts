@@ -1,9 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { Client } from "pg";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
 import { doctor } from "../../../receiver/operations/doctor.ts";
 import { openServerStore } from "../../../receiver/postgres/index.ts";
+import { defineHandler } from "../../../receiver/work/handler.ts";
+import { startWorker } from "../../../receiver/work/worker.ts";
+import { newEventId } from "../helpers/events.ts";
 import { testConfig } from "../helpers/receiver.ts";
+import { until } from "../helpers/until.ts";
 import {
   accept,
   claimOne,
@@ -15,7 +21,7 @@ import {
   openWorker,
   writeEffect,
 } from "../store-suite/harness.ts";
-import { postgresBackend } from "./backend.ts";
+import { openPostgres, postgresBackend } from "./backend.ts";
 import { newDatabase, noServer, query, sharedServer } from "./server.ts";
 
 const YESTERDAY = [handler({ types: ["call.completed"], maximumAttempts: 1 })];
@@ -27,13 +33,13 @@ describe.skipIf(noServer())("a rolling deploy", () => {
     let old = await openWorker(backend, YESTERDAY);
     const today = await openWorker(backend, TODAY);
     const ids: string[] = [];
-    for (let round = 0; round < 9; round += 1) {
-      const orders = Array.from({ length: 10 }, (_, n) =>
+    for (let round = 0; round < 6; round += 1) {
+      const orders = Array.from({ length: 6 }, (_, n) =>
         event({ type: "order.created", object: { phone: `k${String(n % 3)}` } }),
       );
       ids.push(...(await accept(today, ...orders)));
       await Promise.all([handleAll(old), handleAll(today), handleAll(today, "new")]);
-      if (round % 3 !== 2) continue;
+      if (round % 2 === 0) continue;
       await old.close();
       old = await openWorker(backend, YESTERDAY);
     }
@@ -158,3 +164,52 @@ test.skipIf(noServer())("DATABASE_SCHEMA names both schemas, and nothing is made
     { event_id: first },
   ]);
 });
+
+test.skipIf(noServer())(
+  "an idle worker of twelve handlers sends at most 5 statements a second, and one of its connections listens",
+  { timeout: 120_000 },
+  async () => {
+    const url = await newDatabase();
+    const store = await openPostgres(url);
+    const done = new Set<string>();
+    const names = Array.from({ length: 12 }, (_, n) => `h${String(n)}`);
+    const worker = await startWorker({
+      store,
+      clock: systemClock,
+      log: createLog({ level: "silent", secrets: [] }),
+      clean: (text) => text,
+      random: Math.random,
+      config: { handlerTimeoutMs: 10_000, maximumAgeMs: 3_600_000, maximumAttempts: 9, workerConcurrency: 4 },
+      handlers: names.map((name) =>
+        defineHandler({ name, type: `${name}.came`, handle: ({ type }) => void done.add(type) }),
+      ),
+      onEnded: () => undefined,
+      onStuck: () => undefined,
+    });
+    // Their events come one after another, so that they do not all look at the same time.
+    for (const name of names) {
+      const [id, type] = [newEventId(), `${name}.came`];
+      const envelope = { id, type, created: 1, api_version: "v1", org_id: "org_1", data: { object: {} } };
+      await accept(store, event({ id, type, envelope }));
+      await until(
+        () => done.size,
+        () => done.has(`${name}.came`),
+      );
+    }
+    const listening = await query(
+      url,
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
+    );
+    expect(listening).toHaveLength(1);
+    const sent = vi.spyOn(Client.prototype, "query");
+    onTestFinished(() => sent.mockRestore());
+    const fromMs = performance.now();
+    await until(
+      () => sent.mock.calls.length,
+      (calls) => calls >= 8,
+    );
+    expect(8 / ((performance.now() - fromMs) / 1_000)).toBeLessThan(5);
+    await worker.drain(1_000);
+    await store.close();
+  },
+);
