@@ -173,6 +173,7 @@ test("each slot is due after the one before ended, and says how it ended", () =>
   ]);
   const delivered = slotsOf(deliveryAt(0, "b"));
   expect(delivered.map(({ state }) => state)).toEqual(["ok", ...Array(5).fill("unused")]);
+  expect(slotsOf(deliveryAt(0, "c", { attempts: [first] }))[1]?.dueMs).toBe(Date.parse(at(3)));
   expect(attemptTone({ ...first, ended_at: null })).toBe("flying");
   expect([199, 200, 299, 300].map((status) => attemptTone(attemptAt(0, status)))).toEqual([
     "failed",
