@@ -34,7 +34,7 @@ const STYLE = `
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 84rem; padding: 1rem; background: var(--back); color: var(--text); font: 15px/1.45 system-ui, sans-serif; }
 header, form, nav { display: flex; flex-wrap: wrap; gap: .5rem .9rem; align-items: end; } header { align-items: center; border-bottom: 1px solid var(--line); } header form { margin-left: auto; } form { margin: .6rem 0; }
-h1 { font-size: 1.35rem; margin: 1.1rem 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; } a { color: var(--accent); } .quiet, label { color: var(--quiet); } .done { color: var(--good); } .dead { color: var(--bad); } .waiting, .running { color: var(--wait); }
+h1 { font-size: 1.35rem; margin: 1.1rem 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; } a { color: var(--accent); } .quiet, label { color: var(--quiet); } label { max-width: 100%; } .done { color: var(--good); } .dead { color: var(--bad); } .waiting, .running { color: var(--wait); }
 .note, pre { border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; overflow-wrap: anywhere; } .alert { border-color: var(--bad); border-left-width: 5px; color: var(--bad); } code, pre { font: .85rem/1.4 ui-monospace, monospace; } pre { white-space: pre-wrap; }
 .scroll { overflow-x: auto; width: 100%; } table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; color: var(--quiet); font-size: .85rem; } td.wide { white-space: normal; overflow-wrap: anywhere; width: 100%; min-width: 16rem; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
