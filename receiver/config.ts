@@ -63,15 +63,12 @@ function withSecretsFromFiles(environment: Environment, problems: string[]): Rec
   for (const name of SECRETS) {
     const file = given[`${name}_FILE`];
     if (file === undefined) continue;
-    if (given[name] !== undefined) {
-      problems.push(`${name}_FILE: is set beside ${name}. Remove one of them.`);
-      continue;
-    }
     try {
+      if (given[name] !== undefined) throw new Error(`is set beside ${name}. Remove one of them.`);
       // Editors and `echo` end a file with a line break, which is no part of the secret.
       const secret = readSmallFile(file).replace(/\r?\n$/, "");
-      if (secret === "") problems.push(`${name}_FILE: ${file} holds no secret. Put it in.`);
-      else given[name] = secret;
+      if (secret === "") throw new Error(`${file} holds no secret. Put it in.`);
+      given[name] = secret;
     } catch (error) {
       problems.push(`${name}_FILE: ${error instanceof Error ? error.message : String(error)}`);
     }

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 
-const APPLICATION_ID = 0x7661_6b31;
+const APPLICATION_ID = 0x7661_6b32;
 const SCHEMA_VERSION = 1;
 
 /** The due time of a job that waits behind another one of its key. */
