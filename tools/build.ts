@@ -35,14 +35,17 @@ for (const folder of ["receiver", "simulator", "shared"]) {
   });
 }
 await publishDashboard();
-// What `mcp` reads to assistants.
+// What messages and hints refer to.
 cpSync("docs", join(dist, "docs"), {
   recursive: true,
   filter: (source) => !/\/(?:decisions|images)$/.test(source),
 });
 // What `create` makes projects of.
 for (const folder of ["examples/mounted", "examples/receivers"]) {
-  cpSync(folder, join(dist, folder), { recursive: true, filter: (source) => !source.endsWith(".ts") });
+  cpSync(folder, join(dist, folder), {
+    recursive: true,
+    filter: (source) => !source.endsWith(".ts") && !source.endsWith("node_modules"),
+  });
 }
 publishDeclarations();
 for (const file of PROGRAMS) chmodSync(join(dist, file), 0o755);

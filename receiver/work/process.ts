@@ -85,7 +85,8 @@ async function work(): Promise<void> {
     },
   });
   startRetention({ ledger: store.ledger, config, clock, log });
-  log.info({ handlers: handlers.map(({ name }) => name) }, "handling events");
+  const { workerConcurrency: concurrency } = config;
+  log.info({ handlers: handlers.map(({ name }) => name), concurrency }, "handling events");
   beat();
 }
 

@@ -33,7 +33,7 @@ test("an endpoint's card verifies its receiver: failures first, each with its re
   expect(await request.textContent()).toContain("X-Service-Signature: t=");
   const answer = failed.getByRole("region", { name: "Answer: signature.stale-hour" }).first();
   expect(await answer.textContent()).toMatch(/^HTTP 200\n[^]*took <b>it<\/b>$/);
-  expect(await failed.locator(".repeat").textContent()).toContain("--events call.completed");
+  expect(await failed.locator(".check-detail").textContent()).toContain("--events call.completed");
 
   // What passed has its evidence, too.
   const passed = groups.nth(3).locator(".check-row", { hasText: "acknowledgement.call-completed" });

@@ -42,7 +42,7 @@ test.each(APPS)(
     const { id } = envelopeSchema.parse(JSON.parse(String(body)));
     await until(
       () => handled(id),
-      (answer) => isDeepStrictEqual(answer, { handled: 1 }),
+      (answer) => isDeepStrictEqual(answer, { handled: 1, state: "done" }),
     );
     await until(
       () => log,

@@ -308,7 +308,7 @@ describe("a receiver in an app", () => {
     ["a secret with a comma", { signingSecrets: ["a,b"] }, /comma/],
     ["a folder that is not there", { databaseUrl: "sqlite:/nowhere/at/all.db" }, /no folder \/nowhere/],
     ["a number out of bounds", { retentionDays: 0 }, /RETENTION_DAYS: must be a whole number/],
-    ["an option that there is not", { retentionDay: 3 } as ReceiverOptions, /no option retentionDay/],
+    ["an option that there is not", { retentionDay: 3 } as ReceiverOptions, /retentionDay/],
     ["a role that handles, and no handlers", { role: "all" }, /give it `handlers`/],
   ])("rejects %s, and says what to change", async (_name, options, words) => {
     const creating = createReceiver({

@@ -52,17 +52,19 @@ test.skipIf(!existsSync("/dev/full"))("an output or a .env that cannot be used i
 
 test("--watch alone is start's, and a changed .env counts for the handlers, beneath the shell's variables", async () => {
   const cwd = temporaryDirectory();
-  const dotEnv = (level: string): void =>
-    writeFileSync(join(cwd, ".env"), `LOG_LEVEL=${level}\nMAX_ATTEMPTS=0\nDATABASE_URL=postgres://nowhere/`);
-  dotEnv("info");
+  const dotEnv = (concurrency: number): void =>
+    writeFileSync(
+      join(cwd, ".env"),
+      `WORKER_CONCURRENCY=${String(concurrency)}\nMAX_ATTEMPTS=0\nDATABASE_URL=postgres://nowhere/`,
+    );
+  dotEnv(2);
   const environment = { DATABASE_URL: database(), MAX_ATTEMPTS: "3" };
-  const { child, exited, lines, url } = await startProcess({ environment, cwd, words: ["--watch"] });
-  const told = (text: string): number => lines.filter((line) => line.includes(text)).length;
-  await until(() => told("handling events") === 1);
-  dotEnv("debug");
-  await until(() => told("handling events") === 2);
-  await post(url, newBody());
-  await until(() => told("call logged") === 1);
+  const { child, exited, lines } = await startProcess({ environment, cwd, words: ["--watch"] });
+  const handles = (concurrency: number): boolean =>
+    lines.some((line) => /"concurrency":(\d+).*handling events/.exec(line)?.[1] === String(concurrency));
+  await until(() => handles(2));
+  dotEnv(3);
+  await until(() => handles(3));
   child.kill("SIGTERM");
   expect(await exited).toEqual({ code: 0, signal: null });
 });
