@@ -16,7 +16,7 @@ export const QUICK: Partial<Timing> = {
   runMs: Number.POSITIVE_INFINITY,
   lateMs: Number.POSITIVE_INFINITY,
   manyOthersMs: Number.POSITIVE_INFINITY,
-  readyMs: 2_000,
+  readyMs: 8_000,
   stallMs: 2_000,
   settleMs: 5_000,
   quietMs: 60,

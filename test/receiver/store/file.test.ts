@@ -83,7 +83,8 @@ describe("the file of the inbox", () => {
   test("a link that another user has put beside it takes no rights from what it names", async () => {
     const folder = temporaryDirectory();
     const victim = join(folder, "victim");
-    writeFileSync(victim, "precious", { mode: 0o644 });
+    writeFileSync(victim, "precious");
+    chmodSync(victim, 0o644);
     for (const name of ["wal", "shm"]) {
       const file = join(folder, `${name}.db`);
       symlinkSync(victim, `${file}-${name}`);
