@@ -13,10 +13,9 @@ const exampleSchema = z.object({
 });
 
 test.skipIf(noServer())("Kysely writes the app's own table together with done, or not at all", async () => {
-  if (!(await mountedPackages())) return;
-  const { kyselyOn } = exampleSchema.parse(
-    await import(new URL("../../examples/mounted/kysely.mjs", import.meta.url).href),
-  );
+  const packages = await mountedPackages();
+  if (!packages) return;
+  const { kyselyOn } = exampleSchema.parse(await packages.load("./kysely.mjs"));
   const backend = await postgresBackend();
   await query(
     backend.url,

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { statSync } from "node:fs";
+import { cpSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -28,7 +28,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       browser ??= import("./browser-program.ts").then(async ({ startBrowser }) => startBrowser());
       return (await browser).wsEndpoint();
     }
-    if (path === "/mounted") return (mounted ??= install("examples/mounted"));
+    if (path === "/mounted") return (mounted ??= install("examples/mounted", "node_modules/.cache/mounted"));
     const port = await freePort();
     return (await (postgres ??= createPostgres(directory, { port }))).url();
   };
@@ -55,12 +55,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** Installs the packages of a folder as its lockfile has them, unless they are there; returns the folder's path. */
-async function install(folder: string): Promise<string> {
-  const [wanted, there] = [`${folder}/package-lock.json`, `${folder}/node_modules/.package-lock.json`].map(
+/**
+ * Copies a folder to where no test runs its programs, and installs its packages there as its lockfile has them, unless they
+ * are there. Returns the folder's path.
+ */
+async function install(from: string, to: string): Promise<string> {
+  const [wanted, there] = [`${from}/package-lock.json`, `${to}/node_modules/.package-lock.json`].map(
     (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs,
   );
-  const words = ["ci", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund"];
+  cpSync(from, to, { recursive: true, filter: (source) => !source.endsWith("node_modules") });
+  const words = ["ci", "--prefix", to, "--ignore-scripts", "--no-audit", "--no-fund"];
   if (wanted === undefined || there === undefined || there < wanted) await promisify(execFile)("npm", words);
-  return resolve(folder);
+  return resolve(to);
 }
