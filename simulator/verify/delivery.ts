@@ -63,7 +63,7 @@ export type Exchange = { eventId: string; request: SentRequest; outcome: Outcome
 /** An exchange, and the check that it was for; a receiver must not act on a `forged` one. */
 export type Recorded = { checkId: string; exchange: Exchange; forged: boolean; connected: boolean };
 
-/** Makes `deliver`, which signs, sends, waits and enters the exchange in the ledger; the others are its single steps. */
+/** Makes `deliver`, which signs, sends, waits and enters the exchange in the ledger with the secret taken out. */
 export function createDelivery(options: {
   target: Target;
   secret: string;
@@ -116,26 +116,35 @@ export function createDelivery(options: {
   }
 
   async function deliver(what: Deliverable, changes: DeliverOptions = {}): Promise<Exchange> {
-    const composed = compose(what, changes);
-    const eventId = what instanceof Uint8Array ? idIn(what) : what.id;
     const startedAt = performance.now();
     const wire = await openWire(target, changes.timeoutMs ?? options.answerTimeoutMs());
-    await send(wire, composed, changes);
-    const outcome = await wire.answer();
-    const durationMs = performance.now() - startedAt;
+    const exchange = await deliverOver(wire, what, { ...changes, startedAt });
     wire.close();
-    const exchange = { eventId, request: composed.request, outcome, durationMs };
-    return record(exchange, { forged: changes.forged === true, connected: wire.connected });
-  }
-
-  /** Enters an exchange in the ledger, with the secret taken out of what the receiver answered. */
-  function record(made: Exchange, how: { forged: boolean; connected: boolean }): Exchange {
-    const exchange = { ...made, outcome: redacted(made.outcome, redact) };
-    ledger.record({ checkId, exchange, ...how });
     return exchange;
   }
 
-  return { compose, deliver, record };
+  /** Delivers over a connection that is there; `onAnswer` is called as soon as the status line is, before the body. */
+  async function deliverOver(
+    wire: WireConnection,
+    what: Deliverable,
+    changes: DeliverOptions & { startedAt?: number; onAnswer?: (outcome: Outcome) => void } = {},
+  ): Promise<Exchange> {
+    const { startedAt = performance.now(), onAnswer, forged = false } = changes;
+    const composed = compose(what, changes);
+    await send(wire, composed, changes);
+    const outcome = await wire.answer(onAnswer === undefined ? {} : { bodyMs: 0 });
+    onAnswer?.(outcome);
+    const made = {
+      eventId: what instanceof Uint8Array ? idIn(what) : what.id,
+      request: composed.request,
+      outcome: redacted(outcome, redact),
+      durationMs: performance.now() - startedAt,
+    };
+    ledger.record({ checkId, exchange: made, forged, connected: wire.connected });
+    return made;
+  }
+
+  return { compose, deliver, deliverOver };
 }
 
 async function send(wire: WireConnection, composed: Composed, changes: DeliverOptions): Promise<void> {
@@ -158,7 +167,7 @@ function redacted(outcome: Outcome, redact: Redact): Outcome {
 }
 
 /** Whether the sender would count the delivery as done: a final 2xx in time. */
-export function isAcknowledged({ outcome }: Exchange): boolean {
+export function isAcknowledged({ outcome }: Pick<Exchange, "outcome">): boolean {
   return outcome.kind === "answered" && isSuccess(outcome.status);
 }
 

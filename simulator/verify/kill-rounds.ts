@@ -106,20 +106,19 @@ function firstAfterRestart({ deliver, event, timing, leftMs }: CheckContext): Pr
 
 /** One delivery; `onAnswer` is called as soon as the status line is there, before anything else can happen. */
 async function answeredAtOnce(
-  { compose, open, record }: CheckContext,
+  { deliverOver, open }: CheckContext,
   onAnswer: (acknowledged: boolean) => void,
   envelope: Envelope,
   about: { note?: string } = {},
 ): Promise<Exchange> {
-  const { head, framedBody, request } = compose(envelope, { keepAlive: true, ...about });
-  const startedAt = performance.now();
   const wire = await open();
-  await wire.write(Buffer.concat([head, framedBody]));
-  const outcome = await wire.answer({ bodyMs: 0 });
-  const exchange = { eventId: envelope.id, request, outcome, durationMs: performance.now() - startedAt };
-  onAnswer(isAcknowledged(exchange));
+  const exchange = await deliverOver(wire, envelope, {
+    ...about,
+    keepAlive: true,
+    onAnswer: (outcome) => onAnswer(isAcknowledged({ outcome })),
+  });
   wire.close();
-  return record(exchange, { forged: false, connected: wire.connected });
+  return exchange;
 }
 
 /** Kills the receiver `delayMs` after its acknowledgement number `answers`, or when `kill` is called. */

@@ -1,6 +1,6 @@
 import type { CauseName } from "../../simulator/verify/causes.ts";
 
-/** Bugs that only a killed process shows, by the name that `crash-receiver.ts` knows them under. */
+/** Bugs that only a process of its own shows, by the name that `crash-receiver.ts` knows them under. */
 export const CRASH_MUTANTS: Record<string, { bug: string; caughtBy: string; cause: CauseName }> = {
   "memory-only": {
     bug: "keeps events and ids in memory",
@@ -56,6 +56,36 @@ export const CRASH_MUTANTS: Record<string, { bug: string; caughtBy: string; caus
     bug: "forgets what it has not handled when it is asked to end",
     caughtBy: "crash.terminated",
     cause: "lost_in_crash",
+  },
+  "hides-failures": {
+    bug: "gives up an event that it cannot handle, and shows it nowhere",
+    caughtBy: "production.failed-work-retried",
+    cause: "failure_hidden",
+  },
+  "stops-at-failure": {
+    bug: "handles nothing any more after an event that it cannot handle",
+    caughtBy: "production.poison-stops-nothing",
+    cause: "held_up",
+  },
+  "drops-a-queue": {
+    bug: "forgets what it has not handled when it is asked to end with much of it",
+    caughtBy: "production.full-queue-survives",
+    cause: "never_handled",
+  },
+  "cuts-at-sigterm": {
+    bug: "ends at SIGTERM without answering what is under way",
+    caughtBy: "production.drains",
+    cause: "not_drained",
+  },
+  "keeps-what-it-read": {
+    bug: "keeps each body in memory, forged or not",
+    caughtBy: "production.flood-costs-no-memory",
+    cause: "memory_grew",
+  },
+  "logs-bodies": {
+    bug: "writes each body to its log",
+    caughtBy: "production.log-names-nobody",
+    cause: "leaked",
   },
   "does-not-restart": {
     bug: "leaves a lock behind that keeps it from starting again",

@@ -21,6 +21,8 @@ const HANDLING_DELAY_MS = /^(?:never-recovers|drops)/.test(MUTANT)
 const WORK_MS = 2;
 const seen = new Set<string>();
 const handled = new Map<string, number>();
+const dead = new Set<string>();
+const kept: Buffer[] = [];
 
 if (MUTANT === "does-not-restart" && existsSync(`${STORE}.lock`)) {
   console.error(`${STORE}.lock exists: is another receiver running?`);
@@ -28,30 +30,36 @@ if (MUTANT === "does-not-restart" && existsSync(`${STORE}.lock`)) {
 }
 writeFileSync(`${STORE}.lock`, "");
 recover();
-if (MUTANT === "drops-at-sigterm") {
-  process.on("SIGTERM", () => {
-    for (const id of seen) if (!handled.has(id)) write("dropped", id);
-    process.exit();
-  });
-}
+process.on("SIGTERM", () => {
+  const waiting = [...seen].filter((id) => !handled.has(id) && !dead.has(id));
+  if (MUTANT === "drops-at-sigterm" || (MUTANT === "drops-a-queue" && waiting.length > 5))
+    for (const id of waiting) write("dropped", id);
+  if (MUTANT === "cuts-at-sigterm") process.exit();
+  server.close(() => process.exit());
+});
 
-createServer((request, response) => {
+const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("error", () => undefined);
   request.on("end", () => {
     if (request.method === "GET") {
-      return response.end(
-        JSON.stringify({ handled: handled.get(request.url?.slice("/handled/".length) ?? "") ?? 0 }),
-      );
+      const id = request.url?.slice("/handled/".length) ?? "";
+      const [count, state] = [handled.get(id) ?? 0, dead.has(id) ? "dead" : undefined];
+      return response.end(JSON.stringify({ handled: count, ...(MUTANT !== "hides-failures" && { state }) }));
     }
     const body = Buffer.concat(chunks);
+    if (MUTANT === "keeps-what-it-read") kept.push(body);
     const [, t = "", v1 = ""] =
       /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers["x-service-signature"])) ?? [];
     const expected = createHmac("sha256", SIGNING_SECRET).update(`${t}.`).update(body).digest("hex");
     if (v1 !== expected || Math.abs(Date.now() / 1_000 - Number(t)) > 301)
       return response.writeHead(401).end();
-    const { id } = JSON.parse(body.toString()) as { id: string };
+    if (MUTANT === "logs-bodies") console.log(body.toString());
+    const { id, data } = JSON.parse(body.toString()) as { id: string; data: { object: { id?: string } } };
+    // Nothing can be done for an object without an id: its event is given up.
+    if (data.object.id === undefined && !dead.has(id)) write("dead", id);
+    if (data.object.id === undefined) dead.add(id);
     if (MUTANT === "keeps-the-id-first") {
       // As long as the id says, so that a kill meets some events in between.
       const delayMs = 50 + Number.parseInt(id.slice(4, 6), 16);
@@ -75,9 +83,11 @@ createServer((request, response) => {
       return response.end("{}");
     }
     accept(id);
+    if (MUTANT === "cuts-at-sigterm") return void setTimeout(() => response.end("{}"), 40);
     return response.end("{}");
   });
-}).listen(Number(PORT), "127.0.0.1");
+});
+server.listen(Number(PORT), "127.0.0.1");
 
 function accept(id: string): string {
   write("stored", id);
@@ -86,6 +96,7 @@ function accept(id: string): string {
 }
 
 function handle(id: string): void {
+  if (dead.has(id) || (MUTANT === "stops-at-failure" && dead.size > 0)) return;
   const work = (): void => {
     handled.set(id, (handled.get(id) ?? 0) + 1);
     write("handled", id);
@@ -100,7 +111,7 @@ function handle(id: string): void {
 }
 
 /** One line, synced before anybody is answered. */
-function write(what: "seen" | "stored" | "handled" | "marked" | "dropped", id: string): void {
+function write(what: "seen" | "stored" | "handled" | "marked" | "dropped" | "dead", id: string): void {
   if (MUTANT === "memory-only") return;
   const file = openSync(STORE, "a");
   appendFileSync(file, `${what} ${id}\n`);
@@ -118,6 +129,7 @@ function recover(): void {
     if (what === "seen") seen.add(id);
     if (what === "marked") marked.add(id);
     if (what === "dropped") dropped.add(id);
+    if (what === "dead") dead.add(id);
     if (what === "handled") handled.set(id, (handled.get(id) ?? 0) + 1);
   }
   for (const id of stored) {

@@ -15,17 +15,17 @@ import { CRASH_MUTANTS } from "./crash-mutants.ts";
 import { idsOf, QUICK, story } from "./judge.ts";
 
 const SECRET = "whsec_crash";
-const CRASH_CHECKS = CATALOGUE.filter(({ phase }) => phase === "crash");
+const CHECKS = CATALOGUE.filter(({ group }) => group === "crash" || group === "production");
 
 /** Those that are caught after the first kills; all with `npm run test:all`. */
-const QUICKLY_CAUGHT = ["forgets-ids", "starts-over", "does-not-restart"];
+const QUICKLY_CAUGHT = ["forgets-ids", "starts-over", "does-not-restart", "logs-bodies"];
 const JUDGED = Object.entries(CRASH_MUTANTS).filter(([name]) => ALL || QUICKLY_CAUGHT.includes(name));
 
-describe.concurrent("kill -9 at the wrong moment", () => {
-  test("a receiver that stores before it answers loses nothing and does nothing twice", async ({
+describe.concurrent("a receiver in a process of its own", () => {
+  test("one that stores before it answers loses nothing, does nothing twice, and has what production asks", async ({
     expect,
   }) => {
-    const report = await judgeKilled("", { checks: CRASH_CHECKS });
+    const report = await judgeKilled("", { checks: CHECKS });
     expect(idsOf(report, "failed"), story(report)).toEqual([]);
     expect(idsOf(report, "unverified")).toEqual([]);
   });
@@ -36,8 +36,10 @@ describe.concurrent("kill -9 at the wrong moment", () => {
     // This one handles what it takes two seconds later, which is to be seen before the first kill.
     const patience = name === "answers-before-storing" ? { settleMs: 8_000, promptMs: 8_000 } : {};
     const timing = { kills, ...patience };
-    // Every check with `npm run test:all`; else the one that is meant for it.
-    const checks = CRASH_CHECKS.filter(({ id }) => ALL || id === caughtBy);
+    // Every check of its group with `npm run test:all`; else the one that is meant for it.
+    const checks = CHECKS.filter(({ id, group }) =>
+      ALL ? caughtBy.startsWith(`${group}.`) : id === caughtBy,
+    );
     const report = await judgeKilled(name, { checks, timing });
     const found = report.results.find(({ check }) => check.id === caughtBy);
     expect(found?.cause, story(report)).toBe(cause);
@@ -47,7 +49,7 @@ describe.concurrent("kill -9 at the wrong moment", () => {
 /** Starts the small receiver with a bug, lets verify kill it again and again, and answers the report. */
 async function judgeKilled(
   mutant: string,
-  { checks = CRASH_CHECKS, timing }: { checks?: Check[]; timing?: Partial<Timing> } = {},
+  { checks = CHECKS, timing }: { checks?: Check[]; timing?: Partial<Timing> } = {},
 ): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), "crash-receiver-"));
   const port = await freePort();

@@ -20,7 +20,12 @@ export const productionRuns: Runs = {
   "production.failed-work-retried": async (context) => {
     const exchange = await poison(context);
     if (exchange === undefined) return NOT_TAKEN;
-    const reading = await readAtRest(context, exchange.eventId);
+    let reading = await context.handledNow(exchange.eventId);
+    await context.waitUntil(async () => {
+      reading = await context.handledNow(exchange.eventId);
+      const { attempts = 0, state = "" } = reading.known ? reading : {};
+      return isHandled(reading) || attempts > 1 || /dead|fail/i.test(state);
+    }, context.timing.promptMs);
     if (isHandled(reading)) return HANDLED;
     if (reading.known && (reading.state !== undefined || (reading.attempts ?? 0) > 1))
       return { outcome: "passed" };
@@ -120,12 +125,6 @@ async function poison({ deliver, event, undocumented }: CheckContext): Promise<E
   const envelope: Envelope = undocumented(event("voicemail.created"));
   const exchange = await deliver({ ...envelope, data: { object: { object: "voicemail" } } });
   return isAcknowledged(exchange) ? exchange : undefined;
-}
-
-/** What is said of an event after the time in which it should be handled. */
-async function readAtRest({ handledNow, waitUntil, timing }: CheckContext, eventId: string) {
-  await waitUntil(async () => isHandled(await handledNow(eventId)), timing.promptMs);
-  return handledNow(eventId);
 }
 
 /** The memory of a process group, since the command may only have started the receiver. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Check, Runs } from "../check.ts";
-import { type DeliverOptions, isLastOfConnection } from "../delivery.ts";
+import { type DeliverOptions, type Exchange, isLastOfConnection } from "../delivery.ts";
 import { chunkedFix } from "../framework.ts";
 import { accepted, allAcknowledged, failed } from "../judgement.ts";
 
@@ -49,22 +49,17 @@ export const wireFormRuns: Runs = {
     const note = `Half of the body, then a pause of ${timing.stallMs} ms, then the rest.`;
     return deliver(body, { pieces, note });
   }),
-  "wire.same-connection": async ({ event, compose, open, record }) => {
+  "wire.same-connection": async ({ event, open, deliverOver }) => {
     const wire = await open();
-    const exchanges = [];
+    const exchanges: Exchange[] = [];
     const note = "One of three requests over one connection; the second is forged.";
     for (const secret of [undefined, "not-the-secret", undefined]) {
-      const envelope = event();
-      const composed = compose(envelope, { keepAlive: true, secret });
-      const startedAt = performance.now();
-      await wire.write(Buffer.concat([composed.head, composed.framedBody]));
-      const outcome = await wire.answer();
-      const durationMs = performance.now() - startedAt;
-      const request = { ...composed.request, note };
-      const exchange = { eventId: envelope.id, request, outcome, durationMs };
+      const forged = secret !== undefined;
+      const exchange = await deliverOver(wire, event(), { keepAlive: true, secret, forged, note });
+      const { outcome } = exchange;
       // A server may end a connection when it likes, before the next request; the service then opens another.
       if (exchanges.length > 0 && outcome.kind === "no_answer" && CLOSED.has(outcome.error)) break;
-      exchanges.push(record(exchange, { forged: secret !== undefined, connected: wire.connected }));
+      exchanges.push(exchange);
       if (outcome.kind === "answered" && isLastOfConnection(outcome)) break;
     }
     wire.close();
