@@ -56,7 +56,9 @@ const server = createServer((request, response) => {
     if (v1 !== expected || Math.abs(Date.now() / 1_000 - Number(t)) > 301)
       return response.writeHead(401).end();
     if (MUTANT === "logs-bodies") console.log(body.toString());
-    const { id, data } = JSON.parse(body.toString()) as { id: string; data: { object: { id?: string } } };
+    const envelope = parsed(body);
+    if (envelope === undefined) return response.writeHead(400).end();
+    const { id, data } = envelope;
     // Nothing can be done for an object without an id: its event is given up.
     if (data.object.id === undefined && !dead.has(id)) write("dead", id);
     if (data.object.id === undefined) dead.add(id);
@@ -83,7 +85,8 @@ const server = createServer((request, response) => {
       return response.end("{}");
     }
     accept(id);
-    if (MUTANT === "cuts-at-sigterm") return void setTimeout(() => response.end("{}"), 40);
+    // One after another, so that some are under way when the first has its answer.
+    if (MUTANT === "cuts-at-sigterm") return void setTimeout(() => response.end("{}"), 40 * (seen.size % 14));
     return response.end("{}");
   });
 });
@@ -107,6 +110,14 @@ function handle(id: string): void {
   } else {
     work();
     if (MUTANT === "works-then-marks") setTimeout(() => write("marked", id), WORK_MS);
+  }
+}
+
+function parsed(body: Buffer) {
+  try {
+    return JSON.parse(body.toString()) as { id: string; data: { object: { id?: string } } };
+  } catch {
+    return undefined;
   }
 }
 
