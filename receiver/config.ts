@@ -12,6 +12,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
 const LONGEST_FILE_BYTES = 65_536;
+export const ROLES = ["all", "ingest", "worker"] as const;
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 const SECRETS = ["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"];
 
 /**
@@ -178,7 +180,7 @@ const configSchema = z
       /^[a-z][a-z0-9_]{0,30}$/,
       "must be a name of lower-case letters, digits and _, such as receiver_staging.",
     ).default("receiver"),
-    RECEIVER_ROLE: choice(["all", "ingest", "worker"], "all"),
+    RECEIVER_ROLE: choice(ROLES, "all"),
     ADMIN_PORT: integer(3_001, 0, 65_535),
     ADMIN_HOST: host,
     ADMIN_TOKEN: text(/^[!-~]{16,}$/, TOKEN_RULE).optional(),
@@ -203,7 +205,7 @@ const configSchema = z
     ID_RETENTION_DAYS: integer(400, 2, 3_650),
     MIN_FREE_DISK_BYTES: integer(67_108_864, 0, Number.MAX_SAFE_INTEGER),
     SHUTDOWN_TIMEOUT_SECONDS: integer(15, 1, 3_600),
-    LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], "info"),
+    LOG_LEVEL: choice(LOG_LEVELS, "info"),
   })
   .transform((values) => ({
     port: values.PORT,

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
+import { LOG_LEVELS, ROLES } from "../config.ts";
 import type { OnDead } from "../work/attempt.ts";
 import type { CreateServices, HandlerNeeding } from "../work/handler.ts";
 import { functionOf, handlersSchema } from "../work/module.ts";
@@ -28,7 +29,7 @@ const optionsSchema = z.strictObject({
   /** `sqlite:data/receiver.db`, which is the default, or `postgres://…`. The app's DATABASE_URL is not used. */
   databaseUrl: text,
   /** Whether it takes events, handles them, or both. Default: RECEIVER_ROLE, and `ingest` without handlers. */
-  role: z.enum(["all", "ingest", "worker"]).optional(),
+  role: z.enum(ROLES).optional(),
   workerConcurrency: number,
   handlerTimeoutSeconds: number,
   handlerMemoryMegabytes: number,
@@ -42,7 +43,7 @@ const optionsSchema = z.strictObject({
   /** For handlers that ask the REST API. */
   apiBaseUrl: text,
   apiKey: text,
-  logLevel: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).optional(),
+  logLevel: z.enum(LOG_LEVELS).optional(),
 });
 
 /** Settings are those of docs/operations.md in camelCase; each defaults to its variable in the environment. */
