@@ -1,4 +1,4 @@
-import type { Departure } from "./deviation.ts";
+import { departuresOf, type Departure, type Mistake } from "./deviation.ts";
 import { JSON_VARIANTS } from "./json-variants.ts";
 
 const RAW_BODY =
@@ -21,30 +21,26 @@ const FORM = "The body was encoded or decoded as a form or a part of a URL";
 const SHORT = "Only the beginning of the body was hashed";
 const PART = "Only a part of the body was hashed";
 
-type Variant = [id: string, title: string, bytes: Buffer | string | undefined, fix?: string];
-
 /** What the known mistakes make of the body; each different from it and from all before it. */
 export function bodyVariants(body: Buffer): Departure[] {
   const text = body.toString("utf8");
   const parsed = parse(text);
-  const known = [body];
   // The small changes first: writing the JSON again undoes some of them too, but is not what happened.
-  return [
+  const mistakes = [
     ...byteVariants(body, text),
     ...transportVariants(body, text),
     ...nestingVariants(text, parsed?.value),
     ...(parsed === undefined ? [] : jsonVariants(text)),
-  ].flatMap(([id, title, given, fix = RAW_BODY]) => {
-    if (given === undefined) return [];
-    const bytes = typeof given === "string" ? Buffer.from(given) : given;
-    if (known.some((other) => other.equals(bytes))) return [];
-    known.push(bytes);
-    return [{ deviation: { id: `body-${id}`, title, fix }, change: { body: () => bytes } }];
+  ];
+  return departuresOf(body, mistakes, {
+    prefix: "body",
+    usualFix: RAW_BODY,
+    change: (made) => ({ body: () => made }),
   });
 }
 
 /** The whole body, its data and the object in that, each written again in every common way. */
-function jsonVariants(text: string): Variant[] {
+function jsonVariants(text: string): Mistake[] {
   const json = text.replace(/^\ufeff/, "");
   const again = JSON_VARIANTS.map(({ id, how, read, write }) => {
     const value = read(json);
@@ -54,19 +50,19 @@ function jsonVariants(text: string): Variant[] {
   const written = (write: (value: unknown) => string, part: unknown) =>
     part === undefined ? undefined : write(part);
   return [
-    ...again.map(({ id, how, value, write }): Variant => [
+    ...again.map(({ id, how, value, write }): Mistake => [
       `reserialized-${id}`,
       `The JSON was parsed and written again, ${how}.`,
       write(value),
     ]),
-    ...again.flatMap(({ how, data, object, write }): Variant[] => [
+    ...again.flatMap(({ how, data, object, write }): Mistake[] => [
       ["data", `${PART}: its data, written ${how}.`, written(write, data)],
       ["data-object", `${PART}: data.object, written ${how}.`, written(write, object)],
     ]),
   ];
 }
 
-function byteVariants(body: Buffer, text: string): Variant[] {
+function byteVariants(body: Buffer, text: string): Mistake[] {
   const hasBom = body.subarray(0, 3).equals(BOM);
   const mark = "A byte order mark (EF BB BF) was put before the body, or taken from it.";
   return [
@@ -89,7 +85,7 @@ function byteVariants(body: Buffer, text: string): Variant[] {
   ];
 }
 
-function transportVariants(body: Buffer, text: string): Variant[] {
+function transportVariants(body: Buffer, text: string): Mistake[] {
   const decoded = urlDecoded(text.replaceAll("+", " "));
   const cut = body.subarray(0, text.length);
   return [
@@ -98,7 +94,7 @@ function transportVariants(body: Buffer, text: string): Variant[] {
     ["url-decoded", `${FORM} (percent signs).`, urlDecoded(text), AS_FORM],
     ["form-decoded", `${FORM} (plus signs and percent signs).`, decoded, AS_FORM],
     ["cut-characters", `${SHORT}: as many bytes as it has characters.`, cut, WHOLE],
-    ...BUFFER_BYTES.filter((size) => size < body.byteLength).map((size): Variant => {
+    ...BUFFER_BYTES.filter((size) => size < body.byteLength).map((size): Mistake => {
       return ["cut", `${SHORT}: ${size.toLocaleString("en")} bytes.`, body.subarray(0, size), WHOLE];
     }),
   ];
@@ -139,7 +135,7 @@ function urlDecoded(text: string): string | undefined {
   }
 }
 
-function nestingVariants(text: string, value: unknown): Variant[] {
+function nestingVariants(text: string, value: unknown): Mistake[] {
   const consumed = "The body was empty when it was hashed: something else had read the stream before.";
   const inner = typeof value === "string" ? value : undefined;
   const id = member(value, "id");

@@ -4,7 +4,8 @@ import type { Departure } from "./deviation.ts";
 
 const HMAC = "The digest is HMAC-SHA256, keyed with the secret: use the HMAC function of your language.";
 const SWAPPED = "Look at the order of arguments: the secret is the key, t and body are the message.";
-const HEX = "v1 is the digest in lower-case hexadecimal, 64 characters.";
+/** How v1 is written. */
+export const HEX = "v1 is the digest in lower-case hexadecimal, 64 characters.";
 const PLAIN = "The digest was a plain SHA-256 of";
 
 type Hash = NonNullable<Digest["hash"]>;

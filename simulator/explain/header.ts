@@ -1,8 +1,7 @@
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import { parseSignature, type SignatureProblem } from "../../shared/signature.ts";
 import type { Deviation } from "./deviation.ts";
-
-const LOWER_HEX = "v1 is the digest in lower-case hexadecimal, 64 characters.";
+import { HEX } from "./digest-variants.ts";
 
 /** What could be read from a header, however wrong it is, and what is wrong with it. */
 export type HeaderReading = { t: string | undefined; digests: string[]; findings: Deviation[] };
@@ -61,7 +60,7 @@ const PROBLEMS: Record<SignatureProblem, [title: string, fix: string]> = {
   timestamp_too_old: ["t is too old.", ""],
   timestamp_too_new: ["t lies too far in the future.", ""],
   signature_missing: ["The header has no v1.", GRAMMAR],
-  signature_malformed: ["v1 is not 64 lower-case hexadecimal characters.", `${LOWER_HEX} Nothing before it.`],
+  signature_malformed: ["v1 is not 64 lower-case hexadecimal characters.", `${HEX} Nothing before it.`],
   signatures_too_many: ["The header has more than 8 v1.", REFUSE],
   no_match: ["No v1 fits.", ""],
 };
@@ -80,7 +79,7 @@ function grammarFindings(reason: SignatureProblem, text: string, loose: { digest
       "v1 begins with sha256=.",
       "v1 is the bare digest.",
     ],
-    [isUpperCase, "spelling-upper-case", "The digest was written as upper-case hexadecimal.", LOWER_HEX],
+    [isUpperCase, "spelling-upper-case", "The digest was written as upper-case hexadecimal.", HEX],
   ];
   const found = more.filter(([isSo]) => isSo).map(([, id, title, fix]) => ({ id, title, fix }));
   return [{ id, title, fix }, ...found];

@@ -1,4 +1,4 @@
-import type { Departure } from "./deviation.ts";
+import { departuresOf, type Departure, type Mistake } from "./deviation.ts";
 
 const AS_SHOWN = "Use the secret as the dashboard showed it, character by character, as UTF-8 text.";
 const TRIM =
@@ -9,14 +9,12 @@ const TEXT = "The key is the secret's text itself: decode nothing.";
 const UNSET = "The variable that should hold the secret was not set where the code runs.";
 const UNSET_WORDS = ["undefined", "null", "None", "nil"];
 
-type Variant = [id: string, title: string, key: string | Buffer | undefined, fix: string];
-
 /** What the known mistakes make of the secret; each different from it and from all before it. */
 export function secretVariants(secret: string): Departure[] {
   const bare = secret.trim();
   const body = bare.replace(/^whsec_/, "");
   const [base64, hex] = [Buffer.from(secret).toString("base64"), Buffer.from(secret).toString("hex")];
-  const variants: Variant[] = [
+  const mistakes: Mistake[] = [
     ["trimmed", "The secret here has white space around it; without it, it fits.", bare, TRIM],
     ["newline", "The secret had a line break at its end.", `${secret}\n`, TRIM],
     ["crlf", "The secret had a CRLF line break at its end.", `${secret}\r\n`, TRIM],
@@ -37,18 +35,15 @@ export function secretVariants(secret: string): Departure[] {
     ["hex-decoded", "The secret was decoded as hexadecimal.", decode(body, "hex"), TEXT],
     ["base64-encoded", "The secret was encoded as Base64.", base64, TEXT],
     ["hex-encoded", "The secret was encoded as hexadecimal.", hex, TEXT],
-    ["lower-case", "The secret was turned to lower case.", secret.toLowerCase(), AS_SHOWN],
-    ["upper-case", "The secret was turned to upper case.", secret.toUpperCase(), AS_SHOWN],
+    ["lower-case", "The secret was turned to lower case.", secret.toLowerCase()],
+    ["upper-case", "The secret was turned to upper case.", secret.toUpperCase()],
     ["empty", "The secret was empty.", "", UNSET],
-    ...UNSET_WORDS.map((word): Variant => [word, `The secret was the word ${word}.`, word, UNSET]),
+    ...UNSET_WORDS.map((word): Mistake => [word, `The secret was the word ${word}.`, word, UNSET]),
   ];
-  const known: Buffer[] = [Buffer.from(secret)];
-  return variants.flatMap(([id, title, key, fix]) => {
-    if (key === undefined) return [];
-    const bytes = typeof key === "string" ? Buffer.from(key) : key;
-    if (known.some((other) => other.equals(bytes))) return [];
-    known.push(bytes);
-    return [{ deviation: { id: `secret-${id}`, title, fix }, change: { key: () => bytes } }];
+  return departuresOf(Buffer.from(secret), mistakes, {
+    prefix: "secret",
+    usualFix: AS_SHOWN,
+    change: (made) => ({ key: () => made }),
   });
 }
 
