@@ -61,6 +61,17 @@ describe("settings", () => {
     expect(settings.filter((name) => !isNamed(name, environmentExample))).toEqual([]);
   });
 
+  test("of the receiver that are numbers have their defaults in the documentation", () => {
+    // The formatter aligns tables; what they say is what counts.
+    const page = (PAGES.get("docs/operations.md") ?? "").replaceAll(/ +/g, " ");
+    const defaults = [...config.matchAll(/^ {4}([A-Z_]+): integer\(([0-9_]+),/gm)];
+    expect(defaults.length).toBeGreaterThan(10);
+    const rows = defaults.map(
+      ([, name = "", value = ""]) => `| \`${name}\` | ${value.replaceAll("_", "")} |`,
+    );
+    expect(rows.filter((row) => !page.includes(row))).toEqual([]);
+  });
+
   test("in the documentation and in the example all exist", () => {
     const named = [
       ...found(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)[`=]/g),

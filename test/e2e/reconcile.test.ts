@@ -2,9 +2,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { reconcile } from "../../receiver/operations/reconcile.ts";
 import { createRestClient } from "../../receiver/operations/rest-client.ts";
 import { startSimulator } from "../../simulator/index.ts";
-import { hurriedClock } from "../receiver/helpers/clock.ts";
 import { SECRET } from "../receiver/helpers/events.ts";
 import { startTestReceiver } from "../receiver/helpers/receiver.ts";
+import { hurriedClock } from "../receiver/helpers/rest-service.ts";
 
 test("without an outage there is nothing to heal after a story, and after a single trigger only its call", async () => {
   const { store, url } = await startTestReceiver();

@@ -56,7 +56,7 @@ describe("a fork", () => {
   });
 
   test("has the tests of its promises, and the owner's own apart", () => {
-    const tests = ["store/sqlite", "store/file", "intake/answers", "whole/kill", "work/supervisor"];
+    const tests = ["store/sqlite", "store/file", "intake/answers", "whole/kill", "work/process"];
     expect([...files.keys()]).toEqual(
       expect.arrayContaining(
         [...tests, "handlers/call-completed"].map((test) => `test/receiver/${test}.test.ts`),

@@ -66,13 +66,17 @@ const SIMULATOR = `
 2 endpoints ad => add
 2 endpoints add http://example.com/ --simulator {sim} => https
 2 endpoints show ep_x --simulator {sim} => ep_x
-2 endpoints rotate ep_x --overlap soon => --overlap
+2 endpoints add http://localhost/ --org org_x --simulator {sim} => org_x
+2 endpoints remove ep_x --simulator {sim} => ep_x
+2 endpoints rotate ep_x --overlap 90 => 90s
 2 events show evt_x --simulator {sim} => evt_x
 2 deliveries show dlv_x --simulator {sim} => dlv_x
+2 deliveries resend dlv_x --simulator {sim} => dlv_x
 2 deliveries --state late => attempting
-2 clock advance soon => soon
+2 clock advance => clock advance
+2 clock advance 367d --simulator {sim} => 366d
 2 clock forward => forward
-2 readings set x=y --simulator {sim} => x
+2 readings set limit_out_of_rang=clamp --simulator {sim} => "limit_out_of_range"
 1 doctor --port {port} => {port}
 3 health --simulator http://127.0.0.1:1 => http://127.0.0.1:1
 3 health --simulator http://127.0.0.1:{port} => http://127.0.0.1:{port}

@@ -30,8 +30,13 @@ const LIBRARY = /^receiver\/(?:library\/|index\.)/;
 const POSTGRES = /^receiver\/postgres\//;
 const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/room\.ts"\).*\n/m;
 
-/** Tests of the service's contract and of small tools, which a fork does not change: they stay with the kit. */
-const KIT_TESTS = /^test\/shared\/(?:causes|contract|host|printable|text-file)\.test\.ts$/;
+/**
+ * Tests that stay with the kit, of parts that an owner uses and does not change: the contract, small tools, the server below
+ * the app, what other frameworks do in front of it, the supervisor's states one by one, the REST API. A fork has the suite
+ * that defines the store, the table of answers, crashes, and what its handlers, settings and operators meet.
+ */
+const KIT_TESTS =
+  /^test\/(?:shared\/(?:causes|contract|host|printable|server|text-file)|receiver\/(?:clock|config-files|intake\/(?:adapters|properties|slow-clients)|operations\/(?:doctor|page-bounds|reconcile|rest-client)|store\/private-file|whole\/signals|work\/(?:bench|module|supervisor)))\.test\.ts$/;
 
 /** What a fork has only where it was asked for. */
 export type Rooms = { library: boolean; postgres?: boolean };

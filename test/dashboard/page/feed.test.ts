@@ -15,7 +15,7 @@ function startFeed() {
   const feed = createFeed({ control: { get }, changed: () => {} });
   const answerNext = async (...values: unknown[]) => {
     for (const value of values) asked.shift()?.answer(value);
-    await vi.waitFor(() => expect(feed.list.next === undefined && !feed.list.isLoading).toBe(true));
+    await expect.poll(() => feed.list.next === undefined && !feed.list.isLoading).toBe(true);
   };
   return { feed, asked, answerNext, keys: () => feed.rows().map(({ key }) => key) };
 }
@@ -80,7 +80,7 @@ test("what is older than the last row that is loaded comes with its page", async
   expect(keys()).toEqual(["e", "evt_4", "c"]);
   void feed.loadOlder();
   asked.shift()?.answer(page([deliveryAt(1, "a")]));
-  await vi.waitFor(() => expect(keys()).toEqual(["e", "evt_4", "c", "a"]));
+  await expect.poll(keys).toEqual(["e", "evt_4", "c", "a"]);
 });
 
 test("what the stream tells while a page is on its way counts after the page, too", async () => {
@@ -95,7 +95,7 @@ test("what the stream tells while a page is on its way counts after the page, to
   void feed.loadOlder();
   feed.put(deliveryAt(1, "a", { state: "delivered" }));
   asked.shift()?.answer(page([deliveryAt(1, "a", { state: "attempting" })]));
-  await vi.waitFor(() => expect(feed.list.byId.get("a")?.state).toBe("delivered"));
+  await expect.poll(() => feed.list.byId.get("a")?.state).toBe("delivered");
 });
 
 test("an answer for filters that one has left meanwhile changes nothing", async () => {
@@ -103,7 +103,7 @@ test("an answer for filters that one has left meanwhile changes nothing", async 
   void feed.load({ ...NO_FILTERS, state: "dead" });
   void feed.load({ ...NO_FILTERS, state: "delivered" });
   asked[1]?.answer(page([deliveryAt(2, "b")]));
-  await vi.waitFor(() => expect(keys()).toEqual(["b"]));
+  await expect.poll(keys).toEqual(["b"]);
   asked[0]?.answer(page([deliveryAt(1, "a", { state: "dead" })]));
   await new Promise((resolve) => void setImmediate(resolve));
   expect(keys()).toEqual(["b"]);
@@ -144,7 +144,7 @@ test("a page that does not come leaves what is there, and says why", async () =>
   const { feed, asked, keys } = await feedOf([deliveryAt(1, "a")], {}, "a");
   void feed.loadOlder();
   asked[0]?.fail(new Error("gone"));
-  await vi.waitFor(() => expect(feed.list.error?.message).toBe("gone"));
+  await expect.poll(() => feed.list.error?.message).toBe("gone");
   expect(keys()).toEqual(["a"]);
 });
 

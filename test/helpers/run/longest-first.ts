@@ -3,23 +3,18 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** What takes longest, measured on two cores, longest first: begun last, one of these would keep the others waiting. */
 const LONGEST = [
   "test/fork/own-tests.slow.test.ts",
+  "test/receiver/store/power-cut.slow.test.ts",
+  "test/receiver/postgres/race.slow.test.ts",
+  "test/fork/handlers.slow.test.ts",
+  "test/library/package.slow.test.ts",
   "test/mutants/crash.slow.test.ts",
+  "test/receiver/postgres/postgres.test.ts",
+  "test/receiver/work/process.test.ts",
+  "test/examples/mounted.slow.test.ts",
+  "test/verify/curl.slow.test.ts",
   "test/receiver/whole/kill.test.ts",
   "test/receiver/whole/process.test.ts",
-  "test/library/package.slow.test.ts",
-  "test/examples/twins.slow.test.ts",
-  "test/examples/receivers.slow.test.ts",
-  "test/dashboard/accessibility.slow.test.ts",
-  "test/mutants/right.slow.test.ts",
-  "test/mutants/mutants.slow.test.ts",
-  "test/simulator/sixth-type.slow.test.ts",
   "test/simulator/sender/stages.test.ts",
-  "test/verify/explore.slow.test.ts",
-  "test/dashboard/pages.slow.test.ts",
-  "test/dashboard/hostile.slow.test.ts",
-  "test/dashboard/verdicts.slow.test.ts",
-  "test/dashboard/journey.slow.test.ts",
-  "test/dashboard/feed.slow.test.ts",
 ];
 
 /** Runs the longest files first, and all others as they come. */

@@ -56,22 +56,3 @@ export function standingClock(): Clock & { pass: (ms: number) => Promise<void>; 
     },
   };
 }
-
-/** A clock on which every sleep is over in the next turn of the event loop, and has taken its time. Its timers never ring. */
-export function hurriedClock(): Clock & { move: (ms: number) => void; turn: () => Promise<void> } {
-  let nowMs = Date.UTC(2026, 0, 31);
-  const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  return {
-    nowMs: () => nowMs,
-    monotonicMs: () => nowMs,
-    after: () => () => undefined,
-    sleep: async (ms) => {
-      await turn();
-      nowMs += ms;
-    },
-    move: (ms) => {
-      nowMs += ms;
-    },
-    turn,
-  };
-}

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Clock } from "../../../receiver/clock.ts";
 import { sampleAgent, sampleCall, sampleOrganization, sampleVoicemail } from "../../../shared/samples.ts";
 import type { Call, Voicemail } from "../../../shared/resources.ts";
 import { listen } from "../../helpers/listen.ts";
@@ -87,4 +88,18 @@ export function makeVoicemails(count: number, newestAtMs: number): Voicemail[] {
 
 function timestamp(atMs: number): string {
   return new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** A clock on which every sleep is over in the next turn of the event loop, and has taken its time. */
+export function hurriedClock(): Clock {
+  let nowMs = Date.UTC(2026, 0, 31);
+  return {
+    nowMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    after: () => () => undefined,
+    sleep: async (ms) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      nowMs += ms;
+    },
+  };
 }

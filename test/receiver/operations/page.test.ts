@@ -1,71 +1,8 @@
-import { createServer } from "node:http";
-import express from "express";
-import { request } from "undici";
 import { describe, expect, test } from "vitest";
-import { createOperatorPage } from "../../../receiver/operations/page/index.ts";
-import { listen } from "../../helpers/listen.ts";
 import { newEventId } from "../helpers/events.ts";
-import { operatorParts, serveAdmin } from "./admin.ts";
-import { dead, openInbox, type Inbox } from "./inbox.ts";
-
-type Answer = {
-  status: number;
-  text: string;
-  location: string | undefined;
-  headers: Record<string, unknown>;
-};
-
-async function get(url: string, headers: Record<string, string> = {}): Promise<Answer> {
-  return answerTo(await request(url, { headers }));
-}
-
-/** Confirms a question as a browser does: a form without an action goes to the address of its page. */
-async function post(
-  url: string,
-  { reason, ...asked }: Record<string, string>,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  const { origin } = new URL(url);
-  const body = new URLSearchParams(reason === undefined ? {} : { reason }).toString();
-  const form = { "content-type": "application/x-www-form-urlencoded", origin, ...headers };
-  const question = `${url}?${new URLSearchParams(asked).toString()}`;
-  return answerTo(await request(question, { method: "POST", headers: form, body }));
-}
-
-async function answerTo({ statusCode, headers, body }: Awaited<ReturnType<typeof request>>): Promise<Answer> {
-  const { location } = headers;
-  return {
-    status: statusCode,
-    text: await body.text(),
-    location: typeof location === "string" ? location : undefined,
-    headers,
-  };
-}
-
-/** What can be read on a page. */
-function words({ text }: Answer): string {
-  return text
-    .replace(/<style>.*<\/style>/s, "")
-    .replaceAll(/<[^>]*>/g, " ")
-    .replaceAll(/\s+/g, " ")
-    .replaceAll("&#60;", "<")
-    .replaceAll("&#62;", ">");
-}
-
-/** Three dead of two causes, one discarded, one that failed once, one that no handler wanted. */
-async function troubled(): Promise<
-  Inbox & { unknown: string[]; crashed: string; failing: string; unwanted: string }
-> {
-  const inbox = await openInbox();
-  const unknown = [
-    await inbox.handled(dead("Customer 1234567 is unknown")),
-    await inbox.handled(dead("Customer 7654321 is unknown")),
-  ];
-  const crashed = await inbox.handled(dead("HTTP 500"), { handler: "kitchen", type: "order.created" });
-  const failing = await inbox.handled({ kind: "failed", error: "timed out", delayMs: 3_600_000 });
-  const unwanted = await inbox.stored({ type: "agent.created" });
-  return { ...inbox, unknown, crashed, failing, unwanted };
-}
+import { serveAdmin } from "./admin.ts";
+import { get, post, troubled, words } from "./browser.ts";
+import { dead, openInbox } from "./inbox.ts";
 
 const CAUSE = "Customer <number> is unknown";
 
@@ -119,19 +56,6 @@ describe("events", () => {
     expect((await get(`${url}/events/..%2f..`)).status).toBe(404);
   });
 
-  test("are listed fifty at a time, with the filter kept on the way to older ones", async () => {
-    const inbox = await openInbox({});
-    for (let count = 0; count < 60; count += 1) await inbox.stored();
-    const { url } = await serveAdmin(inbox);
-    const first = await get(`${url}/events?type=call.completed`);
-    const [, older = ""] = /href="([^"]*before_seq=[^"]*)"/.exec(first.text) ?? [];
-    expect(older).toContain("type=call.completed");
-    const second = await get(url + older.replaceAll("&#38;", "&"));
-    expect([first, second].map(({ text }) => text.match(/type="checkbox"/g)?.length)).toEqual([50, 10]);
-    expect(second.text).not.toContain("before_seq");
-    expect((await get(`${url}/events?state=lost`)).status).toBe(400);
-  });
-
   test("one shows its jobs with the last errors, and its envelope without what may be about a person", async () => {
     const inbox = await openInbox();
     const id = newEventId();
@@ -150,18 +74,6 @@ describe("events", () => {
     expect(shown.text).toContain("9007199254740993000");
     const whole = await get(`${(await serveAdmin(inbox, { adminShowsBodies: true })).url}/events/${id}`);
     expect(whole.text).toContain("+12125550123");
-  });
-
-  test("one with a body over 64 KB shows its beginning", async () => {
-    const inbox = await openInbox({});
-    const id = newEventId();
-    const many = Array.from({ length: 9_000 }, () => "+12125550123");
-    const envelope = { id, type: "call.completed", data: { many } };
-    await inbox.stored({ id, envelope });
-    const { text } = await get(`${(await serveAdmin(inbox)).url}/events/${id}`);
-    expect(text).toMatch(/\+10000000000.*…/s);
-    expect(text).not.toContain("12125550123");
-    expect(text.length).toBeLessThan(100_000);
   });
 });
 
@@ -229,21 +141,6 @@ describe("requeue and discard", () => {
     expect(await states()).toEqual(["dead", "ignored"]);
   });
 
-  test("in a form that cannot be read are refused as the sender's mistake", async () => {
-    const { url, lines } = await serveAdmin(await openInbox());
-    const sent = async (body: string, headers: Record<string, string> = {}) =>
-      (
-        await fetch(`${url}/confirm`, {
-          method: "POST",
-          body,
-          headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
-        })
-      ).status;
-    expect(await sent("id=x&".repeat(50_000))).toBe(413);
-    expect(await sent("no gzip", { "content-encoding": "gzip" })).toBe(400);
-    expect(lines).toEqual([]);
-  });
-
   test("of chosen events go back to them, and leave a line in the log with the operator and no person", async () => {
     const { unknown, ...inbox } = await troubled();
     const [id = ""] = unknown;
@@ -278,29 +175,6 @@ describe("requeue and discard", () => {
     expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
     expect(await post(`${url}/confirm`, form)).toMatchObject({ status: 303, location: "/events?state=dead" });
   });
-
-  test("of a page of ticked boxes take all of them", async () => {
-    const inbox = await openInbox();
-    const ids: string[] = [];
-    for (let count = 0; count < 50; count += 1) ids.push(await inbox.handled(dead("HTTP 500")));
-    const { url } = await serveAdmin(inbox);
-    const query = new URLSearchParams({ action: "requeue" });
-    for (const id of ids) query.append("id", id);
-    expect(words(await get(`${url}/confirm?${query.toString()}`))).toContain("Requeue 50 jobs");
-  });
-
-  test("of thousands show how far they are, and go on without the browser", async () => {
-    const inbox = await openInbox();
-    await inbox.handled(dead("HTTP 500"));
-    const slow = Promise.withResolvers<number>();
-    const { url } = await serveAdmin(inbox, { ledger: { requeue: async () => slow.promise } });
-    expect(await post(`${url}/confirm`, { action: "requeue", state: "dead" })).toMatchObject({ status: 303 });
-    const running = await get(`${url}/`);
-    expect(words(running)).toContain("requeue (dead): 0 events, runs");
-    expect(running.text).toContain('content="2"');
-    slow.resolve(1);
-    await expect.poll(async () => words(await get(`${url}/`))).toContain("requeue (dead): 1 events, done");
-  });
 });
 
 test("every page forbids scripts, frames and being kept", async () => {
@@ -313,42 +187,4 @@ test("every page forbids scripts, frames and being kept", async () => {
     expect(headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
     expect(text).not.toMatch(/<script|style="| on\w+="/);
   }
-});
-
-test("it can be mounted beneath a path of another app, closed to whom its guard does not let in", async () => {
-  const { unknown, ...inbox } = await troubled();
-  const page = createOperatorPage({
-    ...operatorParts(inbox),
-    showBodies: false,
-    guard: async ({ headers }) => headers["x-user"] === "admin",
-  });
-  const app = express();
-  app.use("/ops/receiver", page);
-  app.get("/", (_request, response) => void response.send("mine"));
-  const { url } = await listen(createServer(app));
-  const headers = { "x-user": "admin" };
-  for (const path of ["", "/", "/events", `/events/${unknown[0]!}`])
-    expect((await get(`${url}/ops/receiver${path}`)).status).toBe(403);
-  expect((await post(`${url}/ops/receiver/confirm`, { action: "requeue", state: "dead" })).status).toBe(403);
-  expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
-
-  const overview = await get(`${url}/ops/receiver/`, headers);
-  const broken = createOperatorPage({
-    ...operatorParts(inbox, { ledger: { counts: async () => Promise.reject(new Error("secret place")) } }),
-    showBodies: false,
-    guard: ({ url: path }) => path === "/",
-  });
-  const alone = await listen(createServer(broken));
-  expect(await get(`${alone.url}/`)).toMatchObject({
-    status: 500,
-    text: expect.not.stringContaining("secret place"),
-  });
-  expect((await get(`${alone.url}/events`)).status).toBe(403);
-
-  const links = [...overview.text.matchAll(/(?:href|action)="([^"]*)"/g)].map(([, link]) => link);
-  for (const link of links) expect(link).toMatch(/^\/ops\/receiver\//);
-  const back = "/ops/receiver/events?state=dead";
-  const acted = await post(`${url}/ops/receiver/confirm`, { action: "requeue", state: "dead" }, headers);
-  expect(acted).toMatchObject({ status: 303, location: back });
-  expect((await get(`${url}/`)).text).toBe("mine");
 });

@@ -4,8 +4,13 @@ import { createRestClient } from "../../../receiver/operations/rest-client.ts";
 import type { Store } from "../../../receiver/store/port.ts";
 import { envelopeSchema } from "../../../shared/events.ts";
 import { sampleOrganization } from "../../../shared/samples.ts";
-import { hurriedClock } from "../helpers/clock.ts";
-import { API_KEY, makeCalls, makeVoicemails, startRestService } from "../helpers/rest-service.ts";
+import {
+  API_KEY,
+  hurriedClock,
+  makeCalls,
+  makeVoicemails,
+  startRestService,
+} from "../helpers/rest-service.ts";
 import { openInbox } from "./inbox.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,20 +1,11 @@
-import {
-  chmodSync,
-  existsSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { spawnSync } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { systemClock } from "../../../receiver/clock.ts";
-import { openSqliteStore } from "../../../receiver/store/sqlite.ts";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
 import {
   accept,
   claim,
@@ -25,145 +16,49 @@ import {
   openStore,
   openWorker,
 } from "../store-suite/harness.ts";
-import { failLoudly, sqliteBackend } from "./sqlite.ts";
-
-async function openFile(file: string, onFatal: (problem: string) => void = failLoudly) {
-  const store = await openSqliteStore({ file, clock: systemClock, isWorker: false, onFatal });
-  onTestFinished(async () => store.close());
-  return store;
-}
-
-const modeOf = (file: string): number => statSync(file).mode & 0o777;
+import { openFile, sqliteBackend } from "./sqlite.ts";
 
 describe("the file of the inbox", () => {
-  test("it, its log and its folder are made for their owner alone, and others' rights are taken from what is there", async () => {
-    const folder = join(temporaryDirectory(), "data");
-    const file = join(folder, "receiver.db");
-    const store = await openFile(file);
-    await accept(store, event());
-    expect([modeOf(folder), modeOf(file), modeOf(`${file}-wal`)]).toEqual([0o700, 0o600, 0o600]);
-    await store.close();
-    chmodSync(file, 0o644);
-    await openFile(file);
-    expect(modeOf(file)).toBe(0o600);
-  });
-
-  test("what is no regular file is refused at once, and left as it is", async () => {
-    const folder = temporaryDirectory();
-    const [fifo, link, elsewhere] = ["fifo", "link", "elsewhere"].map((name) => join(folder, name));
-    spawnSync("mkfifo", ["-m", "644", fifo ?? ""]);
-    writeFileSync(elsewhere ?? "", "", { mode: 0o644 });
-    symlinkSync(elsewhere ?? "", link ?? "");
-    for (const file of [fifo ?? "", link ?? "", "/dev/null", folder]) {
-      const before = statSync(file).mode;
-      await expect(openFile(file)).rejects.toThrow(/not a regular file/);
-      expect(statSync(file).mode).toBe(before);
-    }
-    await expect(openFile("/proc/none/of/these.db")).rejects.toThrow(/no folder/);
-    await expect(openFile(join(folder, "a", "b", "c.db"))).rejects.toThrow(/no folder.*DATABASE_URL/);
-    expect(existsSync(join(folder, "a"))).toBe(false);
-  });
-
-  test("a file of another program, or of another schema, is refused in one line and not changed", async () => {
-    const file = join(temporaryDirectory(), "other.db");
-    const other = new Database(file);
-    other.exec("CREATE TABLE events (seq INTEGER); PRAGMA user_version = 4");
-    other.close();
-    chmodSync(file, 0o664);
-    const before = readFileSync(file);
-    await expect(openFile(file)).rejects.toThrow(
-      /not an inbox of this version \(schema 4, not 1\).*DATABASE_URL/,
-    );
-    expect([readFileSync(file).equals(before), modeOf(file)]).toEqual([true, 0o664]);
-    writeFileSync(file, "this is no database, and longer than its header would have to be".repeat(20));
-    await expect(openFile(file)).rejects.toThrow(/not a database/);
-    expect(modeOf(file)).toBe(0o664);
-  });
-
-  test("a link that another user has put beside it takes no rights from what it names", async () => {
-    const folder = temporaryDirectory();
-    const victim = join(folder, "victim");
-    writeFileSync(victim, "precious");
-    chmodSync(victim, 0o644);
-    for (const name of ["wal", "shm"]) {
-      const file = join(folder, `${name}.db`);
-      symlinkSync(victim, `${file}-${name}`);
-      await openFile(file).catch(() => undefined);
-      expect([modeOf(victim), readFileSync(victim, "utf8")]).toEqual([0o644, "precious"]);
-    }
-  });
-
   test.each([
     ["a log", "moved", "-wal"],
     ["a log", "deleted and made anew", "-wal"],
     ["a file", "moved", ""],
   ])("%s that was %s ends the process instead of an answer", async (_what, how, end) => {
-    const problems: string[] = [];
-    const file = join(temporaryDirectory(), "receiver.db");
-    const fatal = Promise.withResolvers<void>();
-    const store = await openFile(file, (problem) => {
-      problems.push(problem);
-      fatal.resolve();
-    });
+    const { file, store, answerOrEnd } = await openInbox();
     await accept(store, event());
     renameSync(`${file}${end}`, `${file}-away`);
     if (how !== "moved") writeFileSync(`${file}${end}`, "");
-    const answered = store.intake.accept([event()]).then(() => "answered");
-    expect(await Promise.race([fatal.promise.then(() => "ended"), answered])).toBe("ended");
-    expect(problems[0]).toContain(`${file}${end} was moved, deleted or replaced`);
+    expect(await answerOrEnd()).toContain(`${file}${end} was moved, deleted or replaced`);
     renameSync(`${file}-away`, `${file}${end}`);
   });
 
   test("a sync that failed ends the process without an answer, and is not tried again", async () => {
-    const problems: string[] = [];
-    const file = join(temporaryDirectory(), "receiver.db");
-    const fatal = Promise.withResolvers<void>();
-    const store = await openFile(file, (problem) => {
-      problems.push(problem);
-      fatal.resolve();
-    });
-    const probe = await open(`${file}-probe`, "w");
-    const datasync = vi.spyOn(Object.getPrototypeOf(probe) as typeof probe, "datasync");
-    await probe.close();
-    onTestFinished(() => datasync.mockRestore());
+    const { answerOrEnd } = await openInbox();
+    const datasync = await spyOnSyncs();
     datasync.mockRejectedValueOnce(Object.assign(new Error("EIO"), { code: "EIO" }));
-    const answered = store.intake.accept([event()]).then(() => "answered");
-    expect(await Promise.race([fatal.promise.then(() => "ended"), answered])).toBe("ended");
-    expect(problems[0]).toMatch(/could not be synced.*EIO/);
+    expect(await answerOrEnd()).toMatch(/could not be synced.*EIO/);
     expect(datasync).toHaveBeenCalledTimes(1);
   });
 
   test("each batch is answered only after a sync that began when it was committed, also one of duplicates alone", async () => {
-    const file = join(temporaryDirectory(), "receiver.db");
-    const store = await openFile(file);
-    const probe = await open(`${file}-probe`, "w");
-    const prototype: { datasync: () => Promise<void> } = Object.getPrototypeOf(probe);
-    const real: () => Promise<void> = Reflect.get(prototype, "datasync");
-    await probe.close();
+    const { file, store } = await openInbox();
     const gate = Promise.withResolvers<void>();
     const seen: number[] = [];
     const other = new Database(file);
-    const datasync = vi.spyOn(prototype, "datasync").mockImplementation(async function sync(
-      this: typeof probe,
-    ) {
+    onTestFinished(() => void other.close());
+    (await spyOnSyncs()).mockImplementation(async () => {
       seen.push(other.prepare("SELECT count(*) FROM events").pluck().get() as number);
       await gate.promise;
-      return real.call(this);
-    });
-    onTestFinished(() => {
-      datasync.mockRestore();
-      other.close();
     });
     const sent = event();
     let answers = 0;
     const first = store.intake.accept([sent]).then(() => (answers += 1));
-    await vi.waitFor(() => expect(seen).toEqual([1]));
+    await until(() => seen.length === 1);
     // Its sync is under way: what comes now needs one of its own, and so does a copy.
     const second = store.intake.accept([event()]).then(() => (answers += 1));
     const copy = store.intake.accept([sent]).then(() => (answers += 1));
-    await vi.waitFor(() => expect(seen).toHaveLength(3));
-    expect(seen.slice(1)).toEqual([2, 2]);
-    expect(answers).toBe(0);
+    await until(() => seen.length === 3);
+    expect([seen, answers]).toEqual([[1, 2, 2], 0]);
     gate.resolve();
     await Promise.all([first, second, copy]);
   });
@@ -185,15 +80,7 @@ describe("several processes on one file", () => {
     other.exec("COMMIT");
     expect(await waiting).toMatchObject({ ok: true });
 
-    let nowMs = 0;
-    const hurried = { ...systemClock, monotonicMs: () => (nowMs += 500) };
-    const impatient = await openSqliteStore({
-      file: backend.file,
-      clock: hurried,
-      isWorker: false,
-      onFatal: failLoudly,
-    });
-    onTestFinished(async () => impatient.close());
+    const impatient = await openFile(backend.file, { clock: impatientClock() });
     other.exec("BEGIN IMMEDIATE");
     expect(await impatient.intake.accept([event()])).toMatchObject({ ok: false, reason: "busy" });
     other.exec("ROLLBACK");
@@ -207,11 +94,7 @@ describe("several processes on one file", () => {
     onTestFinished(() => void reader.close());
     reader.exec("BEGIN; SELECT * FROM events");
 
-    let nowMs = 0;
-    const hurried = { ...systemClock, monotonicMs: () => (nowMs += 500) };
-    const { file } = backend;
-    const store = await openSqliteStore({ file, clock: hurried, isWorker: false, onFatal: failLoudly });
-    onTestFinished(async () => store.close());
+    const store = await openFile(backend.file, { clock: impatientClock() });
     expect(await store.ledger.list({}, { limit: 10 })).toHaveLength(1);
     expect(await store.intake.probe()).toMatchObject({ ok: false, reason: "busy" });
     expect(await store.intake.accept([event()])).toMatchObject({ ok: false, reason: "busy" });
@@ -255,3 +138,28 @@ describe("several processes on one file", () => {
     expect((await claimOne(standby)).attempt).toBe(2);
   });
 });
+
+/** An inbox that reports its end instead of ending the process. */
+async function openInbox() {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const end = Promise.withResolvers<string>();
+  const store = await openFile(file, { onFatal: end.resolve });
+  const answerOrEnd = async (): Promise<string> =>
+    Promise.race([end.promise, store.intake.accept([event()]).then(() => "answered")]);
+  return { file, store, answerOrEnd };
+}
+
+/** The syncs of every file of this process. */
+async function spyOnSyncs() {
+  const probe = await open("/dev/null");
+  const datasync = vi.spyOn(Object.getPrototypeOf(probe) as typeof probe, "datasync");
+  await probe.close();
+  onTestFinished(() => datasync.mockRestore());
+  return datasync;
+}
+
+/** A clock on which eight seconds are over after a few looks. */
+function impatientClock(): Clock {
+  let nowMs = 0;
+  return { ...systemClock, monotonicMs: () => (nowMs += 500) };
+}

@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { onTestFinished } from "vitest";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { openSqliteStore } from "../../../receiver/store/sqlite.ts";
 import { movableClock } from "../helpers/clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -27,4 +29,14 @@ export async function sqliteBackend(): Promise<Backend & { file: string }> {
 
 export function failLoudly(problem: string): never {
   throw new Error(`The process would have been ended: ${problem}`);
+}
+
+/** The store of one file, as an intake has it. */
+export async function openFile(
+  file: string,
+  { onFatal = failLoudly, clock = systemClock }: { onFatal?: (problem: string) => void; clock?: Clock } = {},
+) {
+  const store = await openSqliteStore({ file, clock, isWorker: false, onFatal });
+  onTestFinished(async () => store.close());
+  return store;
 }

@@ -1,16 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listen } from "../../helpers/listen.ts";
-import { isAlive } from "../../helpers/is-alive.ts";
 import { get, idOf, newBody, post } from "../helpers/events.ts";
 import { MAIN, runCommand, startProcess } from "../helpers/process.ts";
 import { knock, open, rawRequest, readAnswer } from "../helpers/raw.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
-import { ALL } from "../../helpers/run/sizes.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
@@ -130,38 +128,6 @@ describe("the process", () => {
         const event = (await (await get(`${again.adminUrl}/inbox/${id}`)).json()) as { state: string };
         expect(["waiting", "running", "done"]).toContain(event.state);
       }
-    },
-  );
-
-  test.runIf(ALL)("ends in its time although nobody reads its log any more", async () => {
-    const receiver = await startProcess({
-      environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "1" },
-    });
-    receiver.child.stdout?.pause();
-    const refuse = (): Promise<Response> => post(receiver.url, Buffer.from("{}"));
-    // A log of more than what its pipe and its reader hold.
-    for (let line = 0; line < 1_600; line += 16) await Promise.all(Array.from({ length: 16 }, refuse));
-    receiver.child.kill("SIGTERM");
-    // Its orderly end, or that of the thread which ends it.
-    const toldAtMs = performance.now();
-    await receiver.exited;
-    expect(performance.now() - toldAtMs).toBeLessThan(10_000);
-  });
-
-  test.runIf(ALL && process.platform === "linux")(
-    "ends in order with handlers that do not: their process ends too",
-    async () => {
-      const receiver = await startProcess({
-        environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "4" },
-      });
-      const pid = String(receiver.child.pid);
-      const handlers = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
-      // As a handler that blocks it does.
-      process.kill(handlers, "SIGSTOP");
-      receiver.child.kill("SIGTERM");
-      expect(await receiver.exited).toEqual({ code: 0, signal: null });
-      expect(isAlive(handlers)).toBe(false);
-      expect(receiver.lines.at(-1)).toContain("stopped");
     },
   );
 

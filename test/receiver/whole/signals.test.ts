@@ -1,15 +1,18 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { isAlive } from "../../helpers/is-alive.ts";
 import { newBody, post, SECRET } from "../helpers/events.ts";
 import { runCommand, startProcess } from "../helpers/process.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 import { ALL } from "../../helpers/run/sizes.ts";
 
+const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
+
 /** The environment of a receiver in which this runs before anything of its own. */
 const preloaded = (source: string): Record<string, string> => ({
-  DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
+  DATABASE_URL: database(),
   // Handlers have a process of their own, which costs more than all the rest, and hears of no signal.
   RECEIVER_ROLE: ALL ? "all" : "ingest",
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}`,
@@ -82,7 +85,7 @@ test.runIf(ALL && process.platform === "linux").each(["SIGINT", "SIGTERM", "SIGH
   "%s to all of its processes ends it in order: the supervisor says when its handlers stop",
   async (signal) => {
     const receiver = await startProcess({
-      environment: { DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}` },
+      environment: { DATABASE_URL: database() },
     });
     await until(
       async () => (await fetch(`${receiver.adminUrl}/metrics`)).text(),
@@ -98,5 +101,37 @@ test.runIf(ALL && process.platform === "linux").each(["SIGINT", "SIGTERM", "SIGH
     process.kill(-receiver.child.pid!, signal);
     expect(await receiver.exited).toEqual({ code: 0, signal: null });
     expect(receiver.lines.filter((line) => line.includes("process died"))).toEqual([]);
+  },
+);
+
+test.runIf(ALL)("it ends in its time although nobody reads its log any more", async () => {
+  const receiver = await startProcess({
+    environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "1" },
+  });
+  receiver.child.stdout?.pause();
+  const refuse = async () => post(receiver.url, Buffer.from("{}"));
+  // A log of more than what its pipe and its reader hold.
+  for (let line = 0; line < 1_600; line += 16) await Promise.all(Array.from({ length: 16 }, refuse));
+  receiver.child.kill("SIGTERM");
+  // Its orderly end, or that of the thread which ends it.
+  const toldAtMs = performance.now();
+  await receiver.exited;
+  expect(performance.now() - toldAtMs).toBeLessThan(10_000);
+});
+
+test.runIf(ALL && process.platform === "linux")(
+  "it ends in order with handlers that do not: their process ends too",
+  async () => {
+    const receiver = await startProcess({
+      environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "4" },
+    });
+    const pid = String(receiver.child.pid);
+    const handlers = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
+    // As a handler that blocks it does.
+    process.kill(handlers, "SIGSTOP");
+    receiver.child.kill("SIGTERM");
+    expect(await receiver.exited).toEqual({ code: 0, signal: null });
+    expect(isAlive(handlers)).toBe(false);
+    expect(receiver.lines.at(-1)).toContain("stopped");
   },
 );

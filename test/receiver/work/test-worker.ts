@@ -34,10 +34,11 @@ export async function startTestWorker(
       file?: string;
       jobs?: (jobs: Jobs) => Partial<Jobs>;
       after?: Clock["after"];
+      sleep?: Clock["sleep"];
     } = {},
 ): Promise<TestWorker> {
-  const { file = join(temporaryDirectory(), "receiver.db"), jobs, onDead, after, ...config } = options;
-  const clock = { ...movableClock(), ...(after && { after }) };
+  const { file = join(temporaryDirectory(), "receiver.db"), jobs, onDead, after, sleep, ...config } = options;
+  const clock = { ...movableClock(), ...(after && { after }), ...(sleep && { sleep }) };
   const store = await openStore({ databaseFile: file, clock, isWorker: true, onFatal: console.error });
   const ended: Ended[] = [];
   const stuck: TestWorker["stuck"] = [];

@@ -72,39 +72,6 @@ test("endpoints: with a secret, an organization and faults of one's own", async 
   expect(json()).toMatchObject({ secret: "whsec_mine", org_id: orgId, faults: ["drop-answer:1"] });
 });
 
-test.each([
-  [["endpoints", "add", "nonsense"], "Give a full URL"],
-  [["endpoints", "add", "http://example.com/"], "http:// is for localhost only"],
-  [["endpoints", "add", "http://localhost/", "--events", "call.complete"], 'Did you mean "call.completed"?'],
-  [["endpoints", "add", "http://localhost/", "--org", "org_x"], "There is no organization"],
-  [["endpoints", "add", "http://localhost/", "--fault", "slow"], "There is no fault"],
-  [["endpoints", "add", "http://localhost/", "--secret", "a b"], "no white space"],
-  [["endpoints", "show", "ep_x"], 'There is no endpoint "ep_x".'],
-  [["endpoints", "test", "ep_x"], 'There is no endpoint "ep_x".'],
-  [["endpoints", "remove", "ep_x"], 'There is no endpoint "ep_x".'],
-  [["events", "show", "evt_x"], 'There is no event "evt_x".'],
-  [["events", "--limit", "0"], "Give a whole number from 1 to 1000"],
-  [["deliveries", "show", "dlv_x"], 'There is no delivery "dlv_x".'],
-  [["deliveries", "resend", "dlv_x"], 'There is no delivery "dlv_x".'],
-  [["deliveries", "--state", "gone"], "Allowed choices are attempting, delivered, dead, failed, lost."],
-  [["clock", "advance"], "How far? Give clock advance a duration such as 90s, 90m, 1h or 1h30m"],
-  [["clock", "advance", "soon"], "soon is not how far time can be moved. Give clock advance a duration"],
-  [["clock", "advance", "90"], "such as 90s, 90m, 1h or 1h30m, of 366d at most, or `next`"],
-  [["clock", "advance", "367d"], "of 366d at most"],
-  [["clock", "advance", "-5m"], "unknown option '-5m'"],
-  [["clock", "mode", "fast"], "Allowed choices are real, skip, manual."],
-  [["deliveries", "resend", "--since", "90"], "with its unit: 90s, 90m, 1h or 1h30m"],
-  [["endpoints", "rotate", "ep_x", "--overlap", "90"], "such as 90s, 90m, 1h or 1h30m"],
-  [["readings", "set", "limit_out_of_rang=clamp"], 'Did you mean "limit_out_of_range"?'],
-  [["readings", "set", "limit_out_of_range=clmp"], 'Did you mean "clamp"?'],
-])("%j is wrong usage, in one line", async (args, message) => {
-  const { sim } = await startService();
-  const { code, out, err } = await sim(...args);
-  expect(code).toBe(2);
-  expect(out).toBe("");
-  expect(err).toContain(message);
-});
-
 test("events: listed newest first, by type, and shown with envelope and deliveries", async () => {
   const { sim, simulator } = await startService();
   const receiver = await startEndpoint();

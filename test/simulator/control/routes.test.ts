@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { FAULTS } from "../../../simulator/domain/faults.ts";
 import { READINGS } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
@@ -6,6 +6,7 @@ import { loopTurns } from "../../helpers/loop-turns.ts";
 import { firstId, startService } from "../../helpers/service.ts";
 import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
+import { until } from "../../receiver/helpers/until.ts";
 
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const time = expect.stringMatching(ISO);
@@ -19,11 +20,10 @@ test("an attempt stays as it was sent, to the letter, when its endpoint moves", 
   await receiver.until(1);
   await ask("PATCH", `/endpoints/${String(body["id"])}`, { url: "https://example.com/second" });
   const { data } = (await ask("GET", "/deliveries")).body as { data: { id: string }[] };
-  const shown = await vi.waitFor(async () => {
-    const detail = (await ask("GET", `/deliveries/${data[0]?.id}`)).body;
-    expect(detail).toMatchObject({ state: "delivered" });
-    return detail;
-  });
+  const shown = await until(
+    async () => (await ask("GET", `/deliveries/${data[0]?.id}`)).body,
+    ({ state }) => state === "delivered",
+  );
   const { host } = new URL(receiver.url);
   const { request } = (shown["attempts"] as { request: object }[])[0] ?? {};
   expect(request).toMatchObject({

@@ -1,0 +1,112 @@
+import { createServer } from "node:http";
+import express from "express";
+import { expect, test } from "vitest";
+import { createOperatorPage } from "../../../receiver/operations/page/index.ts";
+import { listen } from "../../helpers/listen.ts";
+import { newEventId } from "../helpers/events.ts";
+import { operatorParts, serveAdmin } from "./admin.ts";
+import { get, post, troubled, words } from "./browser.ts";
+import { dead, openInbox } from "./inbox.ts";
+
+/** How much the operator's page shows and takes at a time, and where it may be mounted. */
+
+test("events are listed fifty at a time, with the filter kept on the way to older ones", async () => {
+  const inbox = await openInbox({});
+  for (let count = 0; count < 60; count += 1) await inbox.stored();
+  const { url } = await serveAdmin(inbox);
+  const first = await get(`${url}/events?type=call.completed`);
+  const [, older = ""] = /href="([^"]*before_seq=[^"]*)"/.exec(first.text) ?? [];
+  expect(older).toContain("type=call.completed");
+  const second = await get(url + older.replaceAll("&#38;", "&"));
+  expect([first, second].map(({ text }) => text.match(/type="checkbox"/g)?.length)).toEqual([50, 10]);
+  expect(second.text).not.toContain("before_seq");
+  expect((await get(`${url}/events?state=lost`)).status).toBe(400);
+});
+
+test("an event with a body over 64 KB shows its beginning", async () => {
+  const inbox = await openInbox({});
+  const id = newEventId();
+  const many = Array.from({ length: 9_000 }, () => "+12125550123");
+  const envelope = { id, type: "call.completed", data: { many } };
+  await inbox.stored({ id, envelope });
+  const { text } = await get(`${(await serveAdmin(inbox)).url}/events/${id}`);
+  expect(text).toMatch(/\+10000000000.*…/s);
+  expect(text).not.toContain("12125550123");
+  expect(text.length).toBeLessThan(100_000);
+});
+
+test("a form that cannot be read is refused as the sender's mistake", async () => {
+  const { url, lines } = await serveAdmin(await openInbox());
+  const sent = async (body: string, headers: Record<string, string> = {}) =>
+    (
+      await fetch(`${url}/confirm`, {
+        method: "POST",
+        body,
+        headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+      })
+    ).status;
+  expect(await sent("id=x&".repeat(50_000))).toBe(413);
+  expect(await sent("no gzip", { "content-encoding": "gzip" })).toBe(400);
+  expect(lines).toEqual([]);
+});
+
+test("a page of ticked boxes is one question about all of them", async () => {
+  const inbox = await openInbox();
+  const ids: string[] = [];
+  for (let count = 0; count < 50; count += 1) ids.push(await inbox.handled(dead("HTTP 500")));
+  const { url } = await serveAdmin(inbox);
+  const query = new URLSearchParams({ action: "requeue" });
+  for (const id of ids) query.append("id", id);
+  expect(words(await get(`${url}/confirm?${query.toString()}`))).toContain("Requeue 50 jobs");
+});
+
+test("a job of thousands shows how far it is, and goes on without the browser", async () => {
+  const inbox = await openInbox();
+  await inbox.handled(dead("HTTP 500"));
+  const slow = Promise.withResolvers<number>();
+  const { url } = await serveAdmin(inbox, { ledger: { requeue: async () => slow.promise } });
+  expect(await post(`${url}/confirm`, { action: "requeue", state: "dead" })).toMatchObject({ status: 303 });
+  const running = await get(`${url}/`);
+  expect(words(running)).toContain("requeue (dead): 0 events, runs");
+  expect(running.text).toContain('content="2"');
+  slow.resolve(1);
+  await expect.poll(async () => words(await get(`${url}/`))).toContain("requeue (dead): 1 events, done");
+});
+
+test("it can be mounted beneath a path of another app, closed to whom its guard does not let in", async () => {
+  const { unknown, ...inbox } = await troubled();
+  const page = createOperatorPage({
+    ...operatorParts(inbox),
+    showBodies: false,
+    guard: async ({ headers }) => headers["x-user"] === "admin",
+  });
+  const app = express();
+  app.use("/ops/receiver", page);
+  app.get("/", (_request, response) => void response.send("mine"));
+  const { url } = await listen(createServer(app));
+  const headers = { "x-user": "admin" };
+  for (const path of ["", "/", "/events", `/events/${unknown[0]!}`])
+    expect((await get(`${url}/ops/receiver${path}`)).status).toBe(403);
+  expect((await post(`${url}/ops/receiver/confirm`, { action: "requeue", state: "dead" })).status).toBe(403);
+  expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
+
+  const overview = await get(`${url}/ops/receiver/`, headers);
+  const broken = createOperatorPage({
+    ...operatorParts(inbox, { ledger: { counts: async () => Promise.reject(new Error("secret place")) } }),
+    showBodies: false,
+    guard: ({ url: path }) => path === "/",
+  });
+  const alone = await listen(createServer(broken));
+  expect(await get(`${alone.url}/`)).toMatchObject({
+    status: 500,
+    text: expect.not.stringContaining("secret place"),
+  });
+  expect((await get(`${alone.url}/events`)).status).toBe(403);
+
+  const links = [...overview.text.matchAll(/(?:href|action)="([^"]*)"/g)].map(([, link]) => link);
+  for (const link of links) expect(link).toMatch(/^\/ops\/receiver\//);
+  const back = "/ops/receiver/events?state=dead";
+  const acted = await post(`${url}/ops/receiver/confirm`, { action: "requeue", state: "dead" }, headers);
+  expect(acted).toMatchObject({ status: 303, location: back });
+  expect((await get(`${url}/`)).text).toBe("mine");
+});
