@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
@@ -110,5 +110,5 @@ function guardToken(token: string | undefined): RequestHandler {
 
 /** `timingSafeEqual` takes equal lengths only. */
 function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return hash("sha256", text, "buffer");
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Envelope, EventType } from "../../shared/events.ts";
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
@@ -213,7 +213,7 @@ function eventsOf({ object, transferred }: Resource): EventType[] {
 
 /** The same object and type always get the same id, so that a second run enqueues nothing twice. */
 function eventId(type: EventType, objectId: string): string {
-  return `evt_${createHash("sha256").update(`reconcile ${type} ${objectId}`).digest("hex").slice(0, 32)}`;
+  return `evt_${hash("sha256", `reconcile ${type} ${objectId}`).slice(0, 32)}`;
 }
 
 /** Types whose lost events can be neither seen nor rebuilt, and when to look for them. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { refusalOf, type DatabaseFile } from "./database.ts";
 import type { Acceptance, Intake, NewEvent } from "./port.ts";
@@ -73,9 +73,5 @@ export function createIntake({ db, write, log }: DatabaseFile, queue: Queue, clo
 /** A body that is pruned cannot be compared. */
 function differenceOf(stored: Buffer | null | undefined, received: Uint8Array): Pick<Acceptance, "differs"> {
   if (!stored || stored.equals(received)) return {};
-  return { differs: { storedSha256: sha256(stored), receivedSha256: sha256(received) } };
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return { differs: { storedSha256: hash("sha256", stored), receivedSha256: hash("sha256", received) } };
 }

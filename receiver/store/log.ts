@@ -1,5 +1,5 @@
-import { constants } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { constants, statSync, type Stats } from "node:fs";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { z } from "zod";
@@ -31,8 +31,8 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
   await syncFolder(dirname(db.name));
   /** Of both: who moves the file alone would find a new, empty one at the next start. */
   const files = [path, db.name];
-  const found = async () => Promise.all(files.map(async (name) => stat(name).catch(() => undefined)));
-  const opened = await found();
+  const found = () => files.map(statsOf);
+  const opened = found();
 
   return {
     sync: async () => {
@@ -40,7 +40,7 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
       await log
         .datasync()
         .catch(async (error: unknown) => fail(`${path} could not be synced: ${String(error)}`));
-      const named = await found();
+      const named = found();
       const lost = files.find((_name, index) => named[index]?.ino !== opened[index]?.ino);
       if (lost !== undefined) await fail(`${lost} was moved, deleted or replaced while it was in use`);
       if ((named[0]?.size ?? 0) > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
@@ -51,6 +51,15 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
   async function fail(problem: string): Promise<never> {
     onFatal(problem);
     return new Promise(() => undefined);
+  }
+}
+
+/** Without a wait: a way through the thread pool takes longer than these look-ups. */
+function statsOf(file: string): Stats | undefined {
+  try {
+    return statSync(file);
+  } catch {
+    return undefined;
   }
 }
 
