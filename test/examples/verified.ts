@@ -3,12 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { selectChecks } from "../../simulator/verify/catalogue.ts";
-import type { Exchange } from "../../simulator/verify/delivery.ts";
-import { curlFor } from "../../simulator/verify/repeat.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
-import { startReceiver } from "../../simulator/processes/receiver-process.ts";
-import { runInBash } from "../verify/bash.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { type Example, pathOf } from "./receivers.ts";
 
@@ -37,41 +33,6 @@ export async function verified(example: Example, { observe = false, brief = fals
       ...(observe && { observeUrl: `${origin}/handled/{id}` }),
     });
   } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-/**
- * What `verify` says, by some checks or groups alone, of the receiver in `path`, and what the first line of the answer is
- * when the curl of its first failure is pasted into a shell.
- */
-export async function verifiedBy(
-  idsAndGroups: string[],
-  example: Example,
-  path: string,
-): Promise<{ report: Report; evidence?: Exchange; repeated?: string }> {
-  const folder = await mkdtemp(join(tmpdir(), "verify-twin-"));
-  const { url, secret } = await address();
-  const env = { PORT: new URL(url).port, SIGNING_SECRET: secret };
-  const command = commandFor(example, path, folder);
-  const started = await startReceiver({ command, url, env, readyTimeoutMs: READY_WITHIN_MS });
-  if (!started.ok) throw new Error([started.message, ...started.output].join("\n"));
-  try {
-    const checks = CHECKS.filter(({ id, group }) => [id, group].some((name) => idsAndGroups.includes(name)));
-    const report = await verifyReceiver({
-      ...PLAIN,
-      url,
-      secret,
-      seed: randomBytes(4).toString("hex"),
-      checks,
-    });
-    const evidence = report.results.find(({ outcome }) => outcome === "failed")?.exchanges[0];
-    const curl = evidence && curlFor(evidence.request);
-    if (evidence === undefined || curl === undefined) return { report, ...(evidence && { evidence }) };
-    const [output = ""] = await runInBash([curl], { SIGNING_SECRET: secret });
-    return { report, evidence, repeated: output.split("\r\n")[0] ?? "" };
-  } finally {
-    await started.receiver.kill();
     await rm(folder, { recursive: true });
   }
 }

@@ -25,7 +25,7 @@ export const AREAS: readonly Area[] = [
   {
     folder: "receiver/operations",
     files: ["receiver/operations/*.ts", "receiver/operations/page/*.ts", "receiver/config.ts"],
-    tests: [`${RECEIVER}/operations/!(docs).test.ts`],
+    tests: [`${RECEIVER}/{config,config-files,operations/*}.test.ts`],
   },
   {
     folder: "simulator/domain",

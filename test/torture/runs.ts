@@ -114,7 +114,7 @@ const VERIFY: Run[] = [
   {
     name: "examples under verify",
     minutes: 20,
-    files: ["test/examples/receivers.slow.test.ts", "test/examples/twins.slow.test.ts"],
+    files: ["test/examples/receivers.slow.test.ts"],
     // Twice at least: what waiting shows needs a second round.
     environment: (size) => ({ VERIFY_ROUNDS: String(Math.max(2, Number(times(20, size)))) }),
   },

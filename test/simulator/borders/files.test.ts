@@ -170,16 +170,6 @@ test("a simulator whose answer has no end is left", async () => {
   expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining("longer than 64 MiB") });
 });
 
-test.each([
-  ["", /it is empty \(an unset variable\?\)/],
-  ["fifteen-letters", /16 to 256 characters/],
-  ["sixteen letters!", /without spaces/],
-  ["x".repeat(257), /16 to 256 characters/],
-])("serve --token %j is refused", async (token, says) => {
-  const { code, err } = await run("serve", "--port", "0", "--token", token);
-  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(says) });
-});
-
 test("verify refuses a baseline that is a pipe, where it would wait for a writer and hear no signal", async () => {
   const pipe = join(temporaryDirectory(), "baseline.json");
   execFileSync("mkfifo", [pipe]);

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../../simulator/commands/catalogue.ts";
-import { FAULT_NAMES } from "../../../simulator/domain/faults.ts";
 
 const commands = readFileSync("docs/commands.md", "utf8");
 const head = commands.slice(0, commands.indexOf("\n## "));
@@ -29,11 +28,6 @@ test.each(COMMANDS.map(({ name }) => name))(
     }
   },
 );
-
-test("docs/faults.md tells of every fault", () => {
-  const faults = readFileSync("docs/faults.md", "utf8");
-  for (const name of FAULT_NAMES) expect(faults).toContain(`\`${name}\``);
-});
 
 test("docs/testing-with-the-library.md shows the example that the tests run", () => {
   const page = readFileSync("docs/testing-with-the-library.md", "utf8");

@@ -88,6 +88,10 @@ test.each([
   for (const value of beyond) expect(() => flagsOf(`${option}=${value}`), value).toThrow(option);
 });
 
+test("a token that is empty is told from one that was not given", () => {
+  expect(() => flagsOf("--token=")).toThrow("it is empty (an unset variable?)");
+});
+
 test("the service is what its options say: port, token, traffic, stories and trouble for clients", async () => {
   const file = join(temporaryDirectory(), "mine.json");
   writeFileSync(

@@ -7,7 +7,6 @@ import { didYouMean } from "../../../simulator/domain/suggest.ts";
 
 test.each([
   ["0", 0],
-  ["0", 0],
   ["250ms", 0.25],
   ["90s", 90],
   ["5m", 300],

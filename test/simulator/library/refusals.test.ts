@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { nodeIsTooOld } from "../../../shared/node-minimum.ts";
 import { startSimulator, type RunningSimulator } from "../../../simulator/index.ts";
 import { run } from "../commands/in-process.ts";
 
@@ -98,12 +97,4 @@ test("a simulator that was closed", async () => {
   await expect(closed.emit("call.completed")).rejects.toThrow(sentence);
   await expect(closed.tell("outage")).rejects.toThrow(sentence);
   await expect(closed.reset()).rejects.toThrow(sentence);
-});
-
-test("a Node.js that is too old is told from one that is not", () => {
-  for (const version of ["22.19.0", "22.20.0", "23.0.0", "24.21.0"])
-    expect(nodeIsTooOld(version)).toBeUndefined();
-  for (const version of ["20.20.2", "22.18.9", "21.99.0"]) {
-    expect(nodeIsTooOld(version)).toContain(`Node.js ${version} is too old: this needs 22.19 or newer.`);
-  }
 });

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createNoise, createRandom, mix32, stableId } from "../../../simulator/domain/random.ts";
-import { didYouMean } from "../../../simulator/domain/suggest.ts";
 
 const DRAWS = 20_000;
 
@@ -87,20 +86,5 @@ describe("stable ids", () => {
         expect(others).not.toContain(id);
       }),
     );
-  });
-});
-
-describe("did you mean", () => {
-  const names = ["latency", "errors", "lost-cursor"];
-
-  test.each([
-    ["latncy", ' Did you mean "latency"?'],
-    ["LATENCY", ' Did you mean "latency"?'],
-    ["lostcursor", ' Did you mean "lost-cursor"?'],
-    ["weather", ""],
-    ["", ""],
-  ])("%j", (word, suggestion) => {
-    expect(didYouMean(word, names)).toBe(suggestion);
-    expect(didYouMean(word, [])).toBe("");
   });
 });
