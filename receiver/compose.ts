@@ -64,9 +64,9 @@ export async function compose(options: {
     clock,
     workerAlive: config.role === "ingest" ? undefined : () => work?.status().state === "working",
   });
-  const work = config.role === "ingest" ? undefined : await startWork(metrics);
   // An app may change its working directory later.
   const databaseFile = config.databaseFile && resolve(config.databaseFile);
+  const work = config.role === "ingest" ? undefined : await startWork(metrics);
   const health = createHealth({
     ...config,
     probe: store.intake.probe,

@@ -16,7 +16,7 @@ const PORTION_BYTES = 4_096;
 const PORTIONS_A_TURN = 16;
 /** Open connections, unless half of the files that the process may open are fewer. */
 const MAXIMUM_CONNECTIONS = 2_048;
-/** How long we read on after our last answer. A connection closed earlier is reset, and the answer may be lost. */
+/** How long we read on after our last answer. */
 const LINGER_MS = 500;
 /** In a drain: how long the port stays open, and when idle connections are closed. */
 const QUIET_MS = 100;
@@ -112,11 +112,10 @@ export async function serve(
   const address = server.address();
   return { port: typeof address === "object" && address ? address.port : port, drain };
 
-  /** Closes our side, and destroys the connection soon after, whatever the client does. */
   function linger(socket: Socket): void {
     const connection = connections.get(socket);
     if (connection) connection.isOver = true;
-    if (socket.writable) socket.end(() => setTimeout(() => socket.destroy(), LINGER_MS).unref());
+    endSoon(socket);
   }
 
   /** If earlier requests wait, the connection is closed after their answers, without another one. */
@@ -152,6 +151,14 @@ export async function serve(
     server.closeAllConnections();
     server.close();
   }
+}
+
+/**
+ * Closes our side of a connection, and destroys it soon after, whatever its client does. One that is destroyed at once is
+ * reset where something of it is unread, and the client may lose the answer.
+ */
+export function endSoon(socket: Socket): void {
+  if (socket.writable) socket.end(() => setTimeout(() => socket.destroy(), LINGER_MS).unref());
 }
 
 /** Has node:http parse a bounded part of what came in each turn, and nothing more once a connection is over. */

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
+import { Socket } from "node:net";
+import { endSoon } from "../../shared/server.ts";
 import { ANSWERS, type Answer } from "./answers.ts";
 import type { BodyReader } from "./body.ts";
 import { SIGNATURE_NAME, type Webhook } from "./webhook.ts";
@@ -85,6 +87,10 @@ function send(request: NodeRequest, response: NodeResponse, answer: Answer, isDr
   if (response.headersSent) return;
   // Node.js then sends `Connection: close`: what is left of the body must not be read as the next request.
   if (isDraining || !request.complete || answer === ANSWERS.in_pieces) response.shouldKeepAlive = false;
+  // It would destroy the connection behind the answer.
+  const { socket } = request;
+  if (!request.complete && socket instanceof Socket && !Object.hasOwn(socket, "destroySoon"))
+    socket.destroySoon = () => endSoon(socket);
   response.writeHead(answer.status, answer.headers);
   response.end(answer.body, "latin1");
 }

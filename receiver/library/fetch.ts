@@ -1,6 +1,6 @@
 import { pathOf } from "../intake/adapters.ts";
 import type { Answer } from "../intake/answers.ts";
-import type { BodyReader } from "../intake/body.ts";
+import { bytesOf, type BodyReader } from "../intake/body.ts";
 import { SIGNATURE_NAME, type Webhook } from "../intake/webhook.ts";
 
 /** `Request` to `Response`: Hono, route handlers of Next.js and others of that kind. */
@@ -29,14 +29,22 @@ export function createFetch(webhook: Webhook, body: BodyReader): Fetch {
   };
 }
 
+/** Of a body that is refused, so much is read on. Cancelled earlier, the connection is reset, and the answer may be lost. */
+const DROPPED_BYTES = 16 * 1_048_576;
+
 async function read(request: Request, { take, end }: ReturnType<BodyReader["collect"]>): Promise<void> {
   try {
     const pieces: AsyncIterable<unknown> | [] = request.body ?? [];
+    let dropped = 0;
     if (request.bodyUsed) take("it was read");
     // Frameworks read a body of known length several times faster than they make a stream of it.
     else if (request.headers.has("content-length")) take(await request.arrayBuffer());
-    // What is left of a body that is refused is cancelled.
-    else for await (const piece of pieces) if (!take(piece)) return;
+    else
+      for await (const piece of pieces) {
+        if (take(piece)) continue;
+        dropped += bytesOf(piece)?.byteLength ?? DROPPED_BYTES;
+        if (dropped > DROPPED_BYTES) return;
+      }
     end(true);
   } catch (error) {
     // Another reader has the stream, or it holds something else than bytes.

@@ -57,6 +57,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   let status: Status = { state: "starting" };
   let startedAtMs = 0;
   let heardAtMs = 0;
+  /** An app may change its own later; the database and the files of secrets may be named from here. */
+  const cwd = process.cwd();
   let isWorking = false;
   /** Why the process ends; undefined if it is not known. */
   let why: "broken" | "changed" | "stopped" | { text: string } | undefined;
@@ -75,6 +77,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     why = undefined;
     try {
       const started = (options.fork ?? fork)(siblingFile(import.meta.url, "process"), [module.href], {
+        cwd,
         // Other users of the machine could write into tsx's cache.
         env: { ...options.environment(), TSX_DISABLE_CACHE: "1" },
         execArgv: [

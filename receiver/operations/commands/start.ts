@@ -55,10 +55,7 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
   let firstMs: number | undefined;
   const stop = async (why: { signal: string } | { err: unknown }): Promise<void> => {
     firstMs = clock.monotonicMs();
-    // In a thread: a log whose reader has stopped reading can hold up the main thread for ever. By then everything is stored.
-    const kill =
-      "setTimeout(process.kill, require('node:worker_threads').workerData, process.pid, 'SIGKILL')";
-    new Thread(kill, { eval: true, workerData: shutdownTimeoutMs }).unref();
+    killAfter(shutdownTimeoutMs);
     if ("err" in why) log.fatal(why, "a bug: shutting down");
     else log.info(why, "shutting down");
     const stopped = starting.then(async (receiver) => {
@@ -85,6 +82,17 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
     for (const event of ERRORS) process.off(event, onError);
     for (const signal of SIGNALS) process.off(signal, onSignal);
   };
+}
+
+/** In a thread: a log whose reader has stopped reading can hold up the main thread for ever. By then everything is stored. */
+function killAfter(ms: number): void {
+  const kill = "setTimeout(process.kill, require('node:worker_threads').workerData, process.pid, 'SIGKILL')";
+  try {
+    const thread = new Thread(kill, { eval: true, workerData: ms });
+    thread.on("error", () => undefined).unref();
+  } catch {
+    // It takes open files that there may be none left of; the end does not wait for it.
+  }
 }
 
 const HEALTH_LIMIT_MS = 4_000;

@@ -33,10 +33,15 @@ export function rawRequest(
 }
 
 /** A signed request whose body comes in chunks of so many bytes. */
-export function chunkedRequest(url: string, body: Buffer, chunkBytes: number): Buffer {
+export function chunkedRequest(
+  url: string,
+  body: Buffer,
+  chunkBytes: number,
+  headers: readonly (readonly [string, string])[] = [],
+): Buffer {
   const head = rawRequest(url, {
     contentLength: null,
-    headers: [["Transfer-Encoding", "chunked"]],
+    headers: [...headers, ["Transfer-Encoding", "chunked"]],
     signatures: [signatureFor(body)],
   });
   const chunks: Buffer[] = [];

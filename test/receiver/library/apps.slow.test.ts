@@ -6,7 +6,7 @@ import { createReceiver, type MountedReceiver, type ReceiverOptions } from "../.
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
 import { listen } from "../../helpers/listen.ts";
 import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
-import { open, rawRequest, readAnswer, sendRaw } from "../helpers/raw.ts";
+import { chunkedRequest, open, rawRequest, readAnswer, sendRaw } from "../helpers/raw.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { APPS } from "./apps.ts";
 import { express4, PATH, type StartApp } from "./installed-apps.ts";
@@ -55,15 +55,7 @@ describe.each(Object.entries(APPS))("%s", (_name, start) => {
     expect(await send({ body: spaced, headers: json })).toMatchObject({ status: 200 });
     expect(await send({ body: newBody() })).toMatchObject({ status: 200, json: { duplicate: false } });
     const chunked = newBody();
-    const head = rawRequest(url, {
-      contentLength: null,
-      headers: [...json, ["Transfer-Encoding", "chunked"]],
-      signatures: [signatureFor(chunked)],
-    });
-    const pieces = [chunked.subarray(0, 9), chunked.subarray(9), Buffer.alloc(0)].map((piece) =>
-      Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n")]),
-    );
-    expect(await sendRaw(url, Buffer.concat([head, ...pieces]))).toMatchObject({ status: 200 });
+    expect(await sendRaw(url, chunkedRequest(url, chunked, 300, json))).toMatchObject({ status: 200 });
 
     for (const signatures of [[], [""], [signature, signature], [signatureFor(body, { secret: "other" })]])
       expect(await send({ body, headers: json, signatures })).toEqual({
@@ -88,18 +80,31 @@ describe.each(Object.entries(APPS))("%s", (_name, start) => {
   });
 });
 
-// With a parser in front, it is that one which looks at encodings.
-test.each(Object.entries(APPS).filter(([name]) => !/Nest|raw/.test(name)))(
-  "%s: what is compressed is refused",
+/** With a parser in front, it is that one which looks at encodings and sizes. */
+const WITHOUT_PARSER = Object.entries(APPS).filter(([name]) => !/Nest|raw/.test(name));
+
+test.each(WITHOUT_PARSER)(
+  "%s: the refusal of a body that is too large reaches a client that sends all of it first",
   async (_name, start) => {
     const { url } = await mount(start);
-    const headers = [["Content-Encoding", "gzip"]] as const;
-    expect(await sendRaw(url, rawRequest(url, { body: newBody(), headers }))).toMatchObject({
-      status: 415,
-      json: error("unsupported_encoding"),
-    });
+    const body = Buffer.alloc(4_000_000);
+    for (const request of [rawRequest(url, { body }), chunkedRequest(url, body, 100_000)]) {
+      const socket = open(url);
+      onTestFinished(() => void socket.destroy());
+      await new Promise((sent, failed) => socket.once("error", failed).write(request, sent));
+      expect(await readAnswer(socket)).toMatchObject({ status: 413 });
+    }
   },
 );
+
+test.each(WITHOUT_PARSER)("%s: what is compressed is refused", async (_name, start) => {
+  const { url } = await mount(start);
+  const headers = [["Content-Encoding", "gzip"]] as const;
+  expect(await sendRaw(url, rawRequest(url, { body: newBody(), headers }))).toMatchObject({
+    status: 415,
+    json: error("unsupported_encoding"),
+  });
+});
 
 describe("behind a body parser", () => {
   const behind =
@@ -144,15 +149,7 @@ describe("behind a body parser", () => {
     const headers = [["Content-Type", "application/json"]] as const;
     expect(await sendRaw(url, rawRequest(url, { body: newBody(), headers }))).toMatchObject({ status: 200 });
     const large = newBody("call.completed", { padding: "x".repeat(100_000) });
-    const head = rawRequest(url, {
-      contentLength: null,
-      headers: [...headers, ["Transfer-Encoding", "chunked"]],
-      signatures: [signatureFor(large)],
-    });
-    const pieces = [large, Buffer.alloc(0)].map((piece) =>
-      Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n")]),
-    );
-    expect(await sendRaw(url, Buffer.concat([head, ...pieces]))).toMatchObject({ status: 413 });
+    expect(await sendRaw(url, chunkedRequest(url, large, 200_000, headers))).toMatchObject({ status: 413 });
   });
 
   test("of the Fetch API, 500 says it as well", async () => {

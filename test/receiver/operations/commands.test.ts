@@ -117,6 +117,9 @@ test("backup writes a copy that opens, for its owner alone", async () => {
   const copy = await openSqliteStore({ file, clock: systemClock, isWorker: false, onFatal: () => undefined });
   expect((await copy.ledger.find(id))?.id).toBe(id);
   await copy.close();
+  // SQLite takes the empty name for a database of its own in memory, and a file that is there for one to write over.
+  for (const name of ["", file])
+    await expect(commands.backup(context, name)).rejects.toMatchObject({ name: "Refused", exitCode: 2 });
 });
 
 test("health is 0 when all is well, 1 when something is not, and 3 when nothing answers", async () => {

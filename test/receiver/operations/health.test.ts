@@ -1,7 +1,13 @@
 import { expect, onTestFinished, test } from "vitest";
+import { compose } from "../../../receiver/compose.ts";
 import { createHealth } from "../../../receiver/operations/health.ts";
+import { createLog } from "../../../receiver/operations/log.ts";
+import { openStore } from "../../../receiver/store/open.ts";
 import type { Intake } from "../../../receiver/store/port.ts";
 import { standingClock } from "../helpers/clock.ts";
+import { testConfig } from "../helpers/receiver.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
 
 const MEGABYTE = 1_048_576;
 
@@ -81,6 +87,25 @@ test.each([async () => Promise.reject(new Error("EIO")), async () => undefined])
     expect(diskLow()).toBe(false);
   },
 );
+
+test("the disk is that of the database, also when an app changes its working directory", async () => {
+  const before = process.cwd();
+  onTestFinished(() => process.chdir(before));
+  process.chdir(temporaryDirectory());
+  const variables = { DATABASE_URL: "sqlite:data/receiver.db", MIN_FREE_DISK_BYTES: String(2 ** 53 - 1) };
+  const config = testConfig({ ...variables, RECEIVER_ROLE: "ingest" });
+  const [clock, log] = [standingClock(), createLog({ level: "silent" })];
+  const store = await openStore({ ...config, clock, isWorker: false, onFatal: () => undefined });
+  const startWork = async () => Promise.reject(new Error("it takes events only"));
+  const { health: watched, close } = await compose({ config, store, clock, log, startWork });
+  onTestFinished(close);
+  const isWatched = () => clock.waiting() > 0;
+  await until(isWatched);
+  process.chdir(before);
+  await clock.pass(1_000);
+  await until(isWatched);
+  expect(watched.diskLow()).toBe(true);
+});
 
 test("a receiver that stops is not ready at once", async () => {
   const { readiness, startDraining } = await health();

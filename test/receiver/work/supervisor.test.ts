@@ -32,24 +32,32 @@ test("a process that cannot be started, for want of its program or of memory, is
   }
 });
 
-test("a process gets its module, environment and memory, and no debugger of ours", () => {
-  const before = process.execArgv;
+test("each process gets its module, environment, memory and first folder, and no debugger of ours", async () => {
+  const [before, folder] = [process.execArgv, process.cwd()];
   onTestFinished(() => void (process.execArgv = before));
+  onTestFinished(() => process.chdir(folder));
   process.execArgv = ["--inspect", "--inspect-brk=9230", "--conditions=test"];
   const starts: [unknown, ForkOptions][] = [];
-  supervise({
+  const { clock } = supervise({
     environment: () => ({ MINE: "1" }),
     handlersModule: new URL("file:///app/handlers.js"),
     memoryMegabytes: 96,
     fork: (_file, args, options) => {
       starts.push([args, options]);
+      if (starts.length === 1) throw new Error("spawn ENOMEM");
       return standIn();
     },
   });
-  const [[args, options] = []] = starts;
-  expect(args).toEqual(["file:///app/handlers.js"]);
-  expect(options?.env).toMatchObject({ MINE: "1" });
-  expect(options?.execArgv).toEqual(["--conditions=test", "--max-old-space-size=96"]);
+  process.chdir("..");
+  await clock.pass(1_000);
+  const execArgv = ["--conditions=test", "--max-old-space-size=96"];
+  const options = expect.objectContaining({
+    cwd: folder,
+    execArgv,
+    env: expect.objectContaining({ MINE: "1" }),
+  });
+  const start = [["file:///app/handlers.js"], options];
+  expect(starts).toEqual([start, start]);
 });
 
 describe("a process that dies", () => {
