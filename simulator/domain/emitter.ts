@@ -75,7 +75,8 @@ export function createEmitter(options: {
     { withItsCall = false, to = endpoints.list() } = {},
   ): EmitResult {
     const { type, orgId, object, caller, faults } = happening;
-    const happened = world.happen(type, { orgId, object, caller });
+    const callGoesOn = !withItsCall && type !== "call.completed";
+    const happened = world.happen(type, { orgId, object, caller, callGoesOn });
     if (!happened.ok) return happened;
     const news = [{ type, object: happened.object }];
     if (withItsCall && happened.call !== undefined && type !== "call.completed") {
@@ -94,7 +95,7 @@ export function createEmitter(options: {
   return {
     /**
      * Exactly `count` events of `type`, or none where one of them is refused. The world has what goes with each
-     * (a voicemail has its call). Fields that such an object cannot have are refused: odd data are for faults and stories.
+     * (a voicemail has its call, which goes on until its own `call.completed`: no list has it before). Fields that such an object cannot have are refused: odd data are for faults and stories.
      */
     emit(happening: Happening, count = 1): EmitResult {
       const { type, object = {} } = happening;

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { EVENT_TYPES } from "../../shared/events.ts";
 import { reconcile } from "../../receiver/operations/reconcile.ts";
 import { createRestClient } from "../../receiver/operations/rest-client.ts";
 import { startSimulator } from "../../simulator/index.ts";
@@ -6,26 +7,36 @@ import { SECRET } from "../receiver/helpers/events.ts";
 import { startTestReceiver } from "../receiver/helpers/receiver.ts";
 import { hurriedClock } from "../receiver/helpers/rest-service.ts";
 
-test("without an outage there is nothing to heal after a story, and after a single trigger only its call", async () => {
+test("without an outage there is nothing to heal: not after stories, nor after single triggers, whose calls end when told", async () => {
   const { store, url } = await startTestReceiver();
   const simulator = await startSimulator({ calls: 0 });
   onTestFinished(() => simulator.close());
   simulator.endpoints.add({ url, secret: SECRET });
-  const [restaurant] = simulator.organizations();
-  const api = createRestClient({ baseUrl: simulator.url, key: restaurant?.apiKey ?? "" });
-  onTestFinished(() => api.close());
-  const healed = async () => {
-    const clock = hurriedClock();
-    const given = { store, api, clock, sinceMs: 0, dryRun: false, maxBodyBytes: 1_048_576 };
-    const report = await reconcile({ ...given, onProgress: () => undefined });
-    return { problem: report.problem, there: report.alreadyThere > 0, healed: report.healed };
+  const clients = simulator
+    .organizations()
+    .map(({ apiKey }) => createRestClient({ baseUrl: simulator.url, key: apiKey }));
+  onTestFinished(async () => void (await Promise.all(clients.map((api) => api.close()))));
+  const reconciled = async () => {
+    const found = { healed: 0, alreadyThere: 0 };
+    for (const api of clients) {
+      const given = { store, api, clock: hurriedClock(), sinceMs: 0, dryRun: false, maxBodyBytes: 1_048_576 };
+      const { problem, healed, alreadyThere } = await reconcile({ ...given, onProgress: () => undefined });
+      expect(problem).toBeNull();
+      found.healed += healed.length;
+      found.alreadyThere += alreadyThere;
+    }
+    return found;
   };
 
   for (const story of ["after-hours-voicemail", "failed-transfer"] as const) await simulator.tell(story);
   await simulator.clock.advance("1d");
-  expect(await healed()).toEqual({ problem: null, there: true, healed: [] });
+  expect(await reconciled()).toEqual({ healed: 0, alreadyThere: 9 });
 
+  for (const type of EVENT_TYPES) await simulator.emit(type);
   const { events } = await simulator.emit("order.created");
-  const objectId = events[0]?.data.object["call_id"];
-  expect((await healed()).healed).toMatchObject([{ type: "call.completed", objectId }]);
+  expect(await reconciled()).toEqual({ healed: 0, alreadyThere: 11 });
+
+  const ended = { object: { id: events[0]?.data.object["call_id"] } };
+  await simulator.emit("call.completed", ended);
+  expect(await reconciled()).toEqual({ healed: 0, alreadyThere: 12 });
 });

@@ -4,7 +4,7 @@ import type { Readings } from "../readings.ts";
 import { type Caller, callerOf } from "./callers.ts";
 import { converse } from "./conversation.ts";
 import { EVENT_KINDS } from "./event-types.ts";
-import { FIRST_STORED_SEQ, type Item, type ItemKind, type Items } from "./items.ts";
+import { FIRST_STORED_SEQ, isA, type Item, type ItemKind, type Items } from "./items.ts";
 import {
   createCall,
   createVoicemail,
@@ -26,6 +26,8 @@ export type HappenOptions = {
   object?: Fields | undefined;
   /** Who calls; somebody made up where this and the fields do not say. */
   caller?: Partial<Caller> | undefined;
+  /** Its call has not ended: no list has it until then. One that is listed already stays. */
+  callGoesOn?: boolean;
 };
 
 /** `call` is the call that ends with this event: the object itself where the event is about a call. */
@@ -84,8 +86,11 @@ export function createHappen(options: {
     const id = (prefix: string) => stableId(prefix, 16, { seed, purpose: "happening", index: number });
 
     const made = { business, at, number };
-    const keptCall = keep("call", { ...made, overrides: changes, known: call.item }, () =>
-      createCall({ business, conversation, at, id: id("call_"), baseUrl: baseUrl() }),
+    const isOpen = settings.callGoesOn === true && call.item?.kind !== "call";
+    const keptCall = keep(
+      isOpen ? "open call" : "call",
+      { ...made, overrides: changes, known: call.item },
+      () => createCall({ business, conversation, at, id: id("call_"), baseUrl: baseUrl() }),
     );
     const itemIds = [String(keptCall["id"])];
     const orgId = business.organization.id;
@@ -134,30 +139,31 @@ export function createHappen(options: {
       return refused(`The id of a ${kind} is a text that is not empty, not ${JSON.stringify(id)}.`);
     }
     const item = timeline.find(id);
-    if (item === undefined || (item.kind === kind && item.organization === business.number)) {
+    if (item === undefined || (isA(kind, item) && item.organization === business.number)) {
       return { ok: true, item };
     }
     const owner = businesses[item.organization]?.organization;
-    const fix =
-      item.kind === kind ? `use that organization or another id` : `use the id of a ${kind}, or a new one`;
+    const fix = isA(kind, item)
+      ? `use that organization or another id`
+      : `use the id of a ${kind}, or a new one`;
     return refused(`${id} is a ${item.kind} of ${owner?.name} (${owner?.id}): ${fix}.`);
   }
 
   /** Stores an object with its overrides, in the place of the known one if there is one, and returns it as it goes out. */
   function keep(
-    kind: ItemKind,
+    kind: Item["kind"],
     made: { business: Business; at: number; number: number; overrides: Fields; known: Item | undefined },
     draft: () => Fields,
   ): WorldObject {
     const { business, at, number, overrides, known } = made;
     const merged = withKind(merge(known === undefined ? draft() : show(known), overrides));
-    const object = kind === "call" ? withTransferForms(merged, readings()) : merged;
+    const object = kind === "voicemail" ? merged : withTransferForms(merged, readings());
     items.put({
       organization: business.number,
       kind,
       createdAt: createdAtOf(object) ?? known?.createdAt ?? at,
       seq: known?.seq ?? FIRST_STORED_SEQ + number,
-      facet: inWords(kind === "call" ? object["outcome"] : object["reviewed"]),
+      facet: inWords(object[kind === "voicemail" ? "reviewed" : "outcome"]),
       id: inWords(object["id"]),
       object: JSON.stringify(object),
     });

@@ -1,19 +1,28 @@
 import type { Database } from "better-sqlite3";
 
+/** What has a list. */
 export type ItemKind = "call" | "voicemail";
 
 /** The place of an item in its list: by time, and within one second by number. */
 export type Place = { createdAt: number; seq: number };
 
-/** A call or voicemail. `facet` is what its list can be filtered by: the outcome, or `reviewed`. */
+/**
+ * A call or voicemail; a call that has not ended is in no list. `facet` is what its list can be filtered by: the outcome, or
+ * `reviewed`.
+ */
 export type Item = Place & {
   organization: number;
-  kind: ItemKind;
+  kind: ItemKind | "open call";
   facet: string;
   id: string;
   /** The object as JSON; null while it follows from the seed alone. */
   object: string | null;
 };
+
+/** Whether it is one, listed or not. */
+export function isA(kind: ItemKind, item: Item): boolean {
+  return item.kind === kind || (kind === "call" && item.kind === "open call");
+}
 
 /** Above the number of every item of the history. */
 export const FIRST_STORED_SEQ = 2 ** 32;

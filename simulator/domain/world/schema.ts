@@ -16,7 +16,7 @@ export const WORLD_TABLES = `
 
   CREATE TABLE world_items (
     organization INTEGER NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('call', 'voicemail')),
+    kind TEXT NOT NULL CHECK (kind IN ('call', 'open call', 'voicemail')),
     created_at INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     facet TEXT NOT NULL,

@@ -4,7 +4,7 @@ import type { Agent, Organization } from "../../../shared/resources.ts";
 import type { Readings } from "../readings.ts";
 import { type Happened, createHappen } from "./happenings.ts";
 import { createHistory, historyStart, type Origin } from "./history.ts";
-import { type Item, type ItemKind, createItems } from "./items.ts";
+import { type Item, type ItemKind, createItems, isA } from "./items.ts";
 import { type WorldObject, withTransferForms } from "./objects.ts";
 import { type Business, createBusinesses } from "./organizations.ts";
 import type { Scenario } from "./scenario.ts";
@@ -60,7 +60,7 @@ export function createWorld(options: {
   function show(item: Item): WorldObject {
     if (item.object !== null) return storedSchema.parse(JSON.parse(item.object));
     const object = history.show(item);
-    return item.kind === "call" ? withTransferForms(object, readings()) : object;
+    return isA("call", item) ? withTransferForms(object, readings()) : object;
   }
 
   function businessOf(orgId: string): Business | undefined {
@@ -77,7 +77,7 @@ export function createWorld(options: {
   function find(kind: ItemKind, id: string): { orgId: string; object: WorldObject } | undefined {
     const item = timeline.find(id);
     const orgId = item && businesses[item.organization]?.organization.id;
-    return item?.kind === kind && orgId !== undefined ? { orgId, object: show(item) } : undefined;
+    return item && isA(kind, item) && orgId !== undefined ? { orgId, object: show(item) } : undefined;
   }
 
   return {
