@@ -12,7 +12,6 @@ export function ok(body: Answer["body"]): Answer {
   return { status: 200, body };
 }
 
-/** An error; `message` is for people. */
 export function refusal(error: ErrorCode, message: string): Answer {
   return { status: STATUS_OF[error], body: { error, message } satisfies ErrorBody };
 }

@@ -39,7 +39,6 @@ export function createPageCache(options: { version: () => readonly unknown[]; mo
   }
 
   return {
-    /** The answer to what `key` stands for: the remembered one, or what `compute` says now. */
     answer(key: string, compute: () => Answer): Answer | ReadyAnswer {
       forgetWhatChanged();
       const known = kept.get(key);

@@ -6,10 +6,7 @@ import { refusal } from "./answer.ts";
 /** Holds `recording.mp3`: two seconds of a soft tone, so that whoever plays it hears that it works. */
 const root = fileURLToPath(new URL(".", import.meta.url));
 
-/**
- * Where `recording_url` points: a short mp3 for every call, to be mounted at /recordings. Takes no API key, as an audio
- * element of a page could not send one; parts of it can be asked for, so that players can seek.
- */
+/** Serves a short mp3 for every call at /recordings, without an API key, since an audio element cannot send one. */
 export function createRecordings(options: { world: World }): RouterType {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/:id.mp3", (request, response) => {

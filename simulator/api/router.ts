@@ -15,10 +15,7 @@ import type { ReadyAnswer } from "./page-cache.ts";
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/**
- * The REST API of the service, to be mounted at /api/v1 (SPEC §4). Every answer is JSON. What goes wrong inside is a
- * `server_error` that tells the caller nothing; `onError` gets it all.
- */
+/** The REST API of the service, for /api/v1 (SPEC §4). `onError` gets the bugs, of which the caller learns nothing. */
 export function createApi(options: {
   world: World;
   readings: () => Readings;

@@ -5,15 +5,11 @@ import { usageError } from "./command-error.ts";
 
 type Fields = Record<string, unknown>;
 
-/** A place in a list, counted from 0. */
 const PLACE = /^\d{1,3}$/;
 const listSchema = z.array(z.unknown());
 const fieldsSchema = z.record(z.string(), z.unknown());
 
-/**
- * Reads `--set-json` and the `path=value` assignments, which come on top of it, into one object: a value as JSON, or as text
- * where its field is one. The simulator refuses fields that the event type does not have, and values that do not fit.
- */
+/** Reads `--set-json` and the `path=value` assignments into one object; values are JSON, or text where the field is one. */
 export function assignments(type: string, texts: readonly string[], json?: string): Fields | undefined {
   if (texts.length === 0 && json === undefined) return undefined;
   const object: Fields = json === undefined ? {} : jsonFields(json);

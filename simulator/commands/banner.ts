@@ -29,7 +29,6 @@ export function printBanner(running: RunningSimulator, output: Output, dataFile:
   output.table(rows, "  ");
 }
 
-/** The same for programs. */
 export function bannerValue(running: RunningSimulator) {
   const { simulator, server, token } = running;
   return {

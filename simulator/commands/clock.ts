@@ -12,7 +12,6 @@ import { ourCommand } from "../text/invocation.ts";
 
 const PROGRESS_EVERY_MS = 500;
 
-/** `clock show|advance|run|mode`: schedule time, from the shell. */
 export default function clockCommand(): Command {
   const command = new Command("clock").description("schedule time: show it, move it");
 

@@ -1,6 +1,5 @@
 import type { Refused } from "../domain/refused.ts";
 
-/** What a command's exit code means. */
 export const EXIT = { ok: 0, checkFailed: 1, wrongUsage: 2, couldNotRun: 3 } as const;
 
 /** Ends a command with one readable line and an exit code; never with a stack. */

@@ -15,12 +15,10 @@ export type SimulatorFlags = { simulator: string; token?: string | undefined; js
 
 const errorSchema = z.looseObject({ message: z.string() });
 
-/** Where the running simulator is, also by a variable of the environment. */
 export function simulatorOption(): Option {
   return new Option("--simulator <url>", "the running simulator").env("VOICE_AGENT_SIMULATOR_URL");
 }
 
-/** Adds the options of every command that talks to a running simulator. */
 export function addSimulatorOptions(command: Command): Command {
   return command
     .addOption(simulatorOption().default(DEFAULT_SIMULATOR))
@@ -34,7 +32,6 @@ export function addSimulatorOptions(command: Command): Command {
 
 export type ControlClient = ReturnType<typeof createControlClient>;
 
-/** The path of a list with the parameters that are given. */
 export function listPath(path: string, parameters: Record<string, string | number | undefined>): string {
   const given = Object.entries(parameters).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
@@ -97,13 +94,11 @@ export function createControlClient(flags: SimulatorFlags) {
     );
   }
 
-  /** How to see what there is, where an id was not found. */
   function listHint(path: string): string {
     const [, noun] = /^\/control\/(endpoints|events|deliveries)\/./.exec(path) ?? [];
     return noun === undefined ? "" : ` List them:  ${ourCommand(noun, flags)}`;
   }
 
-  /** Message for a request that the user interrupted: the simulator goes on with it. */
   function interrupted(): string {
     return `Interrupted: the simulator goes on with what it was asked. How far it is:  ${ourCommand("clock", flags)}`;
   }
@@ -123,7 +118,6 @@ function fits<Schema extends z.ZodType>(schema: Schema, value: unknown): value i
   return schema.safeParse(value).success;
 }
 
-/** The command that starts a simulator at an address where none answers. */
 function serveAt({ hostname, port }: URL): string[] {
   const isHere = isLoopbackHost(`http://${hostname}`);
   return isHere && port !== "" && port !== new URL(DEFAULT_SIMULATOR).port

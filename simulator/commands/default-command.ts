@@ -1,10 +1,7 @@
 import type { Command } from "commander";
 import { didYouMean } from "../domain/suggest.ts";
 
-/**
- * Adds the command that runs when `parent` is called without one, under `name`. A word that is none of its commands is
- * told as such, not as an argument too many of that one.
- */
+/** Adds the command that runs when `parent` is called without one; an unknown word is reported as an unknown command. */
 export function defaultCommand(parent: Command, name: string): Command {
   parent.hook("preSubcommand", () => {
     const [word] = parent.args;

@@ -28,7 +28,6 @@ import { ourCommand } from "../text/invocation.ts";
 const SHORTEST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
-/** `deliveries list|show|resend|jobs`: what was delivered, what was not, and why. */
 export default function deliveriesCommand(): Command {
   const command = new Command("deliveries").description("what was delivered, what was not, and why");
 
@@ -188,7 +187,6 @@ async function resendSelected(
   } else output.note(`${found.total} would be sent again; nothing was sent.`);
 }
 
-/** Waits until a job has sent everything; canceled by Ctrl-C. */
 function jobEnded(begun: JobShape, client: ControlClient, output: Output): Promise<JobShape> {
   const path = `/jobs/${encodeURIComponent(begun.id)}`;
   return interruptible(async (signal) => {

@@ -15,7 +15,6 @@ const LOOK_EVERY_MS = 1_000;
 /** How long a receiver that listens may take to add its routes. */
 const ROUTES_MS = 2_000;
 
-/** The port in the user's variable PORT, if it is one. */
 function portOf(wanted = ""): number | undefined {
   return /^[1-9]\d{0,4}$/.test(wanted) && Number(wanted) <= LARGEST_PORT ? Number(wanted) : undefined;
 }
@@ -27,10 +26,7 @@ export async function portForReceiver(wanted?: string): Promise<number> {
   return (await freePort(0)) ?? port;
 }
 
-/**
- * Looks for a receiver that is about to start: at the port that it is given, and, since some choose one themselves, at the
- * usual ports that nothing listens at yet, by the secret that it is given. `locate` says whether it was found, `found` where.
- */
+/** Looks for a receiver that is about to start: at the given port, then by its secret at the usual ports that were free. */
 export async function createLocator(givenPort: number, secret: string, usualPorts = USUAL_PORTS) {
   const taken = new Set((await listListeners(usualPorts)).map(({ port }) => port));
   const others = usualPorts.filter((port) => port !== givenPort && !taken.has(port));
@@ -52,13 +48,8 @@ export async function createLocator(givenPort: number, secret: string, usualPort
   };
 }
 
-/**
- * Finds a receiver that runs already, at the port in the user's PORT or at one of the usual ports: by `secret`, or else by
- * its refusal of what is not signed. Looks again until there is one, and asks each port until it answers. Returns undefined
- * if `signal` ends the search.
- */
+/** Looks for a receiver that runs already until it finds one by its secret, by its refusals, or until `signal` ends it. */
 export async function findRunningReceiver(options: {
-  /** The user's variable PORT. */
   port: string | undefined;
   secret: string | undefined;
   output: Output;

@@ -5,7 +5,6 @@ import { isSimulatorAt } from "./health.ts";
 import { wholeNumber } from "./option-values.ts";
 import { createOutput } from "./output.ts";
 
-/** One thing that was looked at: what is so, or what is wrong with the fix. */
 type Check = { name: string; ok: boolean; message: string };
 
 const LONGEST_MS = 30_000;
@@ -32,7 +31,6 @@ export default function doctorCommand(): Command {
     });
 }
 
-/** For bug reports; an older Node.js was refused at the start already. */
 function checkNode(): Check {
   return { name: "node", ok: true, message: `Node.js ${process.versions.node}` };
 }
@@ -43,7 +41,6 @@ async function checkDatabase(): Promise<Check> {
   return { name: "database", ok: true, message: "SQLite loads" };
 }
 
-/** A free port, or a simulator that answers there. */
 async function checkPort(port: number): Promise<Check> {
   const name = "port";
   if ((await freePort(port)) !== undefined) return { name, ok: true, message: `port ${port} is free` };

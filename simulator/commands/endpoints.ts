@@ -16,7 +16,6 @@ type SettingFlags = SimulatorFlags & {
   faults?: boolean;
 };
 
-/** `endpoints list|add|show|change|rotate|remove|test`: where events are delivered. */
 export default function endpointsCommand(): Command {
   const command = new Command("endpoints").description("where events are delivered");
 

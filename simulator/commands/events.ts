@@ -8,7 +8,6 @@ import { ourCommand } from "../text/invocation.ts";
 
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
 
-/** `events list|show`: what was emitted. */
 export default function eventsCommand(): Command {
   const command = new Command("events").description("what was emitted");
 

@@ -15,7 +15,6 @@ type Flags = {
   json?: boolean;
 };
 
-/** `explain`: names the mistake when a signature does not verify. */
 export default function explainCommand(): Command {
   return new Command("explain")
     .description(

@@ -19,10 +19,7 @@ const MOST_LISTED = 1_000;
 
 type Emitted = { events: readonly { id: string }[]; deliveries: readonly { id: string }[] };
 
-/**
- * Waits until the first attempt of each delivery has ended, half a minute at most, and returns the deliveries as they are
- * then, in their order: without an attempt where it is due later, or where Ctrl-C ended the wait.
- */
+/** Waits until the first attempt of each delivery has ended, 30 s at most; returns the deliveries as they are then. */
 export function waitForFirstAttempts(
   client: ControlClient,
   { events, deliveries }: Emitted,
@@ -66,7 +63,6 @@ export async function untilFirstAttempts(
   }
 }
 
-/** Whether its first attempt runs now, or is to begin at once. */
 function isUnderWay({ state, attempts: [first], next_attempt_at: due }: DeliveryShape, now: string): boolean {
   if (state !== "attempting") return false;
   return first === undefined ? due === null || due <= now : first.ended_at === null;
@@ -96,7 +92,6 @@ function consequence({ state, next_attempt_at: nextAt }: DeliveryShape): string 
   return nextAt === null ? "" : `; next at ${timeText(nextAt)}`;
 }
 
-/** How many first attempts ended how. */
 export function countFirstResults(deliveries: readonly DeliveryShape[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const delivery of deliveries) {
@@ -113,12 +108,10 @@ export function countsInWords(counts: Record<string, number>): string {
     .join(", ");
 }
 
-/** Maximum number of lines that are shown of an answer's body; `--json` has all of it. */
 const SHOWN_LINES = 30;
 
 type Answer = DeliveryDetailShape["attempts"][number]["answer"];
 
-/** The first lines of the body that a receiver answered with, for a terminal. */
 export function answerLines(answer: Answer | undefined): string[] {
   const text = answer?.body.trimEnd() ?? "";
   if (text === "") return [];

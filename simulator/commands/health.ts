@@ -23,7 +23,6 @@ export default function healthCommand(): Command {
     });
 }
 
-/** Whether a simulator answers there in time, whatever its token. */
 export function isSimulatorAt(simulator: string, withinMs: number): Promise<boolean> {
   const signal = AbortSignal.timeout(withinMs);
   const asked = { headers: {}, signal, mostBytes: MOST_BYTES };

@@ -11,10 +11,7 @@ export function untilInterrupted(): Promise<void> {
   return new Promise((resolve) => void onInterruption(resolve));
 }
 
-/**
- * Does `work` with a signal that Ctrl-C or SIGTERM gives, so that it can stop in order and say how far it came; a second
- * one ends the process at once, and every process that it started.
- */
+/** Does `work` with a signal that Ctrl-C or SIGTERM aborts; a second one ends the process and all that it started. */
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const interruption = new AbortController();
   // Stays installed until the work is done: as long as somebody listens, a signal ends neither us nor what we started.
@@ -26,10 +23,7 @@ export async function interruptible<Result>(work: (signal: AbortSignal) => Promi
   }
 }
 
-/**
- * Calls `first` at the first interruption and ends the process at the second; returns a function that stops that. npm does
- * not pass on what ends it, so below npm the end of the parent process is an interruption, too.
- */
+/** Calls `first` at the first interruption, ends the process at the second. Below npm, the end of the parent is one, too. */
 function onInterruption(first: () => void): () => void {
   let firstMs: number | undefined;
   const interrupt = (): void => {

@@ -29,7 +29,6 @@ const QUANTILES = [
   ["p99.9", 0.999],
 ] as const;
 
-/** `load URL`: how many events a second a receiver acknowledges, and how fast. */
 export default function loadCommand(): Command {
   return new Command("load")
     .description(

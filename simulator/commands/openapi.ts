@@ -2,7 +2,6 @@ import { Command } from "commander";
 import document from "../openapi/openapi.json" with { type: "json" };
 import { createOutput } from "./output.ts";
 
-/** `openapi`: the service as an OpenAPI 3.1 document, webhooks included. */
 export default function openapiCommand(): Command {
   return new Command("openapi")
     .description("print the OpenAPI 3.1 document of the service, webhooks included")

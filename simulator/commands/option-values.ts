@@ -6,7 +6,6 @@ import { DURATIONS, parseDuration } from "../domain/duration.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { boundsProblem, type Bounds } from "../domain/option-bounds.ts";
 
-/** Collects a repeatable option. */
 export function collect(value: string, previous: string[]): string[] {
   return [...previous, value];
 }
@@ -17,7 +16,6 @@ export function faultOption(): Option {
     .default([]);
 }
 
-/** A parser for whole numbers within bounds. */
 export function wholeNumber(...bounds: Bounds): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -43,7 +41,6 @@ export function webUrl(text: string): string {
   throw new InvalidArgumentError("Give a full URL such as http://localhost:3000/webhooks.");
 }
 
-/** Event types separated by commas. */
 export function eventSelection(text: string): EventType[] {
   const types = text
     .split(",")
@@ -56,7 +53,6 @@ export function eventSelection(text: string): EventType[] {
   });
 }
 
-/** A number of events a second, up to 100,000; fractions for less than one. */
 export function eventsASecond(text: string): number {
   const value = Number(text.replace(/\/s$/, ""));
   if (/^\d+(?:\.\d+)?(?:\/s)?$/.test(text) && value > 0 && value <= 100_000) return value;
@@ -84,7 +80,6 @@ function onThisMachine(text: string): string {
   return text.startsWith("/") ? `http://localhost:${process.env["PORT"] || 3000}${text}` : text;
 }
 
-/** Reads `--fault` values; a mistake ends the command with the names that there are. */
 export function faultsOf(texts: readonly string[]): Fault[] {
   return texts.map((text) => orUsageError(parseFault(text)).fault);
 }

@@ -61,11 +61,9 @@ export function createOutput(options: { json?: boolean | undefined }) {
       const [open = "", close = ""] = styleText(style, "\n", { stream: stdout }).split("\n");
       return open === "" ? text : mark(open) + text + mark(close);
     },
-    /** Columns aligned by what is seen of them; the last one stays as long as it is. */
     table(rows: readonly (readonly string[])[], indent = ""): void {
       for (const line of alignColumns(rows)) this.line(indent + line);
     },
-    /** The same under titles. */
     list(titles: readonly string[], rows: readonly (readonly string[])[]): void {
       this.table([titles.map((title) => this.style("dim", title)), ...rows]);
     },
@@ -77,7 +75,6 @@ export function timeText(iso: string | null): string {
   return iso === null ? "" : iso.slice(0, 19).replace("T", " ");
 }
 
-/** Pads each column but the last to its widest cell, two spaces apart. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {

@@ -2,10 +2,7 @@ import type { Endpoint } from "../domain/endpoints.ts";
 import { orUsageError } from "./command-error.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 
-/**
- * The endpoint at an address that was given as `flag`. One that a data file has already keeps its secret and what waits for
- * it, unless another secret is given; a new one gets what is given, or `madeUp`.
- */
+/** Finds or registers the endpoint of `url`; one that a data file has keeps its secret unless another is given. */
 export function ownEndpoint(
   { simulator: { endpoints } }: RunningSimulator,
   settings: {

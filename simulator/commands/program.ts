@@ -27,7 +27,6 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Help without `(default: [])` behind repeatable options. */
 function withoutEmptyLists(option: Option): string {
   return new Help().optionDescription(option).replace(" (default: [])", "");
 }
@@ -74,7 +73,6 @@ function unexpected(error: unknown): string {
   return printable(`This is a bug in voice-agent-simulator, please report it: ${describeBug(error)}`);
 }
 
-/** Words about a mistake, on stderr; what they quote stays inside its line. */
 function complain(text: string): void {
   process.stderr.write(text.split("\n").map(printable).join("\n"));
 }

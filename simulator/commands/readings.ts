@@ -8,7 +8,6 @@ import { defaultCommand } from "./default-command.ts";
 import { createOutput, type Output } from "./output.ts";
 import { ourCommand } from "../text/invocation.ts";
 
-/** `readings list|show|set`: what the specification leaves open. */
 export default function readingsCommand(): Command {
   const command = new Command("readings").description(
     "what the specification leaves open, and how the simulator reads it",

@@ -12,7 +12,6 @@ const SHOWN_FAILURES = 10;
 /** Nothing listens, or there is no such host: the next requests would fail too. */
 const HOPELESS = new Set(["refused", "dns"]);
 
-/** Counts and shows how a replay goes. */
 export function createReplayReport(options: { total: number; before: ReplayProgress; output: Output }) {
   const { total, before, output } = options;
   const progress: ReplayProgress = structuredClone(before);
@@ -37,11 +36,9 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
       output.progress(`${progress.done} of ${total} sent${failed() === 0 ? "" : `, ${failed()} failed`}`);
     },
     done: () => progress.done,
-    /** Progress so far, for a later run that resumes. */
     progress: (): ReplayProgress => progress,
     failed,
     isComplete: () => progress.done === total,
-    /** Whether no server listens there, so that going on is useless. */
     isHopeless: () => hopeless !== undefined,
     finish(target: string, firstAttempts?: Record<string, number>): void {
       output.clearProgress();

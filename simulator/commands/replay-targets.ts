@@ -11,15 +11,12 @@ import { faultsOf } from "./option-values.ts";
 import { wantSecret } from "./secret-option.ts";
 import { ourCommand } from "../text/invocation.ts";
 
-/** Where a replay goes. */
 export type ReplayTarget = {
   name: string;
-  /** How many envelopes it takes at a time. */
   batchSize: number;
   send: (envelopes: readonly Envelope[]) => Promise<ReplayResult[]>;
   /** How many first attempts of what was sent ended how, once they have; undefined where nothing is waited for. */
   firstAttempts?: () => Promise<Record<string, number> | undefined>;
-  /** What to do after it. */
   next: () => string;
 };
 

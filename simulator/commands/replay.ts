@@ -25,7 +25,6 @@ export type ReplayFlags = SimulatorFlags & {
   wait: boolean;
 };
 
-/** `replay SOURCE…`: sends recorded events again, signed afresh. */
 export default function replayCommand(): Command {
   return addSimulatorOptions(new Command("replay"))
     .description(
@@ -106,7 +105,6 @@ function resumption(
   return { state, before: progress };
 }
 
-/** Sends everything that is not done yet, in its order, at the pace that was asked for. */
 async function run(
   sources: readonly Source[],
   options: {

@@ -6,7 +6,6 @@ import { simulatorOptions, type ServeFlags } from "./serve-options.ts";
 
 export type RunningSimulator = Awaited<ReturnType<typeof startSimulatorForCommand>>;
 
-/** Starts the service in this process, for `serve` and `dev`. */
 export async function startSimulatorForCommand(flags: ServeFlags) {
   const created = createSimulator(simulatorOptions(flags));
   if (!created.ok) throw new CommandError(created.message);

@@ -81,7 +81,6 @@ export async function sendSamples(options: {
     rows.push(...found.map((delivery) => ({ delivery, isDuplicate })));
   }
 
-  /** Waits for the verdict on what was acknowledged, which the answers of the observer settle. */
   async function untilHandled(row: Row, observer: Observer): Promise<void> {
     const startedMs = performance.now();
     const isOpen = ({ handling, verdict }: DeliveryShape) =>

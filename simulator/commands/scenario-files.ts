@@ -4,7 +4,6 @@ import { jsonShapeProblem } from "../text/json-shape.ts";
 import { orUsageError, usageError } from "./command-error.ts";
 import { messageOf } from "../text/errors.ts";
 
-/** Reads scenarios of the user; a mistake ends the command with the file, the place and what fits there. */
 export function scenariosOf(files: readonly string[]): Scenario[] {
   return files.map((file) => orUsageError(parseScenario(readJson(file)), `${file}: `).scenario);
 }

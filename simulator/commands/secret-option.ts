@@ -4,7 +4,6 @@ import { usageError } from "./command-error.ts";
 
 const MOST_SECRET_BYTES = 64 * 1024;
 
-/** `--secret`, or the variable that a receiver reads it from. */
 export function secretOption(): Option {
   return new Option("--secret <secret>", "the endpoint's signing secret; @FILE reads it from a file").env(
     "SIGNING_SECRET",

@@ -3,7 +3,6 @@ import { STATE_WORDS } from "../domain/outcome.ts";
 import type { SelectionFields } from "../domain/selection.ts";
 import { CAUSE_NAMES, VERDICT_RESULTS } from "../domain/shapes.ts";
 
-/** The option for each field of a selection. */
 const OPTIONS: Record<keyof SelectionFields, { flag: string; says: string; choices?: readonly string[] }> = {
   state: { flag: "--state <state>", says: "how far they are", choices: STATE_WORDS },
   type: { flag: "--type <type>", says: "of this event type" },
@@ -20,10 +19,8 @@ const OPTIONS: Record<keyof SelectionFields, { flag: string; says: string; choic
   gave_up_until: { flag: "--gave-up-until <time>", says: "gave up before then" },
 };
 
-/** The names of these options, for messages. */
 export const SELECTION_OPTIONS = Object.values(OPTIONS).map(({ flag }) => flag.split(" ")[0]);
 
-/** Adds the options by which deliveries are chosen; each narrows what the others leave. */
 export function addSelectionOptions(command: Command): Command {
   for (const { flag, says, choices } of Object.values(OPTIONS)) {
     const option = new Option(flag, says);

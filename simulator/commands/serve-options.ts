@@ -32,7 +32,6 @@ const SHORTEST_TOKEN_CHARACTERS = 16;
 const LONGEST_TOKEN_CHARACTERS = 256;
 const MOST_KEPT_DELIVERIES = 10_000_000;
 
-/** Adds the options of the service itself to a command. */
 export function addServeOptions(command: Command, defaults: { clock: ClockMode }): Command {
   return command
     .option(
@@ -81,7 +80,6 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
     .option("--json", "print JSON lines");
 }
 
-/** What the simulator is made of, from the flags; every mistake ends the command with the fix. */
 export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
   return {
     clock: flags.clock,

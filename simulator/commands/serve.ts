@@ -13,7 +13,6 @@ import { ourCommand } from "../text/invocation.ts";
 
 type Flags = ServeFlags & { forwardTo?: string; secret?: string; events?: string[]; observe?: string };
 
-/** `serve`: the whole service, until Ctrl-C. */
 export default function serveCommand(): Command {
   return addServeOptions(new Command("serve"), { clock: "real" })
     .description("run the whole service: REST API, dashboard, webhook delivery")

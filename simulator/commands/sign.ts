@@ -10,7 +10,6 @@ type Flags = { secret?: string; body?: string; timestamp?: number; curl?: string
 
 const LATEST_TIMESTAMP = 999_999_999_999;
 
-/** `sign`: the signature header of a body, or a curl that sends it signed. */
 export default function signCommand(): Command {
   return new Command("sign")
     .description("sign a body, byte for byte as it is given: prints the header, or a ready curl")

@@ -40,7 +40,6 @@ type Flags = SimulatorFlags & {
 
 const SHOWN_EVENTS = 20;
 
-/** `trigger`: lets something happen in the simulated world, which sends the event; or a whole story. */
 export default function triggerCommand(): Command {
   return addSimulatorOptions(new Command("trigger"))
     .description(
@@ -92,7 +91,6 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
   );
 }
 
-/** What came back: from each endpoint of one event, and a count for many. */
 async function printResults(
   deliveries: readonly DeliveryShape[],
   { client, flags, output }: Context,

@@ -7,18 +7,12 @@ export const DEFAULT_URL = "http://localhost:3000/webhooks";
 
 type Given = { url?: string; secret?: string; observe?: string; allowHost: readonly string[] };
 
-/** What `verify` is to judge. */
 export type VerifyTarget = {
-  /** The receiver behind a URL, or the one that a command starts. */
   receiver: { url: string; secret: string; secretGiven: boolean; command?: string[] };
-  /** The hosts beyond this machine that are sent to. */
   hostsBeyond: string[];
 };
 
-/**
- * Reads the words and options of `verify`: a URL, or a command after `--`. Ends the command on anything else, and on
- * hosts beyond this machine that no `--allow-host` names, so that nobody else's server is tested by mistake.
- */
+/** Reads the words and options of `verify`; ends the command on hosts beyond this machine that no `--allow-host` names. */
 export function verifyTarget(words: readonly string[], given: Given): VerifyTarget {
   const receiver = receiverOf(words, given);
   const urls = given.observe === undefined ? [receiver.url] : [receiver.url, given.observe];

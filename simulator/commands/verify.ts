@@ -34,11 +34,9 @@ type Flags = {
 };
 
 const MOST_SCHEDULES = 100_000;
-/** Schedules that are searched where the explorer is named without a number. */
 const DEFAULT_SCHEDULES = 50;
 const LONGEST_READY_SECONDS = 600;
 
-/** `verify`: the conformance run on any receiver, with a verdict in the exit code. */
 export default function verifyCommand(): Command {
   return new Command("verify")
     .description("judge a webhook receiver, in any language: over HTTP, or with its process started by us")
@@ -182,7 +180,6 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
   return EXIT_CODES[report.verdict];
 }
 
-/** What somebody beyond this machine is about to get. */
 function whatIsSent(host: string, checks: number): string {
   return (
     `Sending to ${host}: ${checks} checks with made-up deliveries, honest, forged, stale and repeated, in bursts of some ` +

@@ -24,21 +24,16 @@ class Refusal extends Error {
   }
 }
 
-/** Answers what `orRefuse` and the readers here refused. */
 export const answerRefusals: ErrorRequestHandler = (error: unknown, _request, response, next) => {
   if (!(error instanceof Refusal)) return next(error);
   answerError(response, error.reason, error.message);
 };
 
-/** A whole list of the control API. */
 export function answerList(response: Response, data: unknown[]): void {
   response.json({ object: "list", data });
 }
 
-/**
- * A page of a list: where there may be more, `next_cursor` is the `starting_after` of the next page. Looking through a
- * long list ends early, so a page may be short, or empty, though there are more.
- */
+/** A page of a list, which may be short or empty though there are more: `next_cursor` is the next `starting_after`. */
 export function answerPage(response: Response, data: unknown[], next: string | null): void {
   response.json({ object: "list", data, has_more: next !== null, next_cursor: next });
 }
@@ -48,7 +43,6 @@ export function readBody<Schema extends z.ZodType>(schema: Schema, request: Requ
   return read(schema, request.body ?? {});
 }
 
-/** Reads the query parameters by their schema; refused as a body is. */
 export function readQuery<Schema extends z.ZodType>(schema: Schema, request: Request): z.infer<Schema> {
   return read(schema, request.query);
 }

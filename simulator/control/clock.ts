@@ -27,7 +27,6 @@ const aheadSchema = z.strictObject({
 });
 const modeSchema = z.strictObject({ mode: z.enum(CLOCK_MODES) });
 
-/** The schedule clock: show it, move it, change its mode. */
 export function clockRoutes(router: Router, simulator: Simulator): void {
   const { clock } = simulator;
   router.get("/clock", (_request, response) => void response.json(clockView(simulator)));

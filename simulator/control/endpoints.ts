@@ -28,7 +28,6 @@ const rotationSchema = z.strictObject({
 });
 const checkSchema = z.strictObject({ url: urlSchema });
 
-/** Endpoints: register, show, change, rotate, remove, test (SPEC §6 Registration). */
 export function endpointRoutes(router: Router, { endpoints, deliveries }: Simulator): void {
   router.post("/endpoints", (request, response) => {
     const body = readBody(registrationSchema, request);

@@ -45,7 +45,6 @@ const replaySchema = z.strictObject({
 });
 const listSchema = pageSchema.extend({ type: z.string().optional(), org_id: z.string().optional() });
 
-/** Events: let one happen, send recorded ones again, look at what was emitted. */
 export function eventRoutes(router: Router, simulator: Simulator): void {
   const { events, deliveries } = simulator;
   router.post("/events", async (request, response) => {
@@ -101,7 +100,6 @@ export function eventTypeView(type: EventType) {
   };
 }
 
-/** An event with its envelope and these deliveries. */
 export function eventDetailView(summary: EventSummary, body: Buffer, deliveries: readonly DeliverySummary[]) {
   return {
     ...eventView(summary),

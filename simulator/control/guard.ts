@@ -5,10 +5,7 @@ import { answerError } from "./answers.ts";
 const CHANGES = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 const TOKEN_COOKIE = "simulator_token";
 
-/**
- * Refuses requests whose `Host` is not one of ours: a page of another site that rebinds its name to this machine then
- * reaches nothing. Stands before every route, the stream included.
- */
+/** Refuses requests whose `Host` is not ours, so that a site that rebinds its name to this machine reaches nothing. */
 export function hostGuard(isAllowedHost: (host: string) => boolean): RequestHandler {
   return (request, response, next) => {
     const host = request.headers.host?.toLowerCase() ?? "";
@@ -21,10 +18,7 @@ export function hostGuard(isAllowedHost: (host: string) => boolean): RequestHand
   };
 }
 
-/**
- * Lets a change through only as JSON and only from our own pages or from outside a browser: other sites can neither send
- * that content type without asking, nor hide their `Origin`.
- */
+/** Lets a change through only as JSON, and only from our own pages or from outside a browser. */
 export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHandler {
   return (request, response, next) => {
     if (!CHANGES.has(request.method)) return next();

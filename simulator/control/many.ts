@@ -27,7 +27,6 @@ export function manyRoutes(router: Router): void {
     else response.send(text);
   });
 
-  /** What the routes answer to a GET of `path`, as part of this request. */
   function answerTo(path: string, request: Request, response: Response): Promise<object> {
     return new Promise((resolve, reject) => {
       let status = 200;

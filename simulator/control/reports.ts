@@ -6,7 +6,6 @@ import { answerError, jsonBody } from "./answers.ts";
 
 const LARGEST_REPORT_BYTES = 5 * 1024 * 1024;
 
-/** What each format is saved as. */
 const FILES: Record<Format, { name: string; type: string }> = {
   pretty: { name: "verify.txt", type: "text/plain" },
   json: { name: "verify.json", type: "application/json" },
@@ -62,7 +61,6 @@ export function reportRoutes(router: Router, { clock, verification }: Simulator)
     response.attachment(name).type(type).send(text());
   });
 
-  /** What was sent here, or what our own last run found, whichever came last. */
   function last(): Kept | undefined {
     const { report, endedAtMs = 0 } = verification.current() ?? {};
     if (report === undefined || (given !== undefined && given.receivedAtMs >= endedAtMs)) return given;

@@ -4,7 +4,6 @@ import { eventsOf, parseScenario, type Scenario } from "../domain/world/scenario
 import type { Simulator } from "../verbs/simulator.ts";
 import { answerList, orRefuse } from "./answers.ts";
 
-/** Scenarios: list them, add one, begin one. */
 export function scenarioRoutes(router: Router, { scenarios }: Simulator): void {
   router.get("/scenarios", (_request, response) => {
     answerList(response, scenarios.list().map(scenarioView));

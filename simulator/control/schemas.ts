@@ -5,7 +5,6 @@ import { textSchema } from "../domain/selection.ts";
 const LONGEST_NAME_CHARACTERS = 200;
 const MOST_FAULTS = 100;
 
-/** An event type, or an organization's id. */
 export const nameSchema = z.string().max(LONGEST_NAME_CHARACTERS);
 
 /** Faults as they are written everywhere: `NAME`, or `NAME:N` for the first N attempts. */

@@ -41,7 +41,6 @@ export function signatureView(
   };
 }
 
-/** What a receiver has to say of it: `accepted`, or why not. */
 function verdictOf(verification: ReturnType<typeof verify>): string {
   return verification.ok ? "accepted" : verification.reason;
 }

@@ -12,9 +12,7 @@ const CLOCK_AFTER_MS = 150;
 const RECONNECT_AFTER_MS = 1_000;
 /** Maximum number of bytes that a client may leave unread; beyond it the stream ends. */
 const LARGEST_BACKLOG_BYTES = 1024 * 1024;
-/** Maximum number of SSE clients; each may leave as much unread. */
 const MOST_STREAMS = 64;
-/** How long a client that was dropped has to read the rest. */
 const LAST_WORDS_MS = 5_000;
 /** A client that missed more entries than this is told to load everything anew, which is less to read. */
 const MOST_RESUMED_ENTRIES = 500;

@@ -7,7 +7,6 @@ import { orRefuse, readBody } from "./answers.ts";
 
 const selectionSchema = z.strictObject({ only: z.array(z.string()).min(1).optional() });
 
-/** `verify` on the receiver of an endpoint: begin, look, end it early. */
 export function verificationRoutes(router: Router, { verification }: Simulator): void {
   router.post("/endpoints/:id/verify", async (request, response) => {
     const selection = readBody(selectionSchema, request);
@@ -45,7 +44,6 @@ export function verificationView(verification: Verification, checkIds?: readonly
     duration_ms: report === undefined ? null : Math.round(report.durationMs),
     total,
     done,
-    /** What failed so far, by what happened. */
     causes: causesValue(results),
     checks: shown.map((result) => checkValue(again, result, { withAllEvidence: true })),
   };

@@ -42,7 +42,6 @@ export function endpointView(endpoint: Endpoint): EndpointShape {
   return tellEndpoint(shownEndpoint(endpoint));
 }
 
-/** A delivery with everything: what was sent on each attempt, byte for byte, and what came back. */
 export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDetail): DeliveryDetailShape {
   return tellDetail({
     ...summary,
@@ -61,7 +60,6 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
   });
 }
 
-/** What was set off: the events, and their deliveries. */
 export function emittedView(emitted: readonly EmittedEvent[]): EmittedShape {
   return tellEmitted({
     events: emitted.map(({ event }) => event),

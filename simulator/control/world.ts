@@ -15,10 +15,7 @@ const trafficSchema = z.strictObject({
 const readingsSchema = z.record(z.string(), z.string());
 const resetSchema = z.strictObject({ keep_endpoints: z.boolean().default(false) });
 
-/**
- * The simulator as a whole: what it is and how its commands are typed here, its organizations with their keys, the calls that
- * come in by themselves, readings, faults, and a fresh start.
- */
+/** The simulator as a whole: about, traffic, organizations, readings, faults, reset. */
 export function worldRoutes(router: Router, simulator: Simulator): void {
   const { traffic } = simulator;
   router.get("/about", (_request, response) => void response.json(aboutView(simulator)));

@@ -1,23 +1,18 @@
 /** What `create` can make: one receiver of the examples, as a project of its own. */
 export type Kind = {
-  /** Said in `--help` and in the README of the project. */
   title: string;
   /** The example under examples/, and what it is called in the project. */
   files: Record<string, string>;
   /** The words that start it, for a shell; one of Node.js reads `.env` itself. */
   start: string;
-  /** For a project of Node.js that has the receiver mounted. */
   node?: {
     /** Packages of npm beside the kit, with their versions where the kit has none of its own. */
     packages: Readonly<Record<string, string | undefined>>;
-    /** The words that start it while it is written. */
     dev: string;
-    /** What has to be made before it starts. */
     build?: string;
   };
   /** Debian packages that it needs, for a build server that has Node.js alone. */
   debian?: string;
-  /** Installs what GitHub's hosted build server lacks. */
   github?: string;
 };
 

@@ -9,10 +9,8 @@ const manifestSchema = z.looseObject({
   devDependencies: z.record(z.string(), z.string()),
 });
 
-/** A file of a project that is made: its text, and whether it can be run. */
 export type MadeFile = { text: string; executable?: boolean };
 
-/** Where what is needed to make a project lies. */
 export type Sources = { examples: URL; manifest: URL };
 
 /** npm puts the `node` of the one that fits the machine first in the PATH of the project's scripts. */
@@ -78,12 +76,10 @@ export function projectFiles(
   return files;
 }
 
-/** The package itself as a file, which no registry has. */
 export function archiveName(version: string): string {
   return `voice-agent-webhook-kit-${version}.tgz`;
 }
 
-/** What to do next, the first time. */
 export function nextSteps(name: KindName): string[] {
   return stepsOf(KINDS[name]).map(({ line }) => line);
 }

@@ -6,7 +6,6 @@ export function createAdvance(options: {
   clock: ScheduleClock;
   journal: Journal;
   nextDueMs: () => number | undefined;
-  /** Resolves when nothing is in flight and nothing is due now. */
   settled: () => Promise<void>;
   isStopped: () => boolean;
   wake: () => void;
@@ -41,7 +40,6 @@ export function createAdvance(options: {
       furthestMs = Math.max(clock.now(), furthestMs) + seconds * 1000;
       return walkTo(furthestMs);
     },
-    /** Moves to the next due time and makes the attempts that are due then. */
     next: async (): Promise<void> => {
       await settled();
       const nextMs = isStopped() ? undefined : nextDueMs();

@@ -7,7 +7,6 @@ export type Due = Kept<typeof dueSchema>;
 /** What falls due, by due time; with `hasMore`, only the first of it. */
 export type Ahead = { due: Due[]; hasMore: boolean };
 
-/** Maximum number of attempts, and of steps, that a look ahead reads, the next ones first. */
 const MOST_LOOKED_AT = 20_000;
 
 /**

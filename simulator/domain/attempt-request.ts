@@ -9,16 +9,12 @@ export type AttemptRequest = {
   url: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** The `t` in the header. */
   signatureTimestamp: number;
 };
 
 const FAULTY_TIMESTAMP_SHIFT_SECONDS = 600;
 
-/**
- * What goes on the wire for one attempt: always the same bytes, with a fresh `t` and `v1` (SPEC §6 Signature), unless a
- * fault or a reading says otherwise.
- */
+/** The request of one attempt: the same bytes, with a fresh `t` and `v1` (SPEC §6), unless a fault or reading differs. */
 export function attemptRequest(options: {
   url: string;
   body: Buffer;
@@ -47,7 +43,6 @@ export function attemptRequest(options: {
   return { url, headers: wireHeaders({ url, signature, body }), body, signatureTimestamp };
 }
 
-/** All headers of a delivery. */
 export function wireHeaders(options: {
   url: string;
   /** Whether the connection is to be used again, as `load` does; an attempt has one of its own. */
@@ -66,7 +61,6 @@ export function wireHeaders(options: {
   };
 }
 
-/** The first line of a request to `url`. */
 export function requestLine(url: string, method = "POST"): string {
   const { pathname, search } = new URL(url);
   return `${method} ${pathname}${search} HTTP/1.1`;

@@ -7,18 +7,15 @@ import { columnsOf, type Kept } from "./spelling.ts";
 /** One HTTP try, without what was sent and answered. */
 export type AttemptSummary = Omit<Kept<typeof attemptSchema>, "fault" | "blame"> & { deliveryId: string };
 
-/** One HTTP try with everything. */
 export type Attempt = AttemptSummary & {
   /** Where it was sent: the address of an endpoint may change. */
   requestUrl: string;
-  /** All of them, in their order on the wire. */
   requestHeaders: Record<string, string>;
   /** The bytes sent, where they were not the delivery's own. */
   requestBody: Buffer | null;
   answer: Answer | null;
 };
 
-/** What is known of an attempt before it is sent. */
 type NewAttempt = Omit<
   Attempt,
   "deliveryId" | "endedAtMs" | "durationMs" | "httpStatus" | "error" | "errorDetail" | "answer"
@@ -72,7 +69,6 @@ export function createAttempts(options: { database: Database }) {
   const leftOpen = database.prepare<[], LeftOpen>(LEFT_OPEN);
 
   return {
-    /** Records that an attempt is about to be made; answers its place in the table. */
     open({ seq }: { seq: number }, attempt: NewAttempt): number {
       const { lastInsertRowid } = open.run(
         seq,
@@ -106,7 +102,6 @@ export function createAttempts(options: { database: Database }) {
       );
     },
     ofDelivery: (deliveryId: string): Attempt[] => ofDelivery.all(deliveryId).map(fromRow),
-    /** The attempts of many deliveries, by delivery id; reads no headers and no bodies. */
     summariesOf: (deliveryIds: readonly string[]): Map<string, AttemptSummary[]> =>
       Map.groupBy(summaries.all(JSON.stringify(deliveryIds)), ({ deliveryId }) => deliveryId),
     /** Attempts that an earlier life of this data file began and did not end. */

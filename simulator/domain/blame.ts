@@ -6,10 +6,7 @@ import type { Blame } from "./outcome.ts";
 /** An attempt with what we did wrong to it on purpose, and whose doing its failure is (null: it did not fail). */
 export type JudgedAttempt = AttemptSummary & { injected: Fault[]; fault: string | null; blame: Blame | null };
 
-/**
- * Whose doing it is that an attempt failed; null when it did not fail, or not yet. A failure after a fault that we put
- * into it is ours, and so is one that we interrupted: neither says anything about the receiver.
- */
+/** Who caused a failed attempt; null if it did not fail. Failures after our own faults and interruptions are ours. */
 export function blameOf(
   attempt: Pick<AttemptSummary, "httpStatus" | "error">,
   injected: readonly Fault[],
@@ -19,10 +16,7 @@ export function blameOf(
   return injected.length > 0 || error === "interrupted" ? "simulator" : "receiver";
 }
 
-/**
- * The figures of some attempts of one endpoint; those whose failure is the simulator's are left out. `p95Ms` is what
- * 95 of 100 answers took at most, whatever they said; null where there was none.
- */
+/** Counts some attempts of one endpoint without our own failures; `p95Ms` is null where no answer came. */
 export function answerFigures(attempts: readonly JudgedAttempt[]) {
   const counted = attempts.filter(({ endedAtMs, blame }) => endedAtMs !== null && blame !== "simulator");
   const acknowledged = counted.filter(({ httpStatus }) => httpStatus !== null && isSuccess(httpStatus));

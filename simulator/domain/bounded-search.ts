@@ -4,16 +4,12 @@ export type SearchBounds = { rows: number; milliseconds: number };
 /** What one request for a page may cost, at most: deadlines of attempts must not wait for somebody who searches. */
 export const PAGE_BOUNDS: SearchBounds = { rows: 20_000, milliseconds: 25 };
 
-/** For a list in which every row matches: a page is as long as was asked for. */
 export const NO_BOUNDS: SearchBounds = { rows: Infinity, milliseconds: Infinity };
 
 /** Some of a list. Where there may be more, `next` is the id below which to go on. */
 export type FoundPage<Row> = { found: Row[]; next: string | null };
 
-/**
- * Looks through `rows` for up to `limit` that match, and for one more, which tells whether there is another page. Stops
- * early at its bounds, so that a page may be short, or empty, though there are more: going on from `next` finds them.
- */
+/** Looks for `limit` rows that match; ends early at its bounds, so a page may be short though `next` has more. */
 export function searchPage<Row extends { id: string }>(options: {
   rows: Iterable<Row>;
   matches: (row: Row) => boolean;
@@ -40,10 +36,7 @@ export function searchPage<Row extends { id: string }>(options: {
   return { found, next: null };
 }
 
-/**
- * Whether a text has `query` in it, in any case; a phone number is found by its digits. JSON writes quotation marks and line
- * breaks differently, so both forms are looked for.
- */
+/** Matches a text in any case, as it stands or as JSON writes it; a phone number by its digits. */
 export function textMatcher(query: string): (text: string) => boolean {
   const typed = query.toLowerCase();
   const inJson = JSON.stringify(typed).slice(1, -1);
@@ -57,7 +50,6 @@ export function textMatcher(query: string): (text: string) => boolean {
 
 /** A phone number as people print it: `(212) 555-0194`. */
 const PHONE = /^\s*\+?(?:[\s()./-]*\d){7,15}\s*$/;
-/** What people write between the digits of a phone number. */
 const BETWEEN_DIGITS = String.raw`[\s()./-]{0,3}`;
 
 /** Whether a text has a number with the digits of `query` in it, however either is written. */

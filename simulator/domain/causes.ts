@@ -1,14 +1,9 @@
 import { forgeryAnswer, isRefusal, isSuccess } from "./judgement.ts";
 import type { AttemptError, Outcome } from "./outcome.ts";
 
-/**
- * Why a delivery failed, or was not handled as it should be: what happened, without ids, numbers, addresses and times. One
- * name, one sentence and one fix for the dashboard, for verify and for the command line.
- */
+/** Why a delivery failed, without ids, numbers, addresses and times: the same words for dashboard, verify and commands. */
 export type Cause = {
-  /** What happened, as a sentence without a period. */
   words: string;
-  /** What to do about it. */
   fix: string;
 };
 
@@ -67,7 +62,6 @@ const OF_STATUS: Record<number, CauseName> = {
   504: "gateway_error",
 };
 
-/** Every cause with its words and its fix. */
 export const CAUSES = {
   timed_out: {
     words: "No answer came in time",

@@ -5,7 +5,6 @@ import type { Selection } from "./selection.ts";
 import type { countSchema } from "./job-shapes.ts";
 import type { Kept } from "./spelling.ts";
 
-/** How many deliveries there are, by endpoint and event type, and how they ended. */
 export type DeliveryCount = Kept<typeof countSchema>;
 
 type GroupRow = Omit<FoundDelivery, "id"> & { count: number };
@@ -68,7 +67,6 @@ export function createCounts(options: { database: Database }) {
   };
 }
 
-/** Counts what was found, by endpoint and event type, and by how it ended. */
 export function countFound(found: readonly FoundDelivery[]): DeliveryCount {
   return countOf(found.map((delivery) => ({ ...delivery, count: 1 })));
 }
@@ -81,7 +79,6 @@ function countOf(rows: readonly GroupRow[]): DeliveryCount {
   };
 }
 
-/** The rows added up that have the same `key`. */
 function grouped<Key>(rows: readonly GroupRow[], keyOf: (row: GroupRow) => Key): (Key & { count: number })[] {
   const groups = Map.groupBy(rows, (row) => JSON.stringify(keyOf(row)));
   return [...groups.values()].flatMap((group) =>

@@ -10,7 +10,6 @@ import { columnsOf, type Kept } from "./spelling.ts";
 /** What is told of a delivery and stands in other tables, or follows from them. */
 const DERIVED = ["org_id", "recovered_by", "summary", "verdict", "handling", "attempts"] as const;
 
-/** The columns of a delivery that are told of it. */
 export const DELIVERY_COLUMNS = columnsOf(deliverySchema, DERIVED, "d.");
 
 /** One event for one endpoint, as the table has it. */
@@ -118,25 +117,20 @@ export function createDeliveries(options: { database: Database; seed: number }) 
       const row = find.get(id);
       return row && { ...row, faults: readFaults(row.faults) };
     },
-    /** What is due at one endpoint by `nowMs`, oldest due time first. */
     due: (endpointId: string, nowMs: number, limit: number): DueDelivery[] =>
       due
         .all(endpointId, nowMs, limit)
         .map((row) => ({ ...row, endpointId, faults: readFaults(row.faults) })),
     endpointsWithDue: (nowMs: number): string[] => endpointsWithDue.all(nowMs),
-    /** The earliest due time of all, or undefined when nothing waits. */
     nextDueMs: (): number | undefined => nextDue.get() ?? undefined,
     /** Marks a delivery as in flight and counts the attempt. */
     take: ({ seq }: Pick<Delivery, "seq">): void => void take.run(seq),
-    /** Lets the next attempt be due. */
     postpone: ({ seq }: Pick<Delivery, "seq">, nextAttemptAtMs: number): void =>
       void postpone.run(nextAttemptAtMs, seq),
-    /** Ends a delivery. */
     settle: ({ seq }: Pick<Delivery, "seq">, state: Exclude<DeliveryState, "attempting">): void =>
       void settle.run(state, seq),
     /** Brings a waiting delivery's next attempt forward to `nowMs`; false when none waits for later. */
     hurry: (id: string, nowMs: number): boolean => hurry.run(nowMs, id, nowMs).changes > 0,
-    /** Ends whatever waits for an endpoint that is gone; answers which deliveries that were. */
     abandon: (endpointId: string): string[] => abandon.all(endpointId),
   };
 }

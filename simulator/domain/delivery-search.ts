@@ -47,10 +47,7 @@ const URLS = `SELECT id, url FROM endpoints`;
 
 export type DeliveryFinder = ReturnType<typeof createDeliverySearch>;
 
-/**
- * Looks for the deliveries of a selection, newest first. The narrowest of its columns walks an index; what that lets through
- * is looked at one by one, so that a page ends in time. Only text, phone numbers and paths read the bodies.
- */
+/** Looks for a selection, newest first, along the index of its narrowest column. Only text and paths read bodies. */
 export function createDeliverySearch(options: {
   database: Database;
   monotonicMs: () => number;

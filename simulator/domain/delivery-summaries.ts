@@ -8,7 +8,6 @@ import type { deliverySchema, Handling } from "./shapes.ts";
 import type { Kept } from "./spelling.ts";
 import { judgeDelivery } from "./verdict.ts";
 
-/** What a list shows of one delivery. */
 export type DeliverySummary = Omit<Kept<typeof deliverySchema>, "attempts"> & { attempts: JudgedAttempt[] };
 
 type SummaryRow = Omit<DeliverySummary, "faults" | "attempts" | "handling" | "verdict"> &
@@ -35,12 +34,10 @@ const SUMMARIES = `
   WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.seq DESC`;
 export type DeliverySummaries = ReturnType<typeof createDeliverySummaries>;
 
-/** What lists show of deliveries, without what was sent and answered. */
 export function createDeliverySummaries(options: { database: Database; attempts: Attempts }) {
   const { database, attempts } = options;
   const summaries = database.prepare<[string], SummaryRow>(SUMMARIES);
 
-  /** Those that there are, newest first. */
   function ofIds(ids: readonly string[]): DeliverySummary[] {
     const rows = summaries.all(JSON.stringify(ids));
     const made = attempts.summariesOf(ids);

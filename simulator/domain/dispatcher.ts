@@ -21,9 +21,7 @@ const LONGEST_SLEEP_MS = 1_000;
 export function createDispatcher(
   options: FlightParts & {
     endpoints: Endpoints;
-    /** How many requests are under way to one endpoint at a time; one, under the reading `deliveries_at_once=one`. */
     concurrency: number;
-    /** Steps of scenarios: when the next one is due, and what performs those that are due by now. */
     scenarios: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
     /** Called at every look at what is due, which are no more than a second apart. */
     onLook: () => void;
@@ -119,12 +117,9 @@ export function createDispatcher(
       transaction(() => settleInterrupted({ attempts, deliveries, settle, nowMs: clock.now() }));
       wake();
     },
-    /** How schedule time is moved, by so much, to the next due time or to the end of all. */
     walk,
-    /** Ends whatever still waits for an endpoint that is gone. */
     abandon,
     nextDueMs,
-    /** Whether an attempt is due by `nowMs`, or under way. */
     isBusy: (nowMs: number): boolean =>
       flights.any() || (deliveries.nextDueMs() ?? Number.POSITIVE_INFINITY) <= nowMs,
     settled,

@@ -13,7 +13,6 @@ import { notFound, type Refused, refused } from "./refused.ts";
 
 export type Happening = HappenOptions & { type: EventType; faults?: readonly Fault[] | undefined };
 
-/** An event that was set off, and its deliveries. */
 export type EmittedEvent = { event: StoredEvent; deliveries: CreatedDelivery[] };
 
 export type EmitResult = { ok: true; emitted: EmittedEvent[] } | Refused;
@@ -38,9 +37,7 @@ export function createEmitter(options: {
   seed: number;
   now: () => number;
   transaction: <Result>(action: () => Result) => Result;
-  /** Faults for every endpoint, beside its own. */
   faults: readonly Fault[];
-  /** Tells the dispatcher that something is due. */
   wake: () => void;
 }) {
   const { world, events, endpoints, deliveries, journal, transaction, wake } = options;
@@ -58,7 +55,6 @@ export function createEmitter(options: {
     return { event, deliveries: created };
   }
 
-  /** Does it all or nothing, and tells of what was done. */
   function announced(action: () => EmitResult): EmitResult {
     const result = transaction(action);
     for (const one of result.ok ? result.emitted : []) {
@@ -94,8 +90,8 @@ export function createEmitter(options: {
 
   return {
     /**
-     * Exactly `count` events of `type`, or none where one of them is refused. The world has what goes with each
-     * (a voicemail has its call, which goes on until its own `call.completed`: no list has it before). Fields that such an object cannot have are refused: odd data are for faults and stories.
+     * Emits exactly `count` events of `type`, or none if one is refused, as unknown fields are. A voicemail has its call, which
+     * no list shows before its own `call.completed`.
      */
     emit(happening: Happening, count = 1): EmitResult {
       const { type, object = {} } = happening;
@@ -126,10 +122,7 @@ export function createEmitter(options: {
       const happening = { type: "call.completed", orgId: endpoint.orgId ?? undefined } as const;
       return announced(() => happen(happening, "test", { to: [{ ...endpoint, eventTypes: [] }] }));
     },
-    /**
-     * Sends recorded envelopes to every endpoint that selected their type: under their own ids, or under new ones. All of
-     * them, or none where an id stands for another event here: one id has one body for ever.
-     */
+    /** Sends recorded envelopes to endpoints that selected their type: all, or none if an id is another event here. */
     replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmitResult {
       const { endpointId } = settings;
       const only = endpointId === undefined ? undefined : endpoints.find(endpointId);

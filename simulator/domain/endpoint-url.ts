@@ -44,10 +44,7 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
   return { ok: true, url: url.href };
 }
 
-/**
- * Whether an address that the host of `url` resolved to may be connected to. Asked again at every attempt, since a name
- * can point elsewhere by then.
- */
+/** Whether an address of `url`'s host may be connected to; asked at every attempt, since names can move. */
 export function isAllowedAddress(url: URL, address: string, allowedHosts: readonly string[]): boolean {
   if (allowedHosts.includes(bareHost(url))) return true;
   const kind = kindOfAddress(address);

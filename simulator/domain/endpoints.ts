@@ -59,7 +59,6 @@ const EXISTS = `SELECT 1 FROM endpoints WHERE id = ? AND deleted_at IS NULL`;
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'endpoints'`;
 
 const stringListSchema = z.array(z.string());
-/** An empty list, as it is stored. */
 const NO_FAULTS = "[]";
 
 export type Endpoints = ReturnType<typeof createEndpoints>;
@@ -98,7 +97,6 @@ export function createEndpoints(options: {
     return row && fromRow(row);
   }
 
-  /** Tells of an endpoint that was just written, and answers it. */
   function written(id: string): EndpointResult {
     journal.write({ kind: "endpoint.changed", endpointId: id });
     const endpoint = read(id);
@@ -112,7 +110,6 @@ export function createEndpoints(options: {
   }
 
   return {
-    /** Registers an endpoint; the message of a refusal says what to change. */
     register(settings: EndpointSettings): EndpointResult {
       const problem = problemOf(settings);
       if (problem !== undefined) return problem;
@@ -132,10 +129,7 @@ export function createEndpoints(options: {
       update.run(orgId, new URL(url).href, JSON.stringify(eventTypes), faultList(faults), endpoint.id);
       return written(endpoint.id);
     },
-    /**
-     * Gives an endpoint that exists a new secret; the one before goes on signing for `overlapMs` of schedule time. The
-     * message of a refusal says what to change.
-     */
+    /** Gives an endpoint a new secret; the one before goes on signing for `overlapMs` of schedule time. */
     rotate(endpoint: Endpoint, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult {
       const { id, url, secret: previous } = endpoint;
       const secret = settings.secret ?? options.newSecret();
@@ -149,18 +143,15 @@ export function createEndpoints(options: {
     remove(id: string): boolean {
       return tell(id, remove.run(clock.now(), id).changes);
     },
-    /** Whether `url` would be accepted; the message of a refusal says what to change. */
     checkUrl: (url: string): EndpointUrl => checkEndpointUrl(url, allowedHosts),
     find: read,
     list: (): Endpoint[] => list.all().map(fromRow),
     exists: (id: string): boolean => exists.get(id) === 1,
-    /** False when the endpoint is gone. */
     countFailure: (id: string): boolean => tell(id, countFailure.run(id).changes),
     countSuccess: (id: string): void => void tell(id, countSuccess.run(id).changes),
   };
 }
 
-/** Whether an event of `type` in `orgId` goes to `endpoint`. */
 export function isSubscribed(endpoint: Endpoint, event: { type: string; orgId: string }): boolean {
   const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes(event.type);
   return isSelected && (endpoint.orgId === null || endpoint.orgId === event.orgId);

@@ -13,7 +13,6 @@ import { columnsOf } from "./spelling.ts";
 
 export type EventSearch = {
   limit: number;
-  /** Below the event with this id, which exists. */
   after?: string | undefined;
   type?: string | undefined;
   orgId?: string | undefined;
@@ -36,7 +35,6 @@ const TEXT_CANDIDATES = `SELECT id, type, org_id, summary, body FROM events`;
 
 export type EventSummaries = ReturnType<typeof createEventSummaries>;
 
-/** Lists and searches of events, which answer without their bodies. */
 export function createEventSummaries(options: {
   database: Database;
   monotonicMs: () => number;

@@ -11,7 +11,6 @@ import { type Refused, refused } from "./refused.ts";
 
 export type ParsedEventType = { ok: true; type: EventType } | Refused;
 
-/** Reads the name of an event type, as somebody typed it; a refusal names those that there are. */
 export function parseEventType(text: string): ParsedEventType {
   if (isEventType(text)) return { ok: true, type: text };
   return refused(

@@ -9,7 +9,6 @@ import { eventSchema } from "./shapes.ts";
 import { columnsOf, type Kept } from "./spelling.ts";
 import { eventSummary } from "./world/event-types.ts";
 
-/** What a list shows of one event. */
 export type EventSummary = Kept<typeof eventSchema>;
 
 export type StoredEvent = Omit<EventSummary, "summary"> & { seq: number; body: Buffer };
@@ -39,10 +38,7 @@ export function createEventLog(options: {
     return { seq: Number(lastInsertRowid), id, type, orgId, createdAtMs, origin, body };
   }
 
-  /**
-   * An id that no event has. Ids have a counter of their own, so that replayed events change none of them; one that a
-   * replayed event took is skipped.
-   */
+  /** Returns an id that no event has. Ids have a counter of their own, so that replays change none of them. */
   function newId(): string {
     for (;;) {
       const id = stableId("evt_", 32, { seed, purpose: "event", index: meta.count("event_ids") });

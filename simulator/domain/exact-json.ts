@@ -22,7 +22,6 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/** The reviver that does it, for parsers that take one. */
 export function exactNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
   const source = context?.source;
   if (typeof value !== "number" || source === undefined || source.length <= SAFE_DIGITS) return value;

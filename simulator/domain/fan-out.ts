@@ -15,10 +15,7 @@ const DUPLICATE_AFTER_MS = 1_000;
 const DELAY_MS = 30_000;
 const REORDER_WITHIN_MS = 5_000;
 
-/**
- * Creates the deliveries of one event: one for every endpoint that selected it (SPEC §3), and more where a fault asks
- * for duplicates.
- */
+/** Creates one delivery for every endpoint that selected the event (SPEC §3), and more where a fault asks for duplicates. */
 export function fanOut(options: {
   event: StoredEvent;
   endpoints: readonly Endpoint[];

@@ -1,9 +1,6 @@
 import { type Refused, refused } from "./refused.ts";
 
-/**
- * What the simulator can do wrong on purpose, on the way out. `at` says where it strikes: when an event fans out to
- * endpoints, in the body, in the signature, or on the wire.
- */
+/** What the simulator can do wrong on purpose; `at` says where: in the fan-out, the body, the signature, or on the wire. */
 export const FAULTS = {
   duplicate: { at: "fan-out", title: "every event is delivered a second time, a second later" },
   "duplicate-concurrently": { at: "fan-out", title: "every event is delivered twice at the same time" },
@@ -55,12 +52,10 @@ export function parseFault(text: string): ParsedFault {
   return { ok: true, fault: { name, attempts: Number(count) } };
 }
 
-/** The text that `parseFault` reads back. */
 export function formatFault(fault: Fault): string {
   return fault.attempts === undefined ? fault.name : `${fault.name}:${fault.attempts}`;
 }
 
-/** Several faults as one text, such as `duplicate, drop-answer:1`. */
 export function formatFaults(faults: readonly Fault[]): string {
   return faults.map(formatFault).join(", ");
 }
@@ -70,11 +65,7 @@ export function faultsOnAttempt(faults: readonly Fault[], attempt: number): Read
   return new Set(faults.filter((fault) => attempt <= (fault.attempts ?? attempt)).map((fault) => fault.name));
 }
 
-/**
- * The faults that change what attempt `attempt` (counted from 1) of a delivery says or hears. Faults of the fan-out only
- * decide how often and when an event goes out; each of its attempts is then what the service sends. A changed body is the
- * body of every attempt.
- */
+/** The faults that change an attempt (counted from 1). Fan-out faults do not; a changed body changes every attempt. */
 export function injectedFaults(faults: readonly Fault[], attempt: number): Fault[] {
   return faults.filter(({ name, attempts = attempt }) => {
     const { at } = FAULTS[name];

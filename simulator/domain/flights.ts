@@ -16,7 +16,6 @@ import type { Answer, Outcome } from "./outcome.ts";
 export type Send = (request: SendRequest) => Promise<SendResult>;
 
 export type SendRequest = Omit<AttemptRequest, "signatureTimestamp"> & {
-  /** How the answer is judged and what is done wrong on the wire. */
   answerMeans: Readings["answer_means"];
   faults: ReadonlySet<FaultName>;
   signal: AbortSignal;
@@ -24,14 +23,11 @@ export type SendRequest = Omit<AttemptRequest, "signatureTimestamp"> & {
 
 export type SendResult = { outcome: Outcome; durationMs: number; answer?: Answer | undefined };
 
-/** A delivery whose attempt is to be made now. */
 export type Departure = { delivery: DueDelivery; endpoint: Endpoint };
 
-/** An attempt on its way, and one that came back but is not recorded yet. */
 type Flight = OpenAttempt & { delivery: DueDelivery; request: SendRequest };
 type Landing = EndedAttempt & Flight & Omit<SendResult, "outcome">;
 
-/** What attempts are made with. */
 export type FlightParts = {
   deliveries: Deliveries;
   attempts: Attempts;
@@ -40,26 +36,18 @@ export type FlightParts = {
   journal: Journal;
   readings: () => Readings;
   send: Send;
-  /** Makes a group of writes one: all of them are stored, or none. */
   transaction: <Result>(action: () => Result) => Result;
   /** Called in each transaction with the number of journal entries that follow it: stores the clock and the last entry. */
   remember: (entriesToCome: number) => void;
 };
 
-/**
- * Maximum number of attempts that are recorded as ended, and of attempts that are begun, in one turn of the event loop:
- * while we record some, the endpoint works on the others.
- */
+/** Attempts that end, and that begin, in one turn of the event loop: the endpoint works on the others meanwhile. */
 export const MOST_PER_TURN = 8;
 
-/**
- * The attempts that are under way. What came back and what departs in one turn of the event loop is recorded in one
- * transaction: with sixteen requests in flight, several attempts share the cost of one.
- */
+/** The attempts under way. What ends and what begins in one turn of the event loop shares one transaction. */
 export function createFlights(
   options: FlightParts & {
     settle: Settle;
-    /** An attempt came back and waits to be recorded. */
     onLanding: () => void;
     signal: AbortSignal;
   },
@@ -119,11 +107,9 @@ export function createFlights(
   }
 
   return {
-    /** How many requests to that endpoint are on the wire. */
     to: (endpointId: string): number => byEndpoint.get(endpointId) ?? 0,
     /** Whether an attempt is under way, or has come back and is not recorded yet. */
     any: (): boolean => underWay.size > 0 || landings.length > 0,
-    /** Records what came back and what departs now; then the latter is sent. */
     turn(departures: readonly Departure[]): void {
       const landed = landings.splice(0, MOST_PER_TURN);
       if (landed.length === 0 && departures.length === 0) return;

@@ -14,21 +14,16 @@ export const countSchema = z.object({
   ),
 });
 
-/**
- * A bulk job: all deliveries of a selection are sent again. It counts first (`total` and `counts` are there once it has),
- * then sends. `acknowledged` and `failed` say how the last attempts of what it sent ended so far.
- */
+/** Sends a selection again. `total` and `counts` are there once it has counted; `acknowledged` and `failed` are so far. */
 export const jobSchema = countSchema.omit({ endings: true }).extend({
   object: z.literal("job"),
   id: z.string(),
   state: z.enum(JOB_STATES),
-  /** The selection as it was asked for. */
   selection: z.record(z.string(), z.unknown()),
   total: z.number().nullable(),
   sent: z.number(),
   acknowledged: z.number(),
   failed: z.number(),
-  /** Why it failed, where it did. */
   problem: z.string().nullable(),
   created_at: moment,
   /** When the last of it was sent, or it was canceled. */

@@ -1,6 +1,5 @@
 import { EventEmitter } from "node:events";
 
-/** Something that happened, for everybody who watches: the dashboard's stream, `dev`, the library. */
 export type JournalEntry = { id: number } & JournalMessage;
 
 export type JournalMessage =
@@ -16,7 +15,6 @@ export type JournalMessage =
   | { kind: "check.done"; verificationId: number; checkId: string }
   | { kind: "reset" };
 
-/** Maximum number of entries that are kept for watchers that come back. */
 const KEPT_ENTRIES = 5_000;
 
 export type Journal = ReturnType<typeof createJournal>;

@@ -1,7 +1,4 @@
-/**
- * What the answers of a receiver count as: for the delivery engine, for the verdict on a delivery, for `verify` and for the
- * words of the dashboard, which all read it here. It imports nothing.
- */
+/** What the answers of a receiver count as, for the engine, the verdicts, `verify` and the dashboard. Imports nothing. */
 
 /** Whether a delivery counts as done: any 2xx (SPEC §6 Retry policy). */
 export function isSuccess(status: number): boolean {

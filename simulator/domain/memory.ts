@@ -7,17 +7,13 @@ import type { WallTime } from "./wall-time.ts";
 /** How many new events and deliveries it takes before retention looks whether there are too many. */
 const MOST_GROWTH_ROWS = 200;
 
-/**
- * Stores schedule time and the number of the last journal entry with each change, so that after a kill -9 the
- * clock may have lost a moment but never runs backwards; and removes old deliveries when there are too many.
- */
+/** Stores schedule time and the last journal id with each change, for a kill -9, and removes what is too much. */
 export function createMemory(options: {
   meta: Meta;
   clock: ScheduleClock;
   wall: WallTime;
   journal: Journal;
   retention: Retention;
-  /** Called where there is more to remove. */
   wake: () => void;
 }) {
   const { meta, clock, wall, journal, retention } = options;

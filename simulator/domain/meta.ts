@@ -1,6 +1,5 @@
 import type { Database } from "better-sqlite3";
 
-/** What a data file remembers about itself. */
 export type MetaName = "seed" | "schedule_ms" | "journal_id" | "event_ids";
 
 const GET = `SELECT value FROM meta WHERE name = ?`;
@@ -14,7 +13,6 @@ const SET = `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO 
 
 export type Meta = ReturnType<typeof createMeta>;
 
-/** Numbers by name, kept in the data file. */
 export function createMeta(database: Database) {
   const get = database.prepare<[MetaName], string>(GET).pluck();
   const set = database.prepare(SET);
@@ -29,7 +27,6 @@ export function createMeta(database: Database) {
     /** Counts one up, from 1; what is rolled back was not counted. */
     count: (name: MetaName): number => count.get(name) ?? 1,
     set: (name: MetaName, value: number): void => void set.run(name, String(value)),
-    /** Remembers how far schedule time and the journal have come. */
     setMoment: (scheduleMs: number, journalId: number): void =>
       void setMoment.run(String(scheduleMs), String(journalId)),
   };

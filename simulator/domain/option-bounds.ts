@@ -5,11 +5,9 @@ export const OPTION_BOUNDS = {
   port: [0, 65_535],
   seed: [0, 2 ** 31 - 1],
   calls: [0, 10_000_000],
-  /** Requests under way to one endpoint. */
   concurrency: [1, 1_000],
   /** How many events at once: what a developer's machine makes without a pause. */
   count: [1, 10_000],
-  /** How far schedule time is moved at once. */
   advanceSeconds: [0, 366 * 86_400],
   /** Happenings a minute; for a load test there is the command `load`. */
   traffic: [0, 60_000],

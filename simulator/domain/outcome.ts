@@ -1,7 +1,4 @@
-/**
- * How an attempt ended: the status that was answered, or what went wrong before there was one. `interrupted` means that
- * the simulator itself stopped meanwhile.
- */
+/** How an attempt ended without a status. `interrupted`: the simulator itself stopped. */
 export const ATTEMPT_ERRORS = [
   "dns",
   "refused",
@@ -22,7 +19,6 @@ export type Outcome = { status: number } | Failure;
 /** What is kept of an answer: its headers, and its body up to 16 KiB. */
 export type Answer = { headers: Record<string, string | string[]>; body: Buffer; truncated: boolean };
 
-/** Who caused a failed attempt. */
 export const BLAMES = ["receiver", "simulator"] as const;
 
 export type Blame = (typeof BLAMES)[number];
@@ -32,10 +28,7 @@ export const DELIVERY_STATES = ["attempting", "delivered", "dead"] as const;
 
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/**
- * What one may ask deliveries by. `failed`: gave up, or failed so far and is tried again. `lost`: gave up, and was not sent
- * again since.
- */
+/** `failed`: gave up, or failed so far and is tried again. `lost`: gave up, and was not sent again since. */
 export const STATE_WORDS = [...DELIVERY_STATES, "failed", "lost"] as const;
 
 export type StateWord = (typeof STATE_WORDS)[number];

@@ -57,7 +57,6 @@ function operatorOf(written = "="): PathTerm["operator"] {
   return written === ">" || written === ">=" || written === "<" || written === "<=" ? written : "=";
 }
 
-/** Whether the payload of an event of `type` meets all `terms`. */
 export function meetsPaths(terms: readonly PathTerm[], type: string, envelope: unknown): boolean {
   const [noun = ""] = type.split(".");
   return terms.every((term) => {

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 
-/** A reproducible stream of choices. */
 export type Random = ReturnType<typeof createRandom>;
 
 /** The same seed and purpose give the same stream, whatever was drawn for other purposes before. */
@@ -25,7 +24,6 @@ export function createRandom(seed: number, ...purpose: (string | number)[]) {
     next,
     /** A whole number in [minimum, maximum]. */
     int,
-    /** True with the given probability. */
     chance: (probability: number): boolean => next() < probability,
     pick: <Item>(items: readonly Item[]): Item => at(items, int(0, items.length - 1)),
     /** One of the words, each as likely as its weight says. */
@@ -34,15 +32,11 @@ export function createRandom(seed: number, ...purpose: (string | number)[]) {
       for (const word in weights) entries.push([word, weights[word] ?? 0]);
       return weighted(entries);
     },
-    /** The same for items that are no words. */
     weighted,
   };
 }
 
-/**
- * A number in [0, 1) for each whole number from 0 to 2^32 - 1, in any order: what a stream cannot give. The same seed and
- * purpose give the same numbers.
- */
+/** A number in [0, 1) for each 32-bit index in any order; the same seed and purpose give the same numbers. */
 export function createNoise(seed: number, ...purpose: (string | number)[]): (index: number) => number {
   const key = hash("sha256", JSON.stringify(["noise", seed, ...purpose]), "buffer");
   const [first, second] = [key.readInt32LE(0), key.readInt32LE(4)];
@@ -57,10 +51,7 @@ export function mix32(value: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-/**
- * `prefix` and `hexLength` (up to 64) hexadecimal characters that depend on the arguments alone, such as
- * `stableId("evt_", 32, { seed, purpose: "event", index: 17 })`.
- */
+/** `prefix` and `hexLength` (up to 64) hexadecimal characters that depend on the arguments alone. */
 export function stableId(
   prefix: string,
   hexLength: number,

@@ -4,17 +4,12 @@ import { type Refused, refused } from "./refused.ts";
 type Reading = {
   /** What can be chosen; the default comes first. */
   choices: readonly [string, ...string[]];
-  /** Where the specification is silent. */
   section: string;
   summary: string;
-  /** Why the default is the default. */
   reason: string;
 };
 
-/**
- * Every point that the specification leaves open, as one named switch. A client or receiver that works under each
- * choice depends on nothing unstated.
- */
+/** Every point that the specification leaves open, as one named switch. */
 export const READINGS = {
   limit_out_of_range: {
     choices: ["reject", "clamp"],
@@ -144,13 +139,10 @@ export const READINGS = {
 
 export type ReadingName = keyof typeof READINGS;
 
-/** One choice for every reading. */
 export type Readings = { [Name in ReadingName]: (typeof READINGS)[Name]["choices"][number] };
 
-/** Every reading as it is unless chosen otherwise. */
 export const DEFAULT_READINGS: Readings = complete({});
 
-/** Every reading with its name, in their order. */
 export function listReadings(): ({ name: ReadingName; default: string } & Reading)[] {
   return Object.keys(READINGS)
     .filter(isReadingName)
@@ -188,7 +180,6 @@ export function parseReadings(assignments: readonly string[]): ParsedReadings {
   return { ok: true, readings: complete(chosen) };
 }
 
-/** The defaults, and what was chosen otherwise. */
 function complete(chosen: Readonly<Record<string, string>>): Readings {
   const readings: Record<string, string> = {};
   for (const [name, { choices }] of Object.entries(READINGS)) readings[name] = chosen[name] ?? choices[0];

@@ -28,7 +28,6 @@ export function refused(message: string, reason?: ErrorCode): Refused {
   return { ok: false, reason, message };
 }
 
-/** A refusal that names each field that is wrong, and why. */
 export function refusedBy(error: z.ZodError, nameOf = (path: string): string => path): Refused {
   return refused(error.issues.map((issue) => describe(issue, nameOf)).join(" "));
 }
@@ -38,7 +37,6 @@ function describe(issue: z.core.$ZodIssue, nameOf: (path: string) => string): st
   return `${path === "" ? "The request" : path}: ${issue.message}.`.replace(/\.\.$/, ".");
 }
 
-/** A refusal for an id of something that is not here. */
 export function notFound(kind: "endpoint" | "event" | "job", id: string): Refused {
   return refused(`There is no ${kind} ${JSON.stringify(id)}.`, "not_found");
 }

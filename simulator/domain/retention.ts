@@ -1,7 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { Transaction } from "./transaction.ts";
 
-/** How much is kept, whichever is less. */
 export type RetentionBounds = { deliveries: number; bytes: number };
 
 export const DEFAULT_RETENTION: RetentionBounds = { deliveries: 100_000, bytes: 1_000_000_000 };
@@ -51,7 +50,6 @@ export function createRetention(options: {
   database: Database;
   transaction: Transaction;
   bounds: RetentionBounds;
-  /** Whether an attempt is due by `nowMs`, or under way. */
   isBusy: (nowMs: number) => boolean;
 }) {
   const { database, transaction, bounds } = options;

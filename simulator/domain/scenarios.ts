@@ -8,7 +8,6 @@ import { LANGUAGES } from "./world/phrases/phrases.ts";
 import { type Scenario, SCENARIOS } from "./world/scenario.ts";
 import type { World } from "./world/world.ts";
 
-/** A scenario that has begun: its steps lie ahead in schedule time. */
 export type BegunScenario = { scenario: Scenario; steps: number; endsAtMs: number };
 
 const callerSchema = z.object({
@@ -17,7 +16,6 @@ const callerSchema = z.object({
   language: z.enum(LANGUAGES).exactOptional(),
 });
 
-/** A step as it is stored until its time. */
 const stepSchema = z.object({
   type: z.enum(EVENT_TYPES),
   orgId: z.string().exactOptional(),
@@ -35,9 +33,7 @@ export function createScenarios(options: {
   world: World;
   now: () => number;
   transaction: <Result>(action: () => Result) => Result;
-  /** Lets one step happen. */
   perform: (step: Happening) => void;
-  /** Called when the steps of a scenario have been stored. */
   onBegun: () => void;
   /** Scenarios of the user; one with the name of ours takes its place. */
   scenarios: readonly Scenario[];
@@ -91,7 +87,6 @@ export function createScenarios(options: {
       return { ok: true, begun: { scenario, steps: planned.steps.length, endsAtMs } };
     },
     nextDueMs,
-    /** Lets every step happen that is due by `nowMs`, in order. */
     run(nowMs: number): void {
       while ((nextDueMs() ?? Number.POSITIVE_INFINITY) <= nowMs) performNext(nowMs);
     },

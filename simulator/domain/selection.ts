@@ -8,7 +8,6 @@ import { CAUSE_NAMES, VERDICT_RESULTS, type VerdictResult } from "./shapes.ts";
 const LONGEST_QUERY_CHARACTERS = 200;
 const MOMENTS = `expected a time such as 2026-01-31T18:00:00Z, or how long before now, with its unit: ${DURATIONS}`;
 
-/** A moment of schedule time, or how long before now. */
 const momentSchema = z
   .string(MOMENTS)
   .refine((moment) => Number.isFinite(momentMs(moment, 0)), MOMENTS)
@@ -27,7 +26,6 @@ export const selectionFields = {
   q: textSchema,
   state: z.enum(STATE_WORDS).optional(),
   verdict: z.enum(VERDICT_RESULTS).optional(),
-  /** What happened to those that failed. */
   cause: z.enum(CAUSE_NAMES).optional(),
   endpoint_id: z.string().optional(),
   event_id: z.string().optional(),
@@ -43,7 +41,6 @@ export const selectionFields = {
 };
 export const selectionSchema = z.strictObject(selectionFields);
 
-/** The fields of a selection as they are asked for. */
 export type SelectionFields = z.infer<typeof selectionSchema>;
 
 /** Which deliveries, ready to look for them. Times are milliseconds of schedule time. */
@@ -54,11 +51,9 @@ export type Selection = {
   cause?: string | undefined;
   endpointId?: string | undefined;
   eventId?: string | undefined;
-  /** Deliveries one by one. */
   ids?: readonly string[] | undefined;
   /** Text that ids, type, summary, endpoint URL or payload have in them, whatever its case. */
   text?: string | undefined;
-  /** Conditions on the payload. */
   paths?: readonly PathTerm[] | undefined;
   outcome?: string | undefined;
   phone?: string | undefined;

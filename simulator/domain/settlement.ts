@@ -6,7 +6,6 @@ import type { Endpoints } from "./endpoints.ts";
 import type { Readings } from "./readings.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** An attempt that is over. Times are schedule time. */
 export type EndedAttempt = {
   delivery: Pick<Delivery, "seq" | "endpointId">;
   number: number;
@@ -15,10 +14,7 @@ export type EndedAttempt = {
   outcome: Outcome;
 };
 
-/**
- * Decides how a delivery goes on after an attempt (SPEC §3 Webhook delivery, §6 Retry policy): delivered, due again, or
- * dead; and keeps count of the endpoint's failures.
- */
+/** Decides how a delivery goes on after an attempt (SPEC §3, §6 Retry policy), and counts the endpoint's failures. */
 export function createSettlement(options: {
   deliveries: Deliveries;
   endpoints: Endpoints;
@@ -50,10 +46,7 @@ export function createSettlement(options: {
 
 export type Settle = ReturnType<typeof createSettlement>;
 
-/**
- * Attempts that an earlier life of the data file left open were perhaps sent: they count as failed, and their deliveries
- * go on from now.
- */
+/** Counts attempts that an earlier process left open as failed, since they were perhaps sent. */
 export function settleInterrupted(options: {
   attempts: Attempts;
   deliveries: Deliveries;

@@ -11,7 +11,6 @@ import { type Kept, moment } from "./spelling.ts";
  * name says wall.
  */
 
-/** One HTTP try, counted from 1. */
 export const attemptSchema = z.object({
   number: z.number(),
   scheduled_at: moment,
@@ -72,7 +71,6 @@ export const deliverySchema = z.object({
   resend_of: z.string().nullable(),
   /** The later delivery that brought the same event to the same endpoint, where this one gave up. */
   recovered_by: z.string().nullable(),
-  /** One line that says what the event is about. */
   summary: z.string(),
   verdict: verdictSchema,
   /** Null where nobody observes the receiver. */
@@ -119,7 +117,6 @@ export const deliveryDetailSchema = deliverySchema.extend({
   ),
 });
 
-/** What was set off: the events, and their deliveries. */
 export const emittedSchema = z.object({
   events: z.array(z.object({ id: z.string(), type: z.string(), org_id: z.string() })),
   deliveries: z.array(z.object({ id: z.string(), event_id: z.string(), endpoint_id: z.string() })),
@@ -155,7 +152,6 @@ export const eventSchema = z.object({
   /** Who asked for it: the business itself, a user, a replay, or the dashboard's test action. */
   origin: z.enum(["world", "trigger", "replay", "test"]),
   created_at: moment,
-  /** One line that says what it is about. */
   summary: z.string(),
 });
 
@@ -233,7 +229,6 @@ export const storySchema = scenarioSchema.extend({ steps: z.number(), events: z.
 /** What the specification leaves open, and how it is read now. */
 export const readingSchema = z.looseObject({ name: z.string(), choice: z.string(), default: z.string() });
 
-/** A list of the control API. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.looseObject({ object: z.literal("list"), data: z.array(item) });
 }

@@ -3,16 +3,12 @@ import type { Readings } from "./readings.ts";
 /** How long a rotated secret goes on signing beside the new one, unless told otherwise. */
 export const OVERLAP_SECONDS = 86_400;
 
-/** The secret of an endpoint, and the one before it, which overlaps until a point in schedule time. */
 export type EndpointSecrets = {
   secret: string;
   previousSecret: { secret: string; untilMs: number } | null;
 };
 
-/**
- * The secrets that sign for an endpoint at `nowMs` of schedule time: its own, and while the one before it overlaps, both
- * or one of them, as the reading `rotated_secret_signs` has it.
- */
+/** The secrets that sign at `nowMs` of schedule time: during an overlap, as the reading `rotated_secret_signs` says. */
 export function signingSecrets(
   { secret, previousSecret }: EndpointSecrets,
   nowMs: number,

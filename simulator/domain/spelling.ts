@@ -44,10 +44,7 @@ export type Kept<Schema extends z.ZodType> = Spelled<Schema, "Ms", number>;
 /** The fields of a schema as the library returns them: `created_at` as a `Date` in `createdAt`. */
 export type Dated<Schema extends z.ZodType> = Spelled<Schema, "", Date>;
 
-/**
- * The columns of a table for a SELECT, which reads them as the domain keeps them: `d.created_at AS createdAtMs`. `derived`
- * are the fields that the table does not have.
- */
+/** The columns of a SELECT as the domain keeps them: `d.created_at AS createdAtMs`. The table has no `derived` ones. */
 export function columnsOf(schema: z.ZodObject, derived: readonly string[], table = ""): string {
   return Object.entries(schema.shape)
     .filter(([name, field]) => !(field instanceof z.ZodLiteral) && !derived.includes(name))

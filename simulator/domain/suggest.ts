@@ -1,10 +1,7 @@
 /** Longer words are not compared, since that would take long. */
 const LONGEST_WORD_CHARACTERS = 100;
 
-/**
- * `Did you mean "x"?` with a space before it, or nothing when no candidate is close to `word`. For the end of an error
- * message.
- */
+/** ` Did you mean "x"?` for the end of an error message, or nothing when no candidate is close. */
 export function didYouMean(word: string, candidates: readonly string[]): string {
   if (word.length > LONGEST_WORD_CHARACTERS) return "";
   const closest = candidates

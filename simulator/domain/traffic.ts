@@ -10,10 +10,7 @@ import type { World } from "./world/world.ts";
 const LONGEST_WAIT_MS = 20 * 86_400_000;
 const MINUTE_MS = 60_000;
 
-/**
- * Lets calls come in by themselves at random moments, at a given average number a minute. The minutes are
- * those of the wall clock, whatever schedule time does: a clock that skips would otherwise never come to rest.
- */
+/** Lets calls come in at random moments, so many a minute of wall time: a clock that skips would never come to rest. */
 export function createTraffic(options: { world: World; emitter: Emitter; wall: WallTime }) {
   const { emitter, wall } = options;
   const { businesses } = options.world;
@@ -43,13 +40,9 @@ export function createTraffic(options: { world: World; emitter: Emitter; wall: W
   };
 }
 
-/** The next thing that happens by itself, `afterMs` after the one before. */
 type TrafficStep = { afterMs: number; type: EventType; orgId: string };
 
-/**
- * Step `index` (from 0) where all businesses together have `perMinute` calls a minute on average, at random moments as
- * real callers have them. The same seed gives the same steps.
- */
+/** Step `index` (from 0) at `perMinute` calls on average. The same seed gives the same steps. */
 export function trafficStep(options: {
   seed: number;
   index: number;

@@ -26,7 +26,6 @@ export function createTransaction(database: Database): Transaction {
   };
 }
 
-/** Undoes the transaction; the refusal itself is its result. */
 class Refused extends Error {}
 
 function isRefusal(value: unknown): boolean {

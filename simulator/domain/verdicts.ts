@@ -5,7 +5,6 @@ import type { Journal } from "./journal.ts";
 import type { clockSchema, Handling } from "./shapes.ts";
 import type { Kept } from "./spelling.ts";
 
-/** How many deliveries to an endpoint were meant so and ended so. */
 export type VerdictCount = Kept<typeof clockSchema>["verdicts"]["counts"][number];
 
 const OF_EVENT = `SELECT event_id FROM deliveries WHERE id = ?`;
@@ -25,15 +24,11 @@ const RECORD = `
   WHERE handled <> excluded.handled OR duplicates IS NOT excluded.duplicates OR state IS NOT excluded.state
     OR is_settled <> excluded.is_settled`;
 
-/** Events that are judged in one transaction. */
 const BATCH_EVENTS = 500;
 
 export type Verdicts = ReturnType<typeof createVerdicts>;
 
-/**
- * Keeps the verdict of each delivery beside it, so that lists can be narrowed by it and none has to be counted: judged
- * anew when an attempt has ended, and when the receiver tells what became of the event.
- */
+/** Keeps each delivery's verdict in its row: judged anew when an attempt ends and when the receiver tells of the event. */
 export function createVerdicts(options: {
   database: Database;
   deliverySummaries: DeliverySummaries;
@@ -47,7 +42,6 @@ export function createVerdicts(options: {
   const record = database.prepare(RECORD);
   const counts = database.prepare<[], VerdictCount>(COUNTS);
 
-  /** Events of which something was told since they were judged. */
   const pending = new Set<string>();
 
   /** Judges all deliveries of these events, since one tells what another was: a duplicate, or handled twice. */
@@ -86,7 +80,6 @@ export function createVerdicts(options: {
   judgePending();
 
   return {
-    /** Notes what a receiver tells of an event that was sent to one of its endpoints. */
     record(eventId: string, endpointId: string, handling: Handling): void {
       const { handled, duplicates, state, isSettled } = handling;
       const { changes } = record.run(eventId, endpointId, handled, duplicates, state, isSettled ? 1 : 0);
@@ -99,7 +92,6 @@ export function createVerdicts(options: {
       judgePending();
       return counts.all();
     },
-    /** Judges what is still to be judged. */
     settle: judgePending,
   };
 }

@@ -1,9 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
 
-/**
- * The machine's own time, as the simulator needs it: wall time signs and stamps, monotonic time measures and limits.
- * It is never sped up, so a correct receiver with its 300 s window never notices what the schedule clock does.
- */
+/** The machine's own time: wall time signs and stamps, monotonic time limits. It is never sped up. */
 export type WallTime = {
   /** Milliseconds since 1970; may jump when somebody sets the machine's clock. */
   nowMs(): number;

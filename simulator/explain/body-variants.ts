@@ -39,7 +39,6 @@ export function bodyVariants(body: Buffer): Departure[] {
   });
 }
 
-/** The whole body, its data and the object in that, each written again in every common way. */
 function jsonVariants(text: string): Mistake[] {
   const json = text.replace(/^\ufeff/, "");
   const again = JSON_VARIANTS.map(({ id, how, read, write }) => {

@@ -4,9 +4,7 @@ import type { Digest } from "../signature-recipe/recipe.ts";
 export type Deviation = {
   /** A stable name for programs. */
   id: string;
-  /** What went wrong, as a whole sentence. */
   title: string;
-  /** What to do about it. */
   fix: string;
 };
 

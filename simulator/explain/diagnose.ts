@@ -7,7 +7,6 @@ import { messageVariants } from "./message-variants.ts";
 import { secretVariants } from "./secret-variants.ts";
 
 export type Diagnosis = {
-  /** Whether the header verifies for this body and secret at this time. */
   valid: boolean;
   /** What is wrong, the cause of a digest that does not fit first. Empty when nothing is. */
   findings: Deviation[];
@@ -15,7 +14,6 @@ export type Diagnosis = {
   expected: string | undefined;
   /** False when a digest does not fit and none of the known mistakes explains it. */
   explained: boolean;
-  /** How many recipes were tried. */
   tried: number;
 };
 
@@ -25,10 +23,7 @@ const LARGEST_BODY_OF_PAIRS = 64 * 1024;
 /** How far around now a receiver's own time is looked for, in the place of the header's t. */
 const OWN_CLOCK_SECONDS = 300;
 
-/**
- * Finds out why a signature does not verify, by trying the known mistakes (and pairs of them) until one gives the digest
- * that the header has, or that the user's own code came to (`computed`, as that code prints it).
- */
+/** Tries the known mistakes, and pairs of them, until one gives the header's digest or the user's own (`computed`). */
 export function diagnose(options: {
   header: string;
   body: Buffer;

@@ -4,7 +4,6 @@ import type { Departure } from "./deviation.ts";
 
 const HMAC = "The digest is HMAC-SHA256, keyed with the secret: use the HMAC function of your language.";
 const SWAPPED = "Look at the order of arguments: the secret is the key, t and body are the message.";
-/** How v1 is written. */
 export const HEX = "v1 is the digest in lower-case hexadecimal, 64 characters.";
 const PLAIN = "The digest was a plain SHA-256 of";
 
@@ -37,7 +36,6 @@ const SPELLINGS: [id: string, what: string, spelling: Spelling][] = [
   ["latin1", "a text of its bytes", "latin1"],
 ];
 
-/** How a digest that is right can be written wrongly. */
 export const SPELLING_VARIANTS = SPELLINGS.map(([id, what, spelling]) => ({
   deviation: { id: `spelling-${id}`, title: `The digest was written as ${what}.`, fix: HEX },
   change: { spelling },

@@ -78,7 +78,6 @@ function pythonFloat(value: number): string {
   return text.includes(".") ? text : `${text}.0`;
 }
 
-/** As JSON.stringify, with a space after each comma and colon that is not inside a string. */
 function spaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
   if (isObject(value)) {

@@ -2,11 +2,9 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 import { decodeText } from "../../shared/text-file.ts";
 import { codeOf } from "../text/errors.ts";
 
-/** Largest file that is read (a body, report or secret). */
 const MOST_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 
-/** A file's bytes, or in a few words why there are none. */
 export type FileContent = { ok: true; bytes: Buffer } | { ok: false; reason: string };
 
 /** What a shell has opened for us already, as `<(…)` or a pipe, which has its writer. */
@@ -50,7 +48,6 @@ export function readTextFile(
   return decoded.ok ? { ...decoded, bytes: content.bytes } : decoded;
 }
 
-/** In a few words what something is that is no regular file; undefined for a file. */
 export function irregularity(stats: Stats): string | undefined {
   if (stats.isFile()) return undefined;
   if (stats.isDirectory()) return "it is a directory";

@@ -18,7 +18,6 @@ const NOT_OURS = "is not a simulator's data file: use another --data file.";
 
 export type OpenedDatabase = { ok: true; database: Database.Database } | Refused;
 
-/** Why a data file cannot be used, as words behind its name; undefined when it can. */
 function problemOfTables(database: Database.Database): string | undefined {
   const version = versionOf(database);
   if (version === TABLES_VERSION) return undefined;
@@ -30,11 +29,7 @@ function problemOfTables(database: Database.Database): string | undefined {
   return isEmpty ? undefined : NOT_OURS;
 }
 
-/**
- * Opens the simulator's state: in memory, or in `file`, which then survives a kill -9 (but belongs to one simulator at a
- * time). The file holds endpoint secrets, so only its owner may read it. With `isTemporary` and no file, what does not fit
- * into a few megabytes of memory goes to an unnamed temporary file, which ends with the process.
- */
+/** Opens the state: in memory, in `file` (for its owner alone), or with `isTemporary` partly in a temporary file. */
 export function openDatabase(file?: string, isTemporary = false): OpenedDatabase {
   const path = file === undefined ? placeWithoutFile(isTemporary) : placeOf(file);
   try {
@@ -80,7 +75,6 @@ function problemOfFile(path: string): string | undefined {
   return problem === undefined ? undefined : `${path} ${problem}`;
 }
 
-/** In memory, or in a temporary file, where there is a place for one. */
 function placeWithoutFile(isTemporary: boolean): string {
   if (!isTemporary) return ":memory:";
   try {

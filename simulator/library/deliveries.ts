@@ -12,7 +12,6 @@ import type { DeliveryControl, DeliveryRecord, DeliverySearch, DeliverySelection
 
 const MOST_LISTED = 1_000;
 const SELECTION = Object.keys(selectionFields).map(camelCase);
-/** What tests do with deliveries. */
 export function createDeliveryControl(simulator: Simulator): DeliveryControl {
   const { deliveries, jobs, clock, events, journal, settled } = simulator;
 
@@ -30,7 +29,6 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
     return records;
   }
 
-  /** Reads a selection in camelCase; throws with what is wrong with it. */
   function selectionFrom(call: string, asked: DeliverySelection): Selection {
     refuseUnknown(call, asked, SELECTION);
     const fields = Object.entries(asked).map(([name, value]) => [
@@ -100,7 +98,6 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
   };
 }
 
-/** The envelope of an event, as it is sent. */
 export function envelopeOf(event: StoredEvent): Envelope {
   return envelopeSchema.parse(JSON.parse(event.body.toString()));
 }

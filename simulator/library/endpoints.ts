@@ -16,7 +16,6 @@ import type {
 const CHANGEABLE: (keyof EndpointRequest)[] = ["url", "eventTypes", "orgId", "faults"];
 const ROTATION: (keyof Rotation)[] = ["secret", "overlap"];
 
-/** What tests do with endpoints. */
 export function createEndpointControl({ endpoints, settled }: Simulator): EndpointControl {
   return {
     add(request) {

@@ -18,7 +18,6 @@ export function refuseUnknown(call: string, options: object, known: readonly str
   }
 }
 
-/** Throws where a number is none, or out of the bounds that the command line has, too. */
 export function refuseBeyondBounds(
   call: string,
   numbers: { [Name in keyof typeof OPTION_BOUNDS]?: number | undefined },
@@ -31,7 +30,6 @@ export function refuseBeyondBounds(
   }
 }
 
-/** Throws where `value` is none of the words that there are. */
 export function refuseUnknownWord(what: string, value: string | undefined, words: readonly string[]): void {
   if (value === undefined || words.includes(value)) return;
   throw new Error(`${what} is ${words.join(", ")}, not ${JSON.stringify(value)}.${didYouMean(value, words)}`);
@@ -48,7 +46,6 @@ export function untilClosed<Control extends object>(control: Control, refuseClos
   });
 }
 
-/** Reads faults; throws with the names that there are. */
 export function faultsFrom(texts: readonly FaultText[]): Fault[] {
   if (typeof texts === "string") throw new TypeError('Faults are a list, such as ["duplicate"].');
   return texts.map((text) => orThrow(parseFault(text)).fault);

@@ -21,7 +21,6 @@ const KNOWN: Record<keyof StartOptions, true> = {
   concurrency: true,
 };
 
-/** The whole service without its server, as the options of the library ask for it; throws with what to change. */
 export function simulatorFrom(options: StartOptions, dateMs: () => number): Simulator {
   refuseUnknown(CALL, options, Object.keys(KNOWN));
   const {

@@ -21,10 +21,7 @@ import type { ClockControl, EmitOptions, Emitted, RunningSimulator, StartOptions
 const EMIT = "simulator.emit()";
 const EMIT_OPTIONS: (keyof EmitOptions)[] = ["object", "orgId", "count", "faults"];
 
-/**
- * Starts the service as the library's options say, and answers what tests do with it. `dateMs` tells the date that dates
- * signatures, where it is not that of this context.
- */
+/** Starts the service with the library's options. `dateMs` dates signatures where this context's date is not the test's. */
 export async function start(
   options: StartOptions = {},
   dateMs: () => number = () => systemTime.nowMs(),
@@ -99,14 +96,12 @@ export async function start(
   };
 }
 
-/** Adds a scenario of the caller's; answers its name. */
 function added(json: object, { scenarios }: Simulator): string {
   const { scenario } = orThrow(parseScenario(json));
   orThrow(scenarios.add(scenario));
   return scenario.name;
 }
 
-/** What tests do with schedule time. */
 function createClockControl(simulator: Simulator): ClockControl {
   const { clock } = simulator;
   return {

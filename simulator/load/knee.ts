@@ -1,13 +1,11 @@
 import type { LoadPlan, LoadResult } from "./run.ts";
 
-/** One rate that was tried, and how the receiver held up. */
 export type KneeStep = ReturnType<typeof judge>;
 
 export type Knee = {
   /** The highest rate at which it held up; undefined when it did at none. */
   rate: number | undefined;
   steps: KneeStep[];
-  /** Whether it was stopped before it was found. */
   stopped: boolean;
 };
 
@@ -19,10 +17,7 @@ const WORSE_BY = 3;
 const EASY_MS = 50;
 const KEEPS_UP = 0.95;
 
-/**
- * Finds the rate at which the slowest one percent break away: doubles the rate until the receiver no longer holds up, then
- * halves the gap a few times.
- */
+/** Doubles the rate until the receiver no longer holds up, then halves the gap a few times. */
 export async function findKnee(
   plan: Omit<LoadPlan, "rate">,
   options: {

@@ -81,7 +81,6 @@ export function createLane(options: {
       own.begin(exchange);
       own.whenReady(() => void own.write(bytes));
     },
-    /** Ends a request that has taken too long. */
     endLate(): void {
       if (onEnd === undefined || nowMs() - sentAtMs < options.timeoutMs) return;
       drop();

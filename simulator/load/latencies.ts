@@ -5,7 +5,6 @@ export type Latencies = ReturnType<typeof createLatencies>;
 
 /** The histogram counts whole numbers: these are a millisecond. */
 const UNITS_A_MS = 1_000;
-/** Up to ten minutes. */
 const HIGHEST = 600_000 * UNITS_A_MS;
 
 export function createLatencies() {

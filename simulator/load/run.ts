@@ -10,7 +10,6 @@ import { createRequests } from "./requests.ts";
 export type LoadPlan = {
   url: string;
   secret: string;
-  /** Hosts beside loopback that may be loaded. */
   allowedHosts?: readonly string[];
   durationMs: number;
   /** Requests under way at a time, each on a connection that is kept. */
@@ -27,14 +26,10 @@ export type LoadResult = {
   /** Requests that came to an end; what an interruption cut off is not among them. */
   sent: number;
   acknowledged: number;
-  /** Of those sent, how many repeated an event. */
   duplicates: number;
   /** How many got which status or error, the acknowledged ones left out. */
   failures: Record<string, number>;
-  /**
-   * Of the acknowledged ones. With a rate they count from the moment at which the request was due, so that a receiver
-   * that stalls cannot hide it by keeping the next requests from being sent.
-   */
+  /** Of the acknowledged ones; with a rate from the moment when a request was due, so that a stall cannot hide. */
   latencies: Latencies;
   /** Due with the given rate, but never sent: too many were waiting already. */
   dropped: number;
@@ -85,7 +80,6 @@ export async function runLoad(
 
 type Lanes = ReturnType<typeof createLanes>;
 
-/** The lanes, and what is sent along them. */
 function createLanes(plan: LoadPlan, result: LoadResult) {
   const url = new URL(plan.url);
   const turns = createTurns();

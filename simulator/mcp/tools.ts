@@ -42,7 +42,6 @@ const verificationSchema = z.looseObject({
 });
 const currentSchema = z.looseObject({ verification: verificationSchema.nullable() });
 
-/** What developers' assistants need of the control API's verbs. */
 export function createTools(control: Control): Tool[] {
   return [
     tool(
@@ -178,7 +177,6 @@ export type Answer = { content: { type: "text"; text: string }[]; isError?: bool
 
 const MOST_CHARACTERS = 20_000;
 
-/** A JSON value as an answer; one that is too long is cut, and says so. */
 export function answer(value: unknown): Answer {
   return { content: [{ type: "text", text: bounded(JSON.stringify(value, null, 1)) }] };
 }

@@ -14,7 +14,6 @@ export type Reading =
       attempts?: number | undefined;
       /** When its handler wants it again, which asked for later. */
       deferredUntil?: string | undefined;
-      /** No handler wants it. */
       isIgnored?: boolean;
     }
   | { known: false; reason: string };
@@ -34,7 +33,6 @@ const MOST_BYTES = 64 * 1024;
 
 const SHOWN_CHARACTERS = 120;
 
-/** Any JSON object with a number `handled` will do. */
 const answerSchema = z.looseObject({
   handled: z.int().nonnegative(),
   state: z.string().optional().catch(undefined),

@@ -18,10 +18,7 @@ const idSchema = z.looseObject({ id: z.string() });
 
 type Followed = { deliveryId: string; eventId: string; endpointId: string; look: number; cancel: () => void };
 
-/**
- * Asks the receiver, after each attempt that may have reached it, what became of the event, and notes the answers: for
- * 3 s, or until it was handled, 20 s at most. `endpointId` narrows it to one endpoint. Answers what ends it.
- */
+/** Asks the receiver what became of each event that may have reached it, 20 s at most, and records it. Returns the stop. */
 export function watchHandling(options: {
   observer: Observer;
   endpointId?: string | undefined;

@@ -1,10 +1,7 @@
 import { Router, type Router as RouterType } from "express";
 import { THIS_SIMULATOR } from "../text/invocation.ts";
 
-/**
- * `/openapi.json`, the service as OpenAPI 3.1 with this simulator as its server, and `/docs`, which leads to it to read.
- * The document is loaded when somebody asks: most runs end without, and all of them are to start at once.
- */
+/** `/openapi.json` with this simulator as its server, loaded when asked for, and `/docs`, which leads to its page. */
 export function createOpenApi(): RouterType {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/openapi.json", async (request, response) => {

@@ -1,7 +1,6 @@
 import { connect, createServer } from "node:net";
 import { bareHost } from "../domain/endpoint-url.ts";
 
-/** A host and a port to connect to. */
 export type Address = { hostname: string; port: number };
 
 /** A port of this machine that accepts connections, and the name to reach it by. */
@@ -12,10 +11,8 @@ export const USUAL_PORTS: readonly number[] = [
   3000, 8000, 8080, 5000, 4567, 9000, 4000, 8787, 8888, 5001, 8081, 80,
 ];
 
-/** How long a connection may take; on this machine it takes no time. */
 const CONNECT_TIMEOUT_MS = 1_000;
 
-/** The host and port that a connection to `url` goes to. */
 export function addressOf(url: string): Address {
   const parsed = new URL(url);
   const defaultPort = parsed.protocol === "https:" ? 443 : 80;

@@ -7,10 +7,7 @@ const MAXIMUM_LINES = 200;
 const MAXIMUM_LINE_LENGTH = 2_000;
 const LAST_WORDS_MS = 2_000;
 
-/**
- * The last lines that processes wrote, at most 200 of at most 2,000 characters, so that a talkative one costs no memory;
- * without those that `isNoise` takes for nothing new.
- */
+/** Keeps the last 200 lines that processes wrote, each of at most 2,000 characters, without those that are noise. */
 export function createOutputTail(
   onLine?: (line: string, stream: "stdout" | "stderr") => void,
   isNoise?: (line: string) => boolean,
@@ -25,7 +22,6 @@ export function createOutputTail(
   }
 
   return {
-    /** Reads stdout and stderr of `child` until they end. */
     follow(child: ChildProcess): void {
       for (const stream of ["stdout", "stderr"] as const) {
         let partial = "";

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Kills the group and waits until it is gone. */
 export async function killGroup(pid: number): Promise<void> {
   signalGroup(pid, "SIGKILL");
   await groupGone(pid, 2_000);
@@ -20,7 +19,6 @@ export async function groupGone(pid: number, withinMs: number): Promise<boolean>
   return true;
 }
 
-/** Whether a process of the group still runs. */
 function groupLives(pid: number): boolean {
   if (!signalGroup(pid, 0)) return false;
   if (process.platform !== "linux") return true;

@@ -5,10 +5,7 @@ import { isSuccess } from "../domain/judgement.ts";
 import { systemTime } from "../domain/wall-time.ts";
 import { createSender } from "../sender/sender.ts";
 
-/**
- * What was found at a port: a path that refuses what is unsigned, as a receiver should; one that takes it; one that fails
- * on it; the same answer at every path; no path of the usual ones; or nothing that speaks HTTP. The surest receiver first.
- */
+/** What was found at a port, the surest receiver first. */
 export const FINDINGS = [
   "refuses_unsigned",
   "takes_unsigned",
@@ -23,7 +20,6 @@ export type Finding = (typeof FINDINGS)[number];
 /** `url` is where the receiver most likely takes webhooks; `sentence` says what was found, and what that means. */
 export type Probe = { finding: Finding; url: string; status: number | null; sentence: string };
 
-/** Where receivers take webhooks, the likeliest first. */
 export const USUAL_PATHS = ["/webhooks", "/webhook", "/api/webhooks", "/api/webhook", "/hooks", "/"] as const;
 
 /** A path that no receiver has: an answer that is the same here says nothing about the other paths. */

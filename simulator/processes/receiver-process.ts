@@ -7,7 +7,6 @@ import { createOutputTail } from "./output-tail.ts";
 import { groupGone, killGroup, registerGroup, releaseGroup, signalGroup } from "./process-group.ts";
 import { userEnvironment } from "./user-environment.ts";
 
-/** How a receiver's process ended: its exit code, or the signal that ended it. */
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 
 /** Why a receiver could not be started; `message` says what to do, `output` holds its last lines. */
@@ -24,9 +23,7 @@ export type StartResult = { ok: true; receiver: ReceiverProcess } | StartFailure
 export type ReceiverProcess = {
   /** Process id of the command, which is also the id of its group. */
   readonly pid: number;
-  /** Its program and arguments. */
   readonly command: readonly string[];
-  /** Whether the command is still there. */
   running(): boolean;
   /** Resolves when the command that runs now has ended, for whatever reason. */
   exited(): Promise<Exit>;
@@ -49,13 +46,10 @@ export type StartOptions = {
   url: string;
   /** Says whether the receiver was found, for a command that may listen at another port than that of `url`. */
   locate?: (() => Promise<boolean>) | undefined;
-  /** How long it has to get there; 30 s unless told. */
   readyTimeoutMs?: number;
   /** Ends the wait for it, and the receiver with it, when it says so; has no effect on one that listens already. */
   signal?: AbortSignal | undefined;
-  /** Whether a line is not worth keeping among the last ones. */
   isNoise?: ((line: string) => boolean) | undefined;
-  /** Called with each line that the receiver writes. */
   onLine?: ((line: string, stream: "stdout" | "stderr") => void) | undefined;
 };
 
@@ -64,10 +58,7 @@ const POLL_MS = 25;
 /** Pause between two searches, each of which connects to several ports. */
 const LOCATE_MS = 200;
 
-/**
- * Starts a receiver's command and waits until it accepts connections. Its whole process group is killed when ours
- * ends, by `process.exit`, an uncaught error or SIGINT, SIGTERM and SIGHUP.
- */
+/** Starts a receiver's command and waits until it accepts connections. Its process group is killed when ours ends. */
 export async function startReceiver(options: StartOptions): Promise<StartResult> {
   const address = addressOf(options.url);
   const place = `${address.hostname}:${address.port}`;

@@ -28,7 +28,6 @@ export function isRefusing({ finding, status }: Probe): boolean {
   return finding === "everywhere" && status !== null && isRefusal(status);
 }
 
-/** Whether there is a path that takes webhooks, or refuses unsigned ones. */
 export function takesWebhooks({ finding }: Probe): boolean {
   return finding === "refuses_unsigned" || finding === "takes_unsigned" || finding === "fails";
 }

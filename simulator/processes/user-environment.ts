@@ -1,10 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { delimiter, relative, sep } from "node:path";
 
-/** The environment that this process was given, and where its own files are. */
 export type OwnStart = {
   environment: NodeJS.ProcessEnv;
-  /** This file. */
   file: string;
 };
 

@@ -15,9 +15,7 @@ import { didYouMean } from "../domain/suggest.ts";
 import { jsonShapeProblem } from "../text/json-shape.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
-/**
- * Envelopes to send again. `open` gives them in order, from the beginning, each time that it is called.
- */
+/** Envelopes to send again; each `open` begins at the first. */
 export type Source = {
   name: string;
   count: number;
@@ -26,7 +24,6 @@ export type Source = {
 
 export type OpenedSource = { ok: true; source: Source } | Refused;
 
-/** Longest line that is read: no envelope is longer. */
 const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
 const LINE_FEED = 10;
 
@@ -34,10 +31,7 @@ const itemsSchema = z.array(z.unknown());
 const listSchema = z.looseObject({ object: z.literal("list"), data: itemsSchema });
 const recordSchema = z.looseObject({ envelope: z.unknown() });
 
-/**
- * Finds what `name` means: an event id (asked from `findEvent`), an event type (a sample of it), or a file of envelopes,
- * JSON or JSON lines. A file is read through first, so that a broken one is refused before anything is sent.
- */
+/** Opens an event id, an event type (a sample) or a file of envelopes, which is read through before anything is sent. */
 export async function openSource(options: {
   name: string;
   findEvent: (id: string) => Promise<Envelope>;

@@ -12,7 +12,6 @@ const progressSchema = z.strictObject({
   done: z.int().min(0),
   sent: z.int().min(0).default(0),
   acknowledged: z.int().min(0).default(0),
-  /** How often each outcome came. */
   outcomes: z.record(z.string(), z.int()).default({}),
   /** The first that were not acknowledged. */
   failures: z
@@ -21,16 +20,11 @@ const progressSchema = z.strictObject({
 });
 const stateSchema = progressSchema.extend({ sources: z.array(z.string()), total: z.int() });
 
-/** How far a replay has come, and how it went until there. */
 export type ReplayProgress = z.infer<typeof progressSchema>;
 
 export type StateFile = ReturnType<typeof stateFile>;
 
-/**
- * How far a replay has come and what failed of it, kept in `path` so that the same command goes on there after any
- * interruption, and sends nothing twice: the file stays until its user removes it. A file that belongs to another replay is refused; so is a
- * link, which somebody else may have put there, and none is followed where the file is written.
- */
+/** Keeps how far a replay has come in `path`, until its user removes it. Refuses another replay's file, and links. */
 export function openStateFile(
   path: string,
   replay: { sources: string[]; total: number },

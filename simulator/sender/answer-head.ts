@@ -34,7 +34,6 @@ export function parseHead(text: string): ParsedHead {
   return { ok: true, head, framing, kept: framing.kind !== "until_end" && isKept(minor === "1", headers) };
 }
 
-/** How far the body goes, or what is wrong with what the headers say about that. */
 function framingOf({ status, headers }: AnswerHead): Framing | string {
   const lengths = valuesOf(headers, "content-length");
   const codings = valuesOf(headers, "transfer-encoding");

@@ -1,10 +1,7 @@
 import { type AnswerHead, type Framing, parseHead } from "./answer-head.ts";
 
-/** Who is told what the bytes of an answer mean. */
 export type AnswerListener = {
-  /** An interim answer (1xx) came. */
   onInterim?: ((status: number) => void) | undefined;
-  /** The head of the final answer. */
   onHead(head: AnswerHead): void;
   onBody(bytes: Buffer): void;
   /** The answer is there, to its last byte. `kept`: the other side keeps the connection, and nothing else came on it. */
@@ -22,10 +19,7 @@ const CARRIAGE_RETURN = 13;
 /** Thirteen digits are exact as a number, and more than any body has bytes. */
 const CHUNK_LINE = /^0*([0-9a-fA-F]{1,13})[ \t]*(?:;.*)?$/;
 
-/**
- * Reads the answer to one request from the bytes of a connection. Interim answers (1xx) are skipped, however many there
- * are; nothing of a body is kept here, and of a head no more than 16 KiB.
- */
+/** Reads the answer to one request from a connection's bytes. Skips 1xx, keeps no body, and at most 16 KiB of a head. */
 export function createAnswerParser(listener: AnswerListener) {
   let phase: "head" | "body" | "over" = "head";
   let framing: Framing = { kind: "until_end" };
@@ -137,7 +131,6 @@ export function createAnswerParser(listener: AnswerListener) {
   }
 
   return {
-    /** Reads what has arrived. */
     feed(bytes: Buffer): void {
       if (phase === "head") readHeads(bytes);
       else if (phase === "body") readBody(bytes);
@@ -146,7 +139,6 @@ export function createAnswerParser(listener: AnswerListener) {
     end(): void {
       if (phase === "body" && framing.kind === "until_end") finish(0);
     },
-    /** Begins to read the answer to the next request on this connection. */
     next(): void {
       phase = "head";
       chunkPart = "size";

@@ -1,7 +1,6 @@
 import type { Answer } from "../domain/outcome.ts";
 import type { AnswerHead } from "./answer-head.ts";
 
-/** How much of an answer's body is kept. */
 const KEPT_BYTES = 16 * 1024;
 
 /** Keeps an answer, of its body up to 16 KiB. `take` copies what there is room for, and says whether that was all. */
@@ -17,7 +16,6 @@ export function createKeptAnswer(head: AnswerHead) {
       room = Math.max(0, room - bytes.byteLength);
       return !truncated;
     },
-    /** What has arrived so far. */
     answer: (): Answer => ({ headers: joined(head), body: Buffer.concat(pieces), truncated }),
   };
 }

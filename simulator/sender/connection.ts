@@ -12,10 +12,7 @@ export type Exchange = Omit<AnswerListener, "onBroken"> & {
 
 export type Connection = ReturnType<typeof openConnection>;
 
-/**
- * Begins to connect to the host of `url`. One request at a time goes over a connection; what comes without having been
- * asked for, or fails while nobody asks, ends it.
- */
+/** Connects to the host of `url`. One request at a time; bytes that nobody asked for end the connection. */
 export function openConnection(options: {
   url: URL;
   allowedHosts: readonly string[];
@@ -92,15 +89,12 @@ export function openConnection(options: {
       exchange = next;
       parser.next();
     },
-    /** Sends bytes; `sent` is called once they have left us. */
     write: (bytes: Uint8Array, sent?: () => void): boolean => socket.write(bytes, sent),
-    /** Ends our side in good order. */
     halfClose: (): void => void socket.end(),
     setNoDelay: (): void => void tcp.setNoDelay(true),
     /** Breaks it as a lost peer does. */
     reset: (): void => void tcp.resetAndDestroy(),
     destroy,
-    /** Whether it stands, as far as can be seen from here. */
     isOpen: (): boolean => isReady && !socket.destroyed && !socket.readableEnded && socket.writable,
   };
 }

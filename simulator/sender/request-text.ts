@@ -10,10 +10,7 @@ const turns = createTurns();
 /** An `import` of node:http would read all its exports, and so load a second HTTP client (undici). */
 const { validateHeaderValue } = process.getBuiltinModule("node:http");
 
-/**
- * Makes one request on a connection of its own and reads the whole text of its answer; rejects with why there is none. The
- * answer has at most `mostBytes`; `signal` ends the request earlier.
- */
+/** Makes one request on its own connection and reads its text, of at most `mostBytes`; rejects with the reason. */
 export async function requestText(
   url: URL,
   options: {

@@ -19,7 +19,6 @@ export function createSender(options: {
   allowedHosts: readonly string[];
   /** The service gives an endpoint 10 s (SPEC §8); tests and the search for a receiver give less. */
   timeoutMs?: number | undefined;
-  /** For tests. */
   lookup?: LookupFunction | undefined;
 }): Send {
   const { wall, allowedHosts, timeoutMs = RESPONSE_TIMEOUT_MS, lookup } = options;

@@ -6,10 +6,7 @@ export type Turns = ReturnType<typeof createTurns>;
 /** Ordinary answers come in pieces up to this size. */
 const SMALL_BYTES = 16 * 1024;
 
-/**
- * Lets connections that flood us be read one after the other, one piece in a turn of the event loop: however many they are,
- * deadlines are kept and everybody else is served in between.
- */
+/** Reads connections that flood us one piece a turn of the event loop, so that deadlines are kept and others served. */
 export function createTurns() {
   const waiting: Socket[] = [];
   let isTaken = false;
@@ -35,12 +32,8 @@ export function createTurns() {
   }
 
   return {
-    /** Reads no more from `socket` until it is its turn. */
     giveWay,
-    /**
-     * Whether `bytes`, which have just come from `socket`, can be read in this turn. If not, they come again when it is their
-     * turn; then they can.
-     */
+    /** Whether `bytes` can be read in this turn; otherwise they come again, and then they can. */
     take(socket: Socket, bytes: Buffer): boolean {
       if (bytes.byteLength <= SMALL_BYTES) return true;
       if (isTaken) {

@@ -20,7 +20,6 @@ export type AppOptions = {
   isNetworkHost: (host: string) => boolean;
 };
 
-/** What answers requests: the REST API, the dashboard and the control API. */
 export function createApp(simulator: Simulator, options: AppOptions): Express {
   const { readings, world } = simulator;
   const { onError, isOwnHost, isNetworkHost } = options;

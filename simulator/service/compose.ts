@@ -39,33 +39,24 @@ import { createRetention, DEFAULT_RETENTION, type RetentionBounds } from "../dom
 import { createMemory, scheduleStartMs } from "../domain/memory.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 
-/** Number of calls in the generated history, unless told otherwise. */
 const DEFAULT_CALLS = 120;
 const DAY_MS = 86_400_000;
 /** Where history ends when a seed is given, since the same seed means the same data on every day. */
 const SEEDED_EPOCH_MS = Date.UTC(2026, 0, 1);
 
 export type SimulatorOptions = {
-  /** Keeps the state in this file; in memory when absent. */
   dataFile?: string | undefined;
   /** Same seed, same ids, same data, same order; drawn at random when absent, since ids must differ between runs. */
   seed?: number | undefined;
   clock?: ClockMode;
-  /** Calls in the generated history. */
   calls?: number | undefined;
   readings?: Readings;
-  /** Stories beside those that come with the simulator. */
   scenarios?: Scenario[];
-  /** What to do wrong to every endpoint. */
   faults?: Fault[];
   /** Hosts that endpoints may have over http, as loopback names, and with private addresses. */
   allowedHosts?: string[];
-  /** How many requests are under way to one endpoint at a time; 16 unless told otherwise. */
   concurrency?: number | undefined;
-  /**
-   * Without a data file: lets what does not fit into a few megabytes of memory go to a temporary file, for a process that
-   * runs for days.
-   */
+  /** Without a data file: lets what does not fit into a few megabytes of memory go to a temporary file. */
   isLongLived?: boolean | undefined;
   /** How much of what was sent is kept; the last 100,000 deliveries or 1 GB, whichever is less, unless told otherwise. */
   retention?: Partial<RetentionBounds> | undefined;
@@ -92,7 +83,6 @@ export function compose(
   const journal = createJournal({
     firstId: Math.max(wall.nowMs() * 1000, (meta.get("journal_id") ?? 0) + 1),
   });
-  /** What most parts need some of. */
   const common = {
     database,
     transaction,

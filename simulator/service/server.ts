@@ -9,7 +9,6 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {
   port: number;
-  /** The address to bind to: loopback unless told otherwise. */
   host: string;
 };
 
@@ -17,7 +16,6 @@ export type RunningServer = { url: string; port: number; close(): Promise<void> 
 
 export type ListenResult = { ok: true; server: RunningServer } | Refused;
 
-/** Serves the REST API, the dashboard and the control API on one port. */
 export async function listen(simulator: Simulator, options: ServerOptions): Promise<ListenResult> {
   const ownHosts = new Set<string>();
   const app = loadOnce(simulator, {
@@ -58,10 +56,7 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
   return { ok: true, server: { url, port, close: async () => drain(0) } };
 }
 
-/**
- * The routes take as long to load as the rest of the simulator, so they are loaded once it listens; a request that comes
- * earlier waits for them.
- */
+/** Loads the routes, which take as long as the rest of the simulator, once it listens; earlier requests wait. */
 function loadOnce(simulator: Simulator, options: AppOptions) {
   let loading: Promise<ReturnType<typeof createApp>> | undefined;
 

@@ -10,10 +10,7 @@ export type SimulatorResult = { ok: true; simulator: Simulator } | Refused;
 
 const LARGEST_SEED = 2 ** 31 - 1;
 
-/**
- * The whole service without its HTTP servers: opens the state, wires the parts and begins to deliver. The message of a
- * failure says what to change.
- */
+/** The whole service without its HTTP server: opens the state, wires the parts and begins to deliver. */
 export function createSimulator(options: SimulatorOptions = {}): SimulatorResult {
   const opened = openDatabase(options.dataFile, options.isLongLived);
   if (!opened.ok) return opened;

@@ -1,7 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Digest, Part, SignatureRecipe, Spelling } from "./recipe.ts";
 
-/** What a recipe is applied to. */
 export type Occasion = { secret: string; body: Uint8Array; nowSeconds: number };
 
 /** Applies a recipe: the values of the signature header, one header each, byte for byte. */
@@ -31,7 +30,6 @@ export function hashOf(recipe: Omit<Digest, "kind">, scene: Scene): Buffer {
   return hash(keyBytes, hashed);
 }
 
-/** How the bytes of a digest are written down. */
 export const SPELL: Record<Spelling, (bytes: Buffer) => string> = {
   hex: (bytes) => bytes.toString("hex"),
   "upper-case hex": (bytes) => bytes.toString("hex").toUpperCase(),

@@ -1,7 +1,4 @@
-/**
- * How a signature header comes about, as data (SPEC §6 Signature). What goes over the wire, the shell lines that repeat
- * it, the guesses at a receiver's mistake and the search of `explain` are all read from it, so that they cannot differ.
- */
+/** How a signature header is made, as data (SPEC §6): read by the wire, the printed shell lines, and `explain`. */
 export type SignatureRecipe = {
   /** What `t` says, as it is written and as it is signed. */
   t: readonly Part[];
@@ -16,10 +13,8 @@ export type SignatureRecipe = {
 /** A piece of a header, of `t`, or of what is hashed: text, bytes, or something that depends on the delivery. */
 export type Part = string | Uint8Array | typeof T | typeof BODY | Moment | Digest;
 
-/** The text of the header's `t`. */
 export const T = { kind: "t" } as const;
 
-/** The body that was signed, byte for byte. */
 export const BODY = { kind: "body" } as const;
 
 /** A point in time in Unix seconds, so long before the delivery; after it when negative. */
@@ -36,19 +31,15 @@ export type Digest = {
   message?: readonly Part[] | undefined;
   /** A text that keys it in place of the secret, or what is made of the secret; a plain text can be shown to anybody. */
   key?: string | ((secret: string) => Uint8Array);
-  /** Changes the body before it is hashed. */
   body?: (signed: Buffer) => Uint8Array;
   /** HMAC-SHA256 unless given. */
   hash?: (key: Uint8Array, message: Uint8Array) => Buffer;
   /** Lower-case hexadecimal unless given. */
   spelling?: Spelling;
-  /** Only so many characters of it. */
   keep?: number;
-  /** Makes this one of its digits another. */
   wrongDigit?: "first" | "last";
 };
 
-/** How the bytes of a digest are written down. */
 export type Spelling =
   | "hex"
   | "upper-case hex"
@@ -63,7 +54,6 @@ export function digest(changes: Omit<Digest, "kind"> = {}): Digest {
   return { kind: "digest", ...changes };
 }
 
-/** The right `v1`. */
 export const V1 = digest();
 
 /** The value of a header: `` header`t=${T},v1=${V1}` ``. */
@@ -71,5 +61,4 @@ export function header(texts: TemplateStringsArray, ...parts: Part[]): Part[] {
   return texts.flatMap((text, index) => [text, parts[index] ?? ""]).filter((part) => part !== "");
 }
 
-/** What the service itself sends. */
 export const GENUINE: SignatureRecipe = { t: [moment(0)], headers: [header`t=${T},v1=${V1}`] };

@@ -8,10 +8,7 @@ export type ShellSignature = { lines: string[]; headers: string[] };
 
 const SPELLED = new Set<Spelling>(["hex", "upper-case hex", "base64", "base64url"]);
 
-/**
- * Signs afresh in a shell what `recipe` says, with the secret in `$SIGNING_SECRET`: forged stays forged, stale stays
- * stale. A function `body` has to write the body that is sent. Undefined for recipes that only explain uses.
- */
+/** Shell lines that sign afresh what `recipe` says, with `$SIGNING_SECRET`; undefined for recipes of `explain` alone. */
 export function shellSignature(recipe: SignatureRecipe, headerName: string): ShellSignature | undefined {
   const digests = uniqueDigests(recipe.headers.flat());
   if (!digests.every(isForShell)) return undefined;
@@ -70,7 +67,6 @@ function nameless({ kind, message, key, spelling, body, hash }: Digest): string 
   return JSON.stringify([kind, messageOf({ kind, message }), key, spelling, body, hash]);
 }
 
-/** A command that writes what is hashed. */
 function messageCommand(parts: readonly Part[], scene: Scene): string {
   const commands: string[] = [];
   let text: Part[] = [];
@@ -100,7 +96,6 @@ function hashCommand({ key, spelling = "hex" }: Digest, recipeKey: string | unde
   return spelling === "base64" ? base64 : `${base64} | tr +/ -_ | tr -d =`;
 }
 
-/** Parts as one word: literals as they are, and what the shell has to fill in. */
 function wordOf(parts: readonly Part[], scene: Scene): string {
   if (parts.every((part) => typeof part === "string" || part instanceof Uint8Array)) {
     return quoted(Buffer.concat(parts.map((part) => Buffer.from(part))));

@@ -5,7 +5,6 @@ export function describeBug(error: unknown): string {
   return place === undefined ? error.message : `${error.message} (${place})`;
 }
 
-/** What an error says; of anything else that was thrown, its text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

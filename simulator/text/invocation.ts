@@ -3,11 +3,8 @@ import { dirname, join, relative, sep } from "node:path";
 import { z } from "zod";
 import { shellDashes, shellWordFor, type Shell } from "./shell-words.ts";
 
-/** How this program was started, as far as hints depend on it. */
 export type Started = {
-  /** The file that Node.js runs. */
   script: string;
-  /** Where the user is. */
   directory: string;
   environment: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
@@ -27,10 +24,7 @@ const PACKAGE = "voice-agent-webhook-kit";
 /** Our files where npm installs them, and the folder that it installed into. */
 const INSTALLED = /^(.*?)\/node_modules\/(?:\.bin\/voice-agent|voice-agent-webhook-kit\/)/;
 
-/**
- * A command line of ours that this user can paste: begun the way we were started (a checkout, npx, a local or a global
- * installation), quoted for the shell, and for the simulator that it is about. Words given as one text are taken as they are.
- */
+/** A command line of ours that this user can paste: begun the way we were started, quoted for the shell. */
 export function ourCommand(
   words: string | readonly string[],
   target?: HintTarget,
@@ -43,7 +37,6 @@ export function ourCommand(
   return [ourProgram(started), text, ...options.map(quote)].filter((part) => part !== "").join(" ");
 }
 
-/** The words that start this program once more, for the user's shell. */
 export function ourProgram(started: Started = thisStart()): string {
   const shell = shellOf(started);
   const script = started.script.replaceAll("\\", "/");

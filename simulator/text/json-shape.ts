@@ -10,10 +10,7 @@ const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/**
- * Why the shape of a JSON text is refused, or undefined. Asked before the text is parsed: very deep nesting overflows the
- * stack of code that walks through it, and a million keys block the process.
- */
+/** Why a JSON text is refused before it is parsed: deep nesting overflows the stack, a million keys block the process. */
 export function jsonShapeProblem(text: Uint8Array, mostValues = MOST_VALUES): string | undefined {
   let levels = 0;
   let values = 0;

@@ -10,10 +10,7 @@ const REDACTED = "[redacted]";
 /** A scheme is bounded, so that no text takes longer than its length: 30 characters are more than any has. */
 const USER_INFO = /([a-z0-9+.-]{1,30}:\/\/)[^\s/?#"'<>\\]+@/gi;
 
-/**
- * Replaces each of `secrets`, as it stands or as it is usually encoded (in JSON, a URL, Base64, hexadecimal, without its
- * prefix), and the user info of every URL.
- */
+/** Replaces each of `secrets`, in plain or in a usual encoding, and the user info of every URL. */
 export function createRedactor(secrets: readonly string[]) {
   const forms = [...new Set(secrets.flatMap(formsOf))]
     .filter((form) => form.length >= SHORTEST_SECRET_CHARACTERS)
@@ -51,7 +48,6 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** Redacts the beginning of a secret at the end of a text that was cut off within it. */
 function withoutRest(said: string, forms: readonly string[]): string {
   for (const form of forms) {
     for (let length = form.length - 1; length >= SHORTEST_REST_CHARACTERS; length -= 1) {

@@ -5,7 +5,6 @@ export function shellWord(text: string): string {
   return /^[\w./:=@,+-]+$/.test(text) ? text : quoted(text);
 }
 
-/** A kind of shell, by how it quotes. */
 export type Shell = "posix" | "powershell" | "cmd";
 
 /** `text` as one word of the shell; bare where nothing in it means anything to any of them. */
@@ -17,7 +16,6 @@ export function shellWordFor(text: string, shell: Shell): string {
   return `"${printable.replaceAll('"', '""').replaceAll("%", '"^%"')}"`;
 }
 
-/** The value of a variable of the environment, as one word of the shell. */
 export function shellVariable(name: string, shell: Shell): string {
   return { posix: `"$${name}"`, powershell: `$env:${name}`, cmd: `"%${name}%"` }[shell];
 }
@@ -27,10 +25,7 @@ export function shellDashes(shell: Shell): string {
   return shell === "powershell" ? "'--'" : "--";
 }
 
-/**
- * Text or bytes as one word of bash or zsh, in quotes; what cannot be pasted is written as escapes. A zero byte ends the
- * word, since no word can hold one.
- */
+/** Text or bytes as one quoted word of bash or zsh; what cannot be pasted is escaped, a zero byte ends the word. */
 export function quoted(value: string | Uint8Array): string {
   const bytes = Buffer.from(value);
   const text = bytes.toString("utf8");

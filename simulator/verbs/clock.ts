@@ -21,7 +21,6 @@ export function createClockVerbs(options: {
     wallNowMs: () => wall.nowMs(),
     /** When the next attempt or step of a story is due; undefined when nothing waits. */
     nextDueMs: dispatcher.nextDueMs,
-    /** What falls due within `seconds` from now. */
     ahead(seconds: number): Ahead {
       const nowMs = clock.now();
       return ahead({ nowMs, untilMs: nowMs + seconds * 1000 });

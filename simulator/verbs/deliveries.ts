@@ -20,10 +20,8 @@ import { signingSecrets } from "../domain/signing-secrets.ts";
 import type { Kept } from "../domain/spelling.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
-/** Maximum duration of a search for one page. */
 const LONGEST_SEARCH_MS = 2_000;
 
-/** A delivery with everything. */
 export type DeliveryDetail = {
   ok: true;
   summary: DeliverySummary;
@@ -41,7 +39,6 @@ export type DeliveryPage = { deliveries: DeliverySummary[]; next: string | null 
 const RECENT_DELIVERIES = 200;
 const RECENT_ATTEMPTS = 48;
 
-/** What one can do with deliveries: list and show them, send one or many again, sign or make an attempt now. */
 export function createDeliveryVerbs(options: {
   deliveries: Deliveries;
   find: DeliveryFinder;
@@ -57,7 +54,6 @@ export function createDeliveryVerbs(options: {
   monotonicMs: () => number;
   history: History;
   readings: () => Readings;
-  /** How many deliveries are kept. */
   kept: number;
 }) {
   const { deliveries, find, deliverySummaries, attempts, events, endpoints, emitter, dispatcher, now } =
@@ -106,7 +102,6 @@ export function createDeliveryVerbs(options: {
     }
   }
 
-  /** All deliveries of a selection, newest first. */
   async function findAll(selection: Selection, signal?: AbortSignal): Promise<FoundDelivery[]> {
     return (await lookOn({ ...selection, limit: Infinity }, { signal })).found;
   }
@@ -118,14 +113,12 @@ export function createDeliveryVerbs(options: {
   return {
     get,
     find: (id: string): Delivery | undefined => deliveries.find(id),
-    /** As lists show it. */
     summary: (id: string): DeliverySummary | undefined => deliverySummaries.find(id),
     page: (search: DeliverySearch): DeliveryPage => shown(find(search)),
     /** As `page`, but looks through the whole list, for two seconds at most. */
     search: async (search: DeliverySearch): Promise<DeliveryPage> =>
       shown(await lookOn(search, { longestMs: LONGEST_SEARCH_MS })),
     findAll,
-    /** How many deliveries a selection has. */
     count: async (selection: Selection): Promise<DeliveryCount> =>
       options.counts.of(selection) ?? countFound(await findAll(selection)),
     history: options.history,
@@ -139,7 +132,6 @@ export function createDeliveryVerbs(options: {
         .toSorted((left, right) => left.wallStartedAtMs - right.wallStartedAtMs);
       return { ...answerFigures(ended), attempts: ended.slice(-RECENT_ATTEMPTS) };
     },
-    /** With all that was sent and answered, byte for byte. */
     detail(id: string): DeliveryDetail | Refused {
       const [delivery, summary] = [deliveries.find(id), deliverySummaries.find(id)];
       if (delivery === undefined || summary === undefined) return noDelivery(id);
@@ -186,7 +178,6 @@ export function createDeliveryVerbs(options: {
       });
       return { ok: true, request };
     },
-    /** Makes the attempt that waits now. */
     attemptNow(id: string): { ok: true } | Refused {
       const found = get(id);
       if (!found.ok) return found;

@@ -12,7 +12,6 @@ import { addressOf, isListening } from "../processes/listening.ts";
 import { notFound, type Refused, refused } from "../domain/refused.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 
-/** What one can do with endpoints: register, show, change, rotate, remove, test (SPEC §6 Registration). */
 export function createEndpointVerbs(options: {
   endpoints: Endpoints;
   world: World;
@@ -36,7 +35,6 @@ export function createEndpointVerbs(options: {
     get,
     find: (id: string): Endpoint | undefined => endpoints.find(id),
     list: (): Endpoint[] => endpoints.list(),
-    /** Whether a URL would be accepted, and why not; registers nothing. */
     checkUrl: endpoints.checkUrl,
     /** The same, and whether a server listens there now; null for other machines, which are not asked. */
     async probe(url: string): Promise<ReturnType<Endpoints["checkUrl"]> & { is_listening?: boolean | null }> {
@@ -67,7 +65,6 @@ export function createEndpointVerbs(options: {
       dispatcher.abandon(id);
       return found;
     },
-    /** Sends a synthetic `call.completed` to this endpoint alone. */
     test(id: string): EmitResult {
       const found = get(id);
       return found.ok ? emitter.test(found.endpoint) : found;

@@ -16,7 +16,6 @@ import type { DeliveryVerbs } from "./deliveries.ts";
 const MOST_A_TURN = 100;
 const MOST_KEPT = 50;
 
-/** A job, as it stands now. */
 export type Job = Kept<typeof jobSchema>;
 
 export type JobResult = { ok: true; job: Job } | Refused;
@@ -138,7 +137,6 @@ export function createJobVerbs(options: {
       return { ok: true, job };
     },
     get,
-    /** Newest first. */
     list: (): Job[] => jobs,
     /** Those of which something is still to be sent, or has not been answered. */
     active: (): Job[] => [
@@ -155,7 +153,6 @@ export function createJobVerbs(options: {
     },
     /** Resolves when the job that is running, if there is one, has sent everything. */
     ended: async (): Promise<void> => running?.ended,
-    /** Ends what is running. */
     async close(): Promise<void> {
       running?.stop.abort();
       await running?.ended;

@@ -19,7 +19,6 @@ import type { createVerificationVerbs } from "./verification.ts";
 /** The whole service in this process: all that the control API, the library and the commands do with it. */
 export type Simulator = {
   seed: number;
-  /** How much of what was sent is kept. */
   retention: RetentionBounds;
   /** Options that were given and have no effect, each with the reason. */
   notes: string[];
@@ -31,7 +30,6 @@ export type Simulator = {
   events: Pick<Emitter, "emit" | "live" | "replay"> &
     Pick<EventLog, "find"> & { summary: EventSummaries["find"]; page: EventSummaries["page"] };
   deliveries: DeliveryVerbs;
-  /** Deliveries that are sent again by a selection. */
   jobs: JobVerbs;
   clock: ReturnType<typeof createClockVerbs>;
   scenarios: ReturnType<typeof createScenarios>;
@@ -39,7 +37,6 @@ export type Simulator = {
   counts: ReturnType<typeof createCounts>;
   verdicts: VerdictVerbs;
   verification: ReturnType<typeof createVerificationVerbs>;
-  /** What happens, as it happens, for everybody who watches. */
   journal: Omit<Journal, "write">;
   readings: () => Readings;
   setReadings: (next: Readings) => void;
@@ -49,6 +46,5 @@ export type Simulator = {
   settled: () => Promise<void>;
   /** Forgets every event and delivery, and, unless told otherwise, every endpoint; the seeded world stays. */
   reset: (keep: { endpoints: boolean }) => Promise<void>;
-  /** Ends what is in flight as `interrupted` and closes the state. */
   close: () => Promise<void>;
 };

@@ -11,7 +11,6 @@ export function createVerdictVerbs(
   let stop: (() => void) | undefined;
   let asked: { observer: Observer; endpointId: string | undefined } | undefined;
   return {
-    /** How many deliveries to each endpoint were meant so and ended so. */
     counts: () => options.verdicts.counts(),
     /** Asks a receiver from now on what it did with each event; of one endpoint alone where one is named. */
     observe(observer: Observer, endpointId?: string): void {
@@ -27,7 +26,6 @@ export function createVerdictVerbs(
       const { urlTemplate = "" } = asked?.observer ?? {};
       return urlTemplate.endsWith("/inbox/{id}") ? urlTemplate.replace("/inbox/{id}", "/events/{id}") : null;
     },
-    /** Whether a receiver is asked. */
     isObserved: (): boolean => stop !== undefined,
     /** Asks no more, and leaves nothing to be judged. */
     close(): void {

@@ -12,7 +12,6 @@ import type { VerdictVerbs } from "./verdicts.ts";
 const LONGEST_RUN_MS = 10 * 60 * 1000;
 const READY_TIMEOUT_MS = 5_000;
 
-/** A run of `verify` on the receiver of an endpoint: what it has found so far, and its report once it is over. */
 export type Verification = {
   id: number;
   endpointId: string;
@@ -31,10 +30,7 @@ export type Verification = {
 
 export type StartedVerification = { ok: true; verification: Verification } | Refused;
 
-/**
- * `verify`, run by this simulator itself on the receiver of an endpoint: one run at a time, of the checks that need no
- * process of ours, within ten minutes. The journal tells of each check as it is done.
- */
+/** `verify`, run by this simulator on the receiver of an endpoint: one run at a time, within ten minutes. */
 export function createVerificationVerbs(options: {
   endpoints: Endpoints;
   verdicts: Pick<VerdictVerbs, "observerOf">;
@@ -45,7 +41,6 @@ export function createVerificationVerbs(options: {
 }) {
   const { endpoints, journal, wall } = options;
   let current: Verification | undefined;
-  /** The last run that came to its end. */
   let complete: Verification | undefined;
   let running: { stop: AbortController; ended: Promise<void> } | undefined;
   let lastId = 0;

@@ -6,10 +6,7 @@ const DAYS_A_WEEK = 7;
 // 1970-01-01 was a Thursday; weekdays count from Sunday.
 const FIRST_WEEKDAY = 4;
 
-/**
- * A calendar from `start` to `end` (Unix seconds) in which time passes as fast as the trade is busy: `at(0.5)` is the
- * moment by which half of all calls have come in.
- */
+/** A calendar in which time passes as fast as the trade is busy: by `at(0.5)` half of all calls have come in. */
 export function createCalendar(options: {
   trade: Trade;
   utcOffsetHours: number;

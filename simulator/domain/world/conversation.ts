@@ -52,9 +52,7 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 const SECONDS_A_LINE = 6;
 
-/**
- * How a call that comes in at `at` (Unix seconds) ends, for a `draw` in [0, 1): after hours, mostly in a voicemail.
- */
+/** How a call at `at` (Unix seconds) ends, for a `draw` in [0, 1): after hours, mostly in a voicemail. */
 export function outcomeAt(draw: number, business: Business, at: number): Outcome {
   if (!isOpen(business.trade, at, business.utcOffsetHours)) return draw < 0.42 ? "completed" : "voicemail";
   if (draw < 0.76) return "completed";

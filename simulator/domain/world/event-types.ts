@@ -18,7 +18,6 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** How a call ended that led to an event, and what it was about. */
 type CallEnding = { outcome: Outcome; topic?: Topic };
 
 /** How one event type happens in the simulated world, and how it is told. */
@@ -107,10 +106,7 @@ function transferEnding(call: Fields): CallEnding {
 
 const LONGEST_CHARACTERS = 120;
 
-/**
- * One line of plain text that says what an event is about, such as `Ada Lovelace left a voicemail · I lost my jacket`.
- * Any field may be missing or have any form, since users replay and override what they like.
- */
+/** One line of plain text about an event: `Ada Lovelace left a voicemail · I lost my jacket`. Any field may be missing. */
 export function eventSummary({ type, data: { object } }: Pick<Envelope, "type" | "data">): string {
   const who = textOf(object["customer_name"]) ?? textOf(object["phone"]) ?? "Somebody";
   const [what, detail] = isEventType(type)
@@ -120,7 +116,6 @@ export function eventSummary({ type, data: { object } }: Pick<Envelope, "type" |
   return text.length <= LONGEST_CHARACTERS ? text : `${shortened(text)}…`;
 }
 
-/** Cut between characters, never within one. */
 function shortened(line: string): string {
   return Array.from(line.slice(0, LONGEST_CHARACTERS)).slice(0, -1).join("").trimEnd();
 }

@@ -13,7 +13,6 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }
 
-/** The outcome of a call. */
 export function outcomeWords(outcome: unknown): string | undefined {
   return outcome === "voicemail" ? "left a voicemail" : textOf(outcome);
 }

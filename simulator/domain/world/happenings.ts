@@ -37,7 +37,6 @@ export type Happened = {
   object: WorldObject;
   createdAtMs: number;
   call: WorldObject;
-  /** The calls and voicemails that it made or changed. */
   itemIds: string[];
 };
 
@@ -171,7 +170,6 @@ export function createHappen(options: {
   }
 }
 
-/** What a voicemail, order or booking says about its call, whether it is overridden or known already. */
 function aboutCall(overrides: Fields, known: Fields = {}): Fields {
   const { call_id: id = known["call_id"], phone, created_at: createdAt } = overrides;
   return {

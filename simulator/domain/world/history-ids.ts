@@ -5,10 +5,7 @@ const ROUNDS = 4;
 /** Each of the two numbers in an id. */
 const HEX_CHARACTERS = 8;
 
-/**
- * Ids of the generated history that can be read back: which organization, and which of its calls. So a million of them
- * need no index. To anybody without the seed they look as random as every other id.
- */
+/** Ids of the generated history from which organization and index can be read back, so that they need no index. */
 export function createHistoryIds(seed: number, prefix: string) {
   const digest = hash("sha256", JSON.stringify(["history ids", seed, prefix]), "buffer");
   const keys = Array.from({ length: ROUNDS }, (_, round) => digest.readInt32LE(round * 4));

@@ -14,7 +14,6 @@ const DAYS_UNTIL_REVIEWED = 4;
 const REVIEWED_BY_THEN = 0.9;
 const REVIEWED_BEFORE = 0.3;
 
-/** What the whole history follows from. */
 export type Origin = {
   seed: number;
   /** Calls of all organizations together. */
@@ -31,10 +30,7 @@ export function historyStart(origin: Origin): number {
   return origin.epoch - Math.min(DAYS_MAXIMUM, Math.max(DAYS_MINIMUM, days)) * DAY_SECONDS;
 }
 
-/**
- * The past of every organization. Nothing of it is stored: each call follows from the seed and its index alone (from 0,
- * oldest first), so that ten million calls cost what ten do.
- */
+/** The past of every organization, computed and not stored: each call follows from the seed and its index (oldest first). */
 export function createHistory(options: {
   origin: Origin;
   businesses: readonly Business[];
@@ -69,7 +65,6 @@ export function createHistory(options: {
     };
   });
 
-  /** What call `index` left of that kind and facet, if anything. */
   function itemAt(organization: number, kind: ItemKind, index: number, facet?: string): Item | undefined {
     const past = pasts[organization];
     if (past === undefined || index < 0 || index >= past.count) return undefined;
@@ -104,7 +99,6 @@ export function createHistory(options: {
       }
     },
 
-    /** All fields of an item of the past, the same every time. */
     show(item: Item): WorldObject {
       const business = businesses[item.organization];
       if (business === undefined) throw new Error(`${item.id} belongs to no organization.`);
@@ -121,7 +115,6 @@ export function createHistory(options: {
   };
 }
 
-/** How many calls come before `place` in the order of time and number. */
 function countBefore(past: { count: number; createdAt: (index: number) => number }, place: Place): number {
   let [from, to] = [0, past.count];
   while (from < to) {

@@ -59,12 +59,10 @@ export function createItems(database: Database) {
   let changes = 0;
 
   return {
-    /** How often anything here has changed. */
     changes: () => changes,
     /** Whether the history's item of that id is stored here in another form. */
     hidesHistoric: (id: string): boolean => hides.get(id) === 1,
     find: (id: string): Item | undefined => find.get(id),
-    /** Stores `item`, in the place of the one with its id if there is one. */
     put(item: Item & { object: string }): void {
       const { organization, kind, createdAt, seq, facet, id, object } = item;
       changes += 1;

@@ -31,10 +31,7 @@ export function createCall(source: Source & { id: string; baseUrl: string }): Ca
   };
 }
 
-/**
- * A call with its transfer fields in the forms of the readings `transfer_to_form` and `transfer_succeeded_form`. Fields
- * that have another form already stay as they are.
- */
+/** A call with its transfer fields in the forms of the readings; fields that have another form already stay. */
 export function withTransferForms(call: WorldObject, readings: Readings): WorldObject {
   const { transfer_to: to, transfer_succeeded: succeeded } = call;
   const formed = { ...call };
@@ -96,10 +93,8 @@ export function createBooking(source: Confirmed): Booking {
   };
 }
 
-/** A conversation that brought about something of its own, and its call. */
 export type Confirmed = Source & { id: string; call: WorldObject };
 
-/** What an order and a booking both say: who wants it, and on which call it was confirmed. */
 function confirmed({ id, call, conversation }: Confirmed) {
   return {
     id,
@@ -114,10 +109,7 @@ function confirmed({ id, call, conversation }: Confirmed) {
 /** A place in a list, counted from 0. */
 const PLACE = /^\d{1,3}$/;
 
-/**
- * `base` with the values of `overrides` in the place of its own; objects merge key by key, a list with an object whose keys
- * are numbers item by item, all else is replaced.
- */
+/** `base` with `overrides`: objects merge by key, a list with an object of numbered keys by item, all else is replaced. */
 export function merge(
   base: Readonly<Record<string, unknown>>,
   overrides: Readonly<Record<string, unknown>>,

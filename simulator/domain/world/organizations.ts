@@ -14,11 +14,9 @@ export type Business = {
   organization: Organization;
   apiKey: string;
   agents: readonly [Agent, ...Agent[]];
-  /** Where calls are transferred to. */
   staffPhone: string;
   /** Hours east of UTC, the whole year round. */
   utcOffsetHours: number;
-  /** What its callers speak, each with its weight. */
   languages: Readonly<Record<Language, number>>;
 };
 

@@ -15,7 +15,6 @@ import { type Refused, refused } from "../refused.ts";
 const MOST_STEPS = 1_000;
 /** Events of one scenario: its steps, each times its `times`. */
 const MOST_HAPPENINGS = 10_000;
-/** A scenario as JSON. */
 export const LARGEST_SCENARIO_BYTES = 256 * 1024;
 const LONGEST_SECONDS = 30 * 86_400;
 
@@ -61,7 +60,6 @@ export function scenarioJsonSchema() {
   return { title: "A scenario of the simulator", ...z.toJSONSchema(scenarioSchema, { io: "input" }) };
 }
 
-/** A story of several events that belong together, told in schedule time. */
 export type Scenario = z.infer<typeof scenarioSchema>;
 
 export type ScenarioStep = Scenario["steps"][number];
@@ -123,7 +121,6 @@ function explain(issue: z.core.$ZodIssue): string {
   return `${where}: there is no "${key}" here; there are ${known.join(", ")}.${didYouMean(key, known)}`;
 }
 
-/** The scenarios that come with the simulator. Users add their own in the same form. */
 export const SCENARIOS: readonly Scenario[] = [
   afterHoursVoicemail,
   busyFriday,

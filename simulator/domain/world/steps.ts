@@ -13,10 +13,7 @@ export type PlannedStep = HappenOptions & { afterMs: number; type: EventType; or
 
 export type PlannedSteps = { ok: true; steps: PlannedStep[] } | Refused;
 
-/**
- * The steps of one run of a scenario in the order of their times. Who calls is settled here, so that a caller who appears
- * twice is the same person. `number` makes two runs differ.
- */
+/** The steps of one run of a scenario by time. A caller who appears twice is the same person; `number` makes runs differ. */
 export function planSteps(options: {
   scenario: Scenario;
   businesses: readonly Business[];

@@ -15,10 +15,7 @@ export type Timeline = ReturnType<typeof createTimeline>;
 
 const END: Place = { createdAt: Number.MAX_SAFE_INTEGER, seq: 0 };
 
-/**
- * Every call and voicemail there is, of the history and since, newest first. A page is found by its place in that order
- * and not by counting, so the last one costs what the first does, and what arrives in the meantime moves nothing.
- */
+/** All calls and voicemails, newest first. A page is found by its place: the last one costs what the first does. */
 export function createTimeline({ history, items }: { history: History; items: Items }) {
   function find(id: string): Item | undefined {
     return items.find(id) ?? (items.hidesHistoric(id) ? undefined : history.find(id));

@@ -36,7 +36,6 @@ export function createWorld(options: {
   /** Where the generated history ends; everything in it depends on this and the seed. */
   epochMs: number;
   readings: () => Readings;
-  /** Schedule time, which dates what happens from now on. */
   nowMs: () => number;
   /** Where recordings are served, without a slash at the end. */
   baseUrl: () => string;
@@ -81,7 +80,6 @@ export function createWorld(options: {
   }
 
   return {
-    /** What the generated history was made from. */
     origin: { ...origin, epochMs: origin.epoch * 1000 },
     /** What every list follows from beside the origin and the readings: where these are the same, it is the same. */
     version: () => [items.changes(), baseUrl()],
@@ -104,12 +102,8 @@ export function createWorld(options: {
       page(orgId, "voicemail", { ...query, facet: query.reviewed?.toString() }),
     findCall: (id: string) => find("call", id),
     findVoicemail: (id: string) => find("voicemail", id),
-    /**
-     * Changes the world as an event of `type` does that happens now, and returns what the event carries. The world keeps
-     * the very same object, so that REST answers what the webhook says.
-     */
+    /** Changes the world and returns what the event of `type` carries: REST answers the very same object. */
     happen,
-    /** The steps of one run of a scenario; each is to `happen` at its time. */
     planSteps: (scenario: Scenario): PlannedSteps =>
       planSteps({ scenario, businesses, seed, number: nextHappening() }),
     /** Lets what a happening left in the world last as long as the event that tells of it (retention). */
@@ -129,7 +123,6 @@ function settledOrigin(database: Database, fresh: Origin): Origin {
   return fresh;
 }
 
-/** How a key without a scope ends. */
 const NO_SCOPE = /_no_scope$/;
 
 const storedSchema = z.looseObject({ object: z.string() });

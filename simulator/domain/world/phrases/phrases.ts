@@ -4,15 +4,12 @@ import es from "./es.json" with { type: "json" };
 import fr from "./fr.json" with { type: "json" };
 import it from "./it.json" with { type: "json" };
 
-/** Languages that callers speak here, as `detected_language` has them. */
 export const LANGUAGES = ["en", "es", "fr", "de", "it"] as const;
 
 export type Language = (typeof LANGUAGES)[number];
 
-/** What a call can be about. */
 export type Topic = keyof typeof en.conversations;
 
-/** Why the agent takes a message. */
 export type VoicemailReason = keyof typeof en.messageIntroductions;
 
 /**
