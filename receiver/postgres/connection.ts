@@ -8,6 +8,8 @@ const CONNECTIONS = 10;
 
 /** What the server may do with a transaction of ours that was left alone. SET LOCAL also passes a pooler of transactions. */
 const BEGIN = `BEGIN; SET LOCAL statement_timeout = 7000; SET LOCAL lock_timeout = 7000; SET LOCAL idle_in_transaction_session_timeout = 10000`;
+/** For one that waits its turn to create something. */
+export const PATIENTLY = `SET LOCAL lock_timeout = '120s'; SET LOCAL statement_timeout = 0`;
 
 export type Query = <Row extends QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
 
@@ -39,18 +41,22 @@ export function createDatabase({
   if (given && !isPool(given)) throw new Error("`pool` must be a Pool of the package pg.");
   const pool = given ?? ownPool(url);
   let isClosed = false;
-  const named = (text: string): string =>
-    schema === "receiver" ? text : text.replaceAll(/\breceiver(?=\.|_handlers\b)/g, schema);
+  const queryOn =
+    (on: Pool | PoolClient): Query =>
+    async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) => {
+      const named = schema === "receiver" ? text : text.replaceAll(/\breceiver(?=\.|_handlers\b)/g, schema);
+      return (await on.query<Row>({ text: named, values: [...values], types: VALUES })).rows;
+    };
 
   return {
     schema,
-    run: async (text, values = []) => rowsOf(pool, named(text), values),
+    run: queryOn(pool),
     transaction: async (work) => {
       const client = await pool.connect();
       let isSound = false;
       try {
         await client.query(BEGIN);
-        const result = await work(async (text, values = []) => rowsOf(client, named(text), values), client);
+        const result = await work(queryOn(client), client);
         await client.query("COMMIT");
         isSound = true;
         return result;
@@ -84,84 +90,88 @@ function ownPool(url: string): Pool {
   });
   // The error of an idle connection. The next statement opens another one.
   pool.on("error", () => undefined);
-  pool.on("connect", (client) => client.on("error", () => undefined));
-  return pool;
+  return pool.on("connect", (client) => client.on("error", () => undefined));
 }
 
-async function rowsOf<Row extends QueryResultRow>(
-  on: Pool | PoolClient,
-  text: string,
-  values: readonly unknown[],
-): Promise<Row[]> {
-  const { rows } = await on.query<Row>({ text, values: [...values], types: parsers(NUMBERS) });
-  return rows;
-}
-
-/** Our own numbers are all within 2^53. */
-const NUMBERS = new Map<number, Parser>([[types.builtins.INT8, Number]]);
-
-export type Parser = (text: string) => unknown;
-
-/** What makes values of the columns' texts: these parsers, and where there is none `pg`'s. */
-export function parsers(own: ReadonlyMap<number, Parser>) {
-  const getTypeParser = (type: number, format?: "text" | "binary"): Parser => {
-    // eslint-disable-next-line typescript/no-unsafe-assignment -- its types say any
-    const usual: Parser = types.getTypeParser(type, format ?? "text");
-    return own.get(type) ?? usual;
+/** Has `work` do at once all that is asked for while it is busy. Returns its result, and the place of what was asked. */
+export function together<Asked, Result>(work: (all: readonly Asked[]) => Promise<Result>) {
+  let next: { all: Asked[]; result: Promise<Result> } | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  return async (asked: Asked): Promise<{ result: Result; place: number }> => {
+    if (!next) {
+      const all: Asked[] = [];
+      const result = last.then(async () => {
+        next = undefined;
+        return work(all);
+      });
+      last = result.catch(() => undefined);
+      next = { all, result };
+    }
+    const place = next.all.push(asked) - 1;
+    return { result: await next.result, place };
   };
-  return { getTypeParser };
 }
 
-/** The server's code of an error that is its answer to a statement. */
-function sqlState(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error) || !("severity" in error)) return undefined;
-  return String(error.code);
-}
+const { builtins } = types;
+/** What comes out is what SQLite would give: numbers, bigint, text, bytes, null. `db.client` gives what `pg` gives. */
+const PARSERS = new Map<number, (text: string) => unknown>([
+  [builtins.INT8, (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text))],
+  [builtins.BOOL, (text) => (text === "t" ? 1 : 0)],
+  [builtins.JSON, (text) => text],
+  [builtins.JSONB, (text) => JSON.stringify(JSON.parse(text))],
+  [builtins.TIMESTAMPTZ, (text) => new Date(text).toISOString()],
+  [builtins.TIMESTAMP, (text) => new Date(`${text}Z`).toISOString()],
+  [builtins.DATE, (text) => text],
+]);
+export const VALUES = {
+  getTypeParser: (type: number, format?: "text" | "binary"): ((text: string) => unknown) => {
+    // eslint-disable-next-line typescript/no-unsafe-assignment -- its types say any
+    const usual: (text: string) => unknown = types.getTypeParser(type, format ?? "text");
+    return PARSERS.get(type) ?? usual;
+  },
+};
 
 /** What an error means to the sender of an event. */
 export function refusalOf(error: unknown, isConnected: boolean): Refusal {
-  const message = error instanceof Error ? error.message || error.name : String(error);
-  const state = sqlState(error);
-  const detail = `${message}${state === undefined ? "" : ` (${state})`}${adviceOn(error)}`;
-  if (state !== undefined)
-    return { ok: false, reason: REASONS.find(([start]) => state.startsWith(start))?.[1] ?? "busy", detail };
+  const detail = described(error);
+  const [, , reason] = KNOWN.find(([pattern]) => pattern.test(codeOf(error))) ?? [];
+  if (error instanceof Error && "severity" in error) return { ok: false, reason: reason ?? "busy", detail };
   if (isConnected)
-    return { ok: false, reason: /timeout/i.test(message) ? "timeout" : "outcome_unknown", detail };
+    return { ok: false, reason: /timeout/i.test(detail) ? "timeout" : "outcome_unknown", detail };
   // The pool's words for: all its connections were in use for too long.
-  const isExhausted = message === "timeout exceeded when trying to connect";
+  const isExhausted = detail === "timeout exceeded when trying to connect";
   return { ok: false, reason: isExhausted ? "overloaded" : "connection_lost", detail };
 }
 
-const REASONS: readonly (readonly [string, Unavailable])[] = [
-  ["53100", "full"],
-  ["53", "overloaded"],
-  ["25006", "read_only"],
-  ["57014", "timeout"],
-  ["57P03", "connection_lost"],
-  ["57P", "outcome_unknown"],
-  ["08", "connection_lost"],
-  ["58", "io_error"],
-  ["XX", "corrupt"],
-];
-
-/** What to do if the server refused without saying how to fix it, or did not answer. */
-export function adviceOn(error: unknown): string {
-  if (!(error instanceof Error)) return "";
-  const code = "code" in error ? String(error.code) : "";
-  const fix = FIXES.find(([pattern]) => pattern.test(code));
-  return fix ? `. ${fix[1]}` : "";
+/** An error with its code, and with what to do if its message does not say that. */
+export function described(error: unknown): string {
+  const code = codeOf(error);
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  const fix = KNOWN.find(([pattern]) => pattern.test(code))?.[1] ?? "";
+  return `${message}${code && ` (${code})`}${fix && `. ${fix}`}`;
 }
 
-const FIXES: readonly (readonly [RegExp, string])[] = [
-  [
-    /^42501$/,
-    "The role needs CREATE on the database for the first start, or to own both schemas: see docs/scaling.md, Rights.",
-  ],
-  [/^22P05$/, "Name a database in DATABASE_URL whose encoding is UTF8."],
-  [/^55P03$/, "Another session holds a lock on its tables: pg_locks and pg_stat_activity name it."],
-  [/^(?:28|3D)/, "Fix the user, the password or the database in DATABASE_URL."],
-  [/^25006$/, "It is a standby, or was made read-only: name the primary in DATABASE_URL."],
-  [/^(?:E[A-Z]+|57P..)$/, "Check that PostgreSQL runs, and that DATABASE_URL names it."],
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+const IS_AWAY = "Check that PostgreSQL runs, and that DATABASE_URL names it.";
+const HAS_NO_RIGHT =
+  "The role needs CREATE on the database for the first start, or to own both schemas: see docs/scaling.md, Rights.";
+const IS_STANDBY = "It is a standby, or was made read-only: name the primary in DATABASE_URL.";
+
+/** Codes of errors: the server's, and those of sockets. */
+const KNOWN: readonly (readonly [code: RegExp, fix: string, reason?: Unavailable])[] = [
+  [/^E[A-Z]+$/, IS_AWAY],
+  [/^42501$/, HAS_NO_RIGHT],
+  [/^25006$/, IS_STANDBY, "read_only"],
+  [/^53100$/, "", "full"],
+  [/^53/, "", "overloaded"],
+  [/^57014$/, "", "timeout"],
+  [/^57P03$|^08/, IS_AWAY, "connection_lost"],
+  [/^57P/, IS_AWAY, "outcome_unknown"],
+  [/^58/, "", "io_error"],
+  [/^XX/, "", "corrupt"],
 ];
 
 /** A text as PostgreSQL can hold it: without zero bytes and halves of surrogate pairs. */

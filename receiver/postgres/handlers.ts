@@ -1,45 +1,44 @@
 import { z } from "zod";
 import { GONE, keyOf } from "../store/job-rules.ts";
 import type { JobHandler } from "../store/port.ts";
-import { storable, type Database, type Query } from "./connection.ts";
+import { PATIENTLY, storable, type Database, type Query } from "./connection.ts";
 import { SEARCH_PATH } from "./handler-sql.ts";
 import { JOB_POLICY, SET_BOOKMARK } from "./schema.ts";
 
 const BATCH = 200;
-const LONGEST_KEY = 200;
 
 const LIST = `SELECT name, definition FROM receiver.announced`;
 const SEEN = `
   INSERT INTO receiver.handlers (name, definition) SELECT key, value FROM jsonb_each($1) ORDER BY key
   ON CONFLICT (name, definition) DO UPDATE SET seen_at = clock_timestamp()`;
 /** Ends a job as ignored; without a policy it holds back no other. */
-export const CANCEL = `state = 'cancelled', completed_on = now(), policy = NULL, started_on = coalesce(started_on, now())`;
+export const cancelled = (cause: string): string => `
+  state = 'cancelled', completed_on = now(), policy = NULL, started_on = coalesce(started_on, now()),
+  output = coalesce(output, '{}') || jsonb_build_object('cause', ${cause})`;
 const IGNORE_GONE = `
-  UPDATE receiver.job SET ${CANCEL},
-    output = coalesce(output, '{}') || '{"cause": "${GONE}"}'
+  UPDATE receiver.job SET ${cancelled(`'${GONE}'`)}
   WHERE name = ANY (ARRAY(SELECT name FROM receiver.queue WHERE split_part(name, '/', 1) NOT IN (SELECT name FROM receiver.announced)))
     AND (state < 'active' OR state = 'active' AND heartbeat_on < now() - heartbeat_seconds * interval '1 s')`;
 const LIST_NEW = `
   SELECT id, type, body FROM receiver.events
   WHERE unwanted IS NULL AND body IS NOT NULL ORDER BY seq LIMIT ${String(BATCH)} FOR UPDATE`;
 
-/** The queue orders jobs by it. An index holds no long text; a job without a value waits for no other. */
-export const KEY = `
-  CASE WHEN name LIKE '%/key' THEN coalesce(CASE WHEN length(key) <= ${String(LONGEST_KEY)} THEN key
-    ELSE left(key, ${String(LONGEST_KEY)}) || '/' || encode(sha256(convert_to(key, 'UTF8')), 'hex') END, '/' || id) END`;
+/** The queue orders jobs by it. A job without a value waits for no other. An index holds no long text. */
+export const KEY = `CASE WHEN name LIKE '%/key' THEN coalesce(encode(sha256(convert_to(key, 'UTF8')), 'hex'), id::text) END`;
 /** By the time of arrival, by which pg-boss orders jobs; its own insert gives a batch one time. */
 export const addJobs = (events: string): string => `
   INSERT INTO receiver.job (id, name, policy, singleton_key, created_on, ${JOB_POLICY.columns})
   SELECT id, name, CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, ${KEY}, received_at, ${JOB_POLICY.values}
   FROM ${events} CROSS JOIN json_to_recordset(jobs) AS wanted(name text, key text) ON CONFLICT DO NOTHING`;
 /** Gives stored events their jobs. Returns the ids of those that got one. */
-export const OFFER = `
+const OFFER = `
   WITH given AS MATERIALIZED (SELECT * FROM json_to_recordset($1) AS given(id uuid, jobs json)),
     added AS (${addJobs("given JOIN receiver.events USING (id)")} RETURNING id),
     marked AS (
-      UPDATE receiver.events SET unwanted = json_array_length(jobs) = 0 FROM given WHERE events.id = given.id)
-  SELECT DISTINCT replace(id::text, '-', '') AS id FROM added`;
-const FIND_MIGRATIONS = `SELECT value FROM receiver.bookmarks WHERE name = $1 FOR UPDATE`;
+      UPDATE receiver.events SET unwanted = coalesce(unwanted, true) AND json_array_length(jobs) = 0
+      FROM given WHERE events.id = given.id)
+  SELECT DISTINCT id FROM added`;
+const FIND_MIGRATIONS = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
 
 const definitionSchema = z.object({
@@ -54,33 +53,37 @@ export function queueOf({ name, key }: Pick<JobHandler, "name" | "key">): string
   return key.length > 0 ? `${name}/key` : name;
 }
 
-/** Both queues of a handler: jobs stay where they are when it gains or loses its key. */
-export const queuesOf = (name: string): string[] => [name, `${name}/key`];
-
 export async function announced(query: Query): Promise<Announced[]> {
-  const rows = await query<{ name: string; definition: unknown }>(LIST);
-  return rows.map(({ name, definition }) => ({ name, ...definitionSchema.parse(definition) }));
+  const rows = await query<{ name: string; definition: string }>(LIST);
+  return rows.map(({ name, definition }) => ({ name, ...definitionSchema.parse(JSON.parse(definition)) }));
 }
 
 /** The queue and the key of each job that these handlers want of an event. */
 export function jobsOf(
   type: string,
-  envelope: () => unknown,
+  envelope: unknown,
   handlers: readonly Announced[],
 ): { name: string; key: string | null }[] {
   return handlers
     .filter(({ types }) => types === "*" || types.includes(type))
-    .map(({ name, key }) => {
-      const value = key.length > 0 ? keyOf(envelope(), key) : null;
-      return { name: queueOf({ name, key }), key: value === null ? null : storable(value) };
+    .map((handler) => {
+      const key = keyOf(envelope, handler.key);
+      return { name: queueOf(handler), key: key === null ? null : storable(key) };
     });
 }
 
 export type StoredEvent = { id: string; type: string; body: Buffer };
 
-/** A stored event with the jobs that these handlers want of it. */
-export function offered({ id, type, body }: StoredEvent, handlers: readonly Announced[]) {
-  return { id, jobs: jobsOf(type, () => JSON.parse(body.toString("utf8")) as unknown, handlers) };
+/** Gives each of these events the jobs that these handlers want of it. Returns how many got one. */
+export async function offer(
+  query: Query,
+  events: readonly (StoredEvent & { handlers: readonly Announced[] })[],
+): Promise<number> {
+  const offered = events.map(({ id, type, body, handlers }) => ({
+    id,
+    jobs: jobsOf(type, JSON.parse(body.toString("utf8")), handlers),
+  }));
+  return (await query(OFFER, [JSON.stringify(offered)])).length;
 }
 
 /** What a worker says of its handlers, and what becomes of the jobs of those that are there no more. */
@@ -98,21 +101,16 @@ export function createAnnouncements(
         await migrate(handler);
         await addQueue(queueOf(handler));
       }
-      await seen();
-      await care();
+      await announce();
     },
-    seen,
-    care,
+    announce,
     handlers: () => own,
   };
 
-  async function seen(): Promise<void> {
+  /** Ends jobs of handlers that are gone, and makes jobs of events that came before there were handlers. */
+  async function announce(): Promise<void> {
     const definitions = own.map(({ name, types, key }) => [name, { types, key }]);
     await run(SEEN, [JSON.stringify({ "": {}, ...Object.fromEntries(definitions) })]);
-  }
-
-  /** Ends jobs of handlers that are gone, and makes jobs of events that came before there were handlers. */
-  async function care(): Promise<void> {
     await run(IGNORE_GONE);
     while ((await transaction(catchUp)) === BATCH);
   }
@@ -120,7 +118,10 @@ export function createAnnouncements(
   async function catchUp(query: Query): Promise<number> {
     const events = await query<StoredEvent>(LIST_NEW);
     const handlers = await announced(query);
-    await query(OFFER, [JSON.stringify(events.map((event) => offered(event, handlers)))]);
+    await offer(
+      query,
+      events.map((event) => ({ ...event, handlers })),
+    );
     return events.length;
   }
 
@@ -128,21 +129,21 @@ export function createAnnouncements(
     if (migrations.length === 0) return;
     const bookmark = `migrations of ${name}`;
     await transaction(async (query, client) => {
-      await client.query("SET LOCAL lock_timeout = '120s'; SET LOCAL statement_timeout = 0");
+      await query(PATIENTLY);
       await query(LOCK, [`${schema} ${bookmark}`]);
       await query(SEARCH_PATH);
       const [found] = await query<{ value: string }>(FIND_MIGRATIONS, [bookmark]);
+      const ran = Number(found?.value ?? 0);
       for (const [index, migration] of migrations.entries()) {
-        if (index < Number(found?.value ?? 0)) continue;
+        if (index < ran) continue;
         const text = typeof migration === "string" ? migration : migration.postgres;
-        await client.query(text).catch((error: unknown) => {
-          throw new Error(`migration ${String(index + 1)} of ${name} failed: ${String(error)}\n${text}`, {
-            cause: error,
+        await client.query(text).catch((cause: unknown) => {
+          throw new Error(`migration ${String(index + 1)} of ${name} failed: ${String(cause)}\n${text}`, {
+            cause,
           });
         });
       }
-      const count = Math.max(migrations.length, Number(found?.value ?? 0));
-      await query(SET_BOOKMARK, [bookmark, String(count)]);
+      await query(SET_BOOKMARK, [bookmark, String(Math.max(migrations.length, ran))]);
     });
   }
 }

@@ -1,6 +1,7 @@
+import type { PoolClient } from "pg";
 import type { ServerRoom } from "../store/open.ts";
 import type { Store } from "../store/port.ts";
-import { adviceOn, createDatabase } from "./connection.ts";
+import { createDatabase, described } from "./connection.ts";
 import { createAnnouncements } from "./handlers.ts";
 import { channelOf, createIntake } from "./intake.ts";
 import { createJobs } from "./jobs.ts";
@@ -21,15 +22,14 @@ const NOW = `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint 
 export const openServerStore: ServerRoom["openServerStore"] = async (options): Promise<Store> => {
   const { databaseUrl: url, databaseSchema: schema = "receiver", pool, clock, onCutOff } = options;
   const database = createDatabase({ url, schema, pool });
-  await createSchema(database).catch(async (error: unknown) => {
+  await createSchema(database).catch(async (cause: unknown) => {
     await database.close();
-    throw new Error(`${String(error instanceof Error ? error.message : error)}${adviceOn(error)}`, {
-      cause: error,
-    });
+    throw new Error(described(cause), { cause });
   });
   const { jobs, addQueue, beat, reap, holds } = createJobs(database, clock);
   const announcements = createAnnouncements(database, addQueue);
   let cancel = (): void => undefined;
+  let beatAtMs = 0;
 
   return {
     intake: createIntake(database),
@@ -39,7 +39,8 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
         signal.throwIfAborted();
         await announcements.begin(handlers);
         await reap(handlers);
-        void work(1, clock.monotonicMs());
+        beatAtMs = clock.monotonicMs();
+        void work(1);
       },
       onArrival: (callback) => listen(callback),
     },
@@ -52,28 +53,24 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
   };
 
   /** What a worker does beside its jobs. What fails is tried again in the next round. */
-  async function work(round: number, beatAtMs: number): Promise<void> {
+  async function work(round: number): Promise<void> {
     const atMs = clock.monotonicMs();
-    const isBeaten = await beat().then(
-      () => true,
-      () => false,
-    );
-    if (database.isClosed()) return;
-    if (!isBeaten && holds() && clock.monotonicMs() - beatAtMs > CUT_OFF_MS)
-      onCutOff?.("PostgreSQL took no heartbeat for 20 s: another worker may begin what runs here");
-    await reap(announcements.handlers()).catch(() => undefined);
-    if (round % SEEN_ROUNDS === 0)
-      await announcements
-        .seen()
-        .then(announcements.care)
-        .catch(() => undefined);
-    if (!database.isClosed())
-      cancel = clock.after(BEAT_MS, () => void work(round + 1, isBeaten ? atMs : beatAtMs));
+    try {
+      await beat();
+      beatAtMs = atMs;
+      if (round % SEEN_ROUNDS === 0) await announcements.announce();
+      await reap(announcements.handlers());
+    } catch {
+      if (!database.isClosed() && holds() && clock.monotonicMs() - beatAtMs > CUT_OFF_MS)
+        onCutOff?.("PostgreSQL took no heartbeat for 20 s: another worker may begin what runs here");
+    }
+    if (!database.isClosed()) cancel = clock.after(BEAT_MS, () => void work(round + 1));
   }
 
   /** One connection, which only shortens the wait for the next look. */
   function listen(callback: () => void): () => void {
-    let end = (): void => undefined;
+    let client: PoolClient | undefined;
+    let cancelWait = (): void => undefined;
     let isStopped = false;
     void begin();
     return () => {
@@ -82,26 +79,28 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
     };
 
     async function begin(): Promise<void> {
-      const again = (): void => {
-        end();
-        if (!isStopped) end = clock.after(LISTEN_AGAIN_MS, () => void begin());
-      };
       try {
-        const client = await database.connect();
-        const release = (): void => client.release(true);
-        end = () => {
-          client.removeListener("error", again);
-          client.on("error", () => undefined);
-          end = () => undefined;
-          release();
-        };
-        client.once("error", again);
-        client.on("notification", callback);
+        client = await database.connect();
+        client.once("error", again).on("notification", callback);
         await client.query(`LISTEN ${channelOf(schema)}`);
-        if (isStopped) end();
       } catch {
         again();
       }
+      if (isStopped) end();
+    }
+
+    function again(): void {
+      end();
+      if (!isStopped) cancelWait = clock.after(LISTEN_AGAIN_MS, () => void begin());
+    }
+
+    function end(): void {
+      cancelWait();
+      client
+        ?.removeListener("error", again)
+        .on("error", () => undefined)
+        .release(true);
+      client = undefined;
     }
   }
 };

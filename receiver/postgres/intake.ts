@@ -10,7 +10,7 @@ import { addJobs, announced, jobsOf } from "./handlers.ts";
 const BEGIN = `
   SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
     CASE WHEN $1 THEN pg_advisory_xact_lock(hashtext($2)) ELSE pg_advisory_xact_lock_shared(hashtext($2)) END`;
-/** Ids are inserted in their order, so that two batches never wait for each other in a circle. */
+/** Ids are inserted in their order, so that two batches never wait for each other in a circle; of equal ones, the first. */
 const ADD = `
   WITH given AS MATERIALIZED (
     SELECT g.*, nextval('receiver.seqs') AS seq, clock_timestamp() + n * interval '1 microsecond' AS at FROM json_to_recordset($1)
@@ -21,11 +21,11 @@ const ADD = `
     FROM given WHERE object IS NULL OR NOT EXISTS (
       SELECT FROM receiver.events AS twin WHERE object_id = object AND twin.type = given.type
         AND (twin.source = 'reconcile' OR given.source = 'reconcile'))
-    ORDER BY id
+    ORDER BY id, n
     ON CONFLICT (id) DO NOTHING
-    RETURNING id, received_at
-  ), jobs AS (${addJobs("stored JOIN given USING (id)")})
-  SELECT replace(id::text, '-', '') AS id, pg_notify($3, '') FROM stored`;
+    RETURNING seq, received_at
+  ), jobs AS (${addJobs("stored JOIN given USING (seq)")})
+  SELECT n, pg_notify($3, '') FROM stored JOIN given USING (seq)`;
 const COUNT_DUPLICATES = `
   WITH given AS MATERIALIZED (
     SELECT g.source, g.id, coalesce(
@@ -49,16 +49,15 @@ export const channelOf = (schema: string): string => `${schema}_stored`;
 /** Takes events: one transaction for all that arrived together. */
 export function createIntake({ schema, run, transaction, isClosed }: Database): Intake {
   return {
-    accept: async (batch) => {
-      if (batch.length === 0) return { ok: true, acceptances: [] };
-      return refusing(async (onConnected) => ({
-        ok: true as const,
-        acceptances: await transaction(async (query) => {
+    accept: async (batch) =>
+      refusing(async (onConnected) => {
+        if (batch.length === 0) return { ok: true as const, acceptances: [] };
+        const acceptances = await transaction(async (query) => {
           onConnected();
           return accept(query, batch);
-        }),
-      }));
-    },
+        });
+        return { ok: true as const, acceptances };
+      }),
     probe: async () =>
       refusing(async () => {
         await run(PROBE);
@@ -86,7 +85,7 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
     const rows = batch.map(({ id, type, objectId, source, body, envelope }, n) => {
       const start = end;
       end += body.length;
-      const jobs = jobsOf(type, () => envelope, handlers);
+      const jobs = jobsOf(type, envelope, handlers);
       return {
         n,
         id: hexOf(id),
@@ -100,31 +99,21 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
         jobs,
       };
     });
-    // Of two with the same id, or of reconcile with the same object, the second is a duplicate.
-    const seen = new Set<string>();
-    const firsts = rows.filter(({ id, type, object }) => {
-      const keys = [id, ...(isReconcile && object !== null ? [`${type} ${object}`] : [])];
-      const isNew = keys.every((key) => !seen.has(key));
-      for (const key of keys) seen.add(key);
-      return isNew;
-    });
     const bodies = Buffer.concat(batch.map(({ body }) => body));
-    const added = await query<{ id: string }>(ADD, [JSON.stringify(firsts), bodies, channelOf(schema)]);
-    const ids = new Set(added.map(({ id }) => id));
-    const news = new Set(firsts.filter(({ id }) => ids.has(id)));
-    const repeated = rows.filter((row) => !news.has(row));
+    const added = await query<{ n: number }>(ADD, [JSON.stringify(rows), bodies, channelOf(schema)]);
+    const news = new Set(added.map(({ n }) => n));
+    const repeated = rows.filter(({ n }) => !news.has(n));
     const found =
       repeated.length === 0
         ? []
         : await query<{ id: string; sha256: string | null }>(COUNT_DUPLICATES, [JSON.stringify(repeated)]);
     const hashes = new Map(found.map(({ id, sha256 }) => [id, sha256]));
-    return rows.map((row, n): Acceptance => {
-      if (news.has(row)) return { duplicate: false };
-      const storedSha256 = hashes.get(row.id) ?? undefined;
-      const receivedSha256 = hash("sha256", batch[n]?.body ?? "");
-      return storedSha256 === undefined || storedSha256 === receivedSha256
-        ? { duplicate: true }
-        : { duplicate: true, differs: { storedSha256, receivedSha256 } };
+    return batch.map(({ id, body }, n): Acceptance => {
+      if (news.has(n)) return { duplicate: false };
+      const storedSha256 = hashes.get(hexOf(id)) ?? undefined;
+      const receivedSha256 = hash("sha256", body);
+      if (storedSha256 === undefined || storedSha256 === receivedSha256) return { duplicate: true };
+      return { duplicate: true, differs: { storedSha256, receivedSha256 } };
     });
   }
 }

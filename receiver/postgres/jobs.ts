@@ -1,12 +1,10 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Db } from "pg-boss";
 import type { Clock } from "../clock.ts";
 import { JobLost, type Job, type Jobs } from "../store/port.ts";
-import { storable, type Database } from "./connection.ts";
+import { storable, together, type Database } from "./connection.ts";
 import { createEndings, type Claim } from "./endings.ts";
 import { useTransaction } from "./handler-sql.ts";
-import { queuesOf } from "./handlers.ts";
-import { addQueue, createBoss, executor } from "./schema.ts";
+import { addQueue, createBoss } from "./schema.ts";
+import { unixMs } from "./views.ts";
 
 /** Which of these queues have a job that is due. Most looks find none, and cost one statement for all of them. */
 const LOOK = `
@@ -15,9 +13,8 @@ const LOOK = `
 /** pg-boss's own statement, with what a worker has to know of the events. */
 const claimWith = (fetch: string): string => `
   WITH claimed AS (${fetch})
-  SELECT claimed.name, claimed.id, "startedOn"::text AS token, "retryCount" + 1 AS attempt, output,
-    type, body, floor(extract(epoch FROM received_at) * 1000)::bigint AS "receivedAtMs",
-    (data->>'since')::bigint AS since
+  SELECT claimed.name, id, "startedOn"::text AS token, "retryCount" + 1 AS attempt, output->>'errors' AS errors, type, body,
+    replace(id::text, '-', '') AS hex, ${unixMs("received_at")} AS "receivedAtMs", (data->>'since')::bigint AS since
   FROM claimed JOIN receiver.events USING (id) ORDER BY "createdOn"`;
 const FIND_STEP = `SELECT result FROM receiver.steps WHERE id = $1 AND handler = $2 AND name = $3`;
 const RECORD_STEP = `
@@ -27,6 +24,7 @@ const RECORD_STEP = `
   ON CONFLICT (id, handler, name) DO UPDATE SET result = excluded.result RETURNING 1`;
 
 type Claimed = Claim & {
+  hex: string;
   type: string;
   body: Buffer;
   receivedAtMs: number;
@@ -38,34 +36,35 @@ export function createJobs(database: Database, clock: Clock) {
   const { run, transaction } = database;
   const claims = new WeakMap<Job, Claim>();
   const held = new Set<Claim>();
-  const boss = createBoss(database.schema, executor(run));
+  const boss = createBoss(database);
   const hasMore = new Set<string>();
-  let looking: { queues: Set<string>; due: Promise<Set<string>> } | undefined;
   const { end, write, reap } = createEndings(run, clock);
+  const look = together(async (all: readonly (readonly string[])[]) => {
+    const found = await run<{ name: string }>(LOOK, [all.flat()]);
+    return new Set(found.map(({ name }) => name));
+  });
 
   const jobs: Omit<Jobs, "begin" | "onArrival"> = {
     claim: async (handler, limit) => {
       const claimed: Claimed[] = [];
-      const db: Db = {
-        executeSql: async (text, values) => {
-          const rows = await run<Claimed>(claimWith(text), values);
-          claimed.push(...rows);
-          return { rows };
-        },
+      const executeSql = async (text: string, values?: unknown[]) => {
+        const rows = await run<Claimed>(claimWith(text), values);
+        claimed.push(...rows);
+        return { rows };
       };
-      for (const queue of await dueOf(queuesOf(handler))) {
-        if (claimed.length >= limit) break;
+      for (const queue of await dueOf([handler, `${handler}/key`])) {
         const batchSize = limit - claimed.length;
-        const rows = await boss.fetch(queue, { batchSize, includeMetadata: true, db });
+        if (batchSize <= 0) break;
+        const rows = await boss.fetch(queue, { batchSize, includeMetadata: true, db: { executeSql } });
         if (rows.length === 0) hasMore.delete(queue);
         else hasMore.add(queue);
       }
       return claimed.map((row) => toJob(handler, row));
     },
 
-    end: async (job, how) => {
+    end: async (job, ending) => {
       const claim = claimOf(job);
-      const isWritten = await end({ claim, ending: how });
+      const isWritten = await end({ claim, ending });
       held.delete(claim);
       return isWritten;
     },
@@ -90,12 +89,8 @@ export function createJobs(database: Database, clock: Clock) {
       ),
 
     findStep: async (job, name) => {
-      const [found] = await run<{ result: string }>(FIND_STEP, [
-        claimOf(job).id,
-        job.handler,
-        storable(name),
-      ]);
-      return found?.result;
+      const values = [claimOf(job).id, job.handler, storable(name)];
+      return (await run<{ result: string }>(FIND_STEP, values))[0]?.result;
     },
     recordStep: async (job, name, json) => {
       const { name: queue, id, token } = claimOf(job);
@@ -106,50 +101,31 @@ export function createJobs(database: Database, clock: Clock) {
   return {
     jobs,
     addQueue: async (name: string) => addQueue(boss, name),
-    beat,
+    /** Extends what this process has in hand. */
+    beat: async (): Promise<void> => {
+      const byQueue = Map.groupBy(held, ({ name }) => name);
+      for (const [name, some] of byQueue) {
+        const ids = some.map(({ id }) => id);
+        await boss.touch(name, ids);
+      }
+    },
     reap,
     holds: () => held.size > 0,
   };
 
-  /** Extends what this process has in hand. */
-  async function beat(): Promise<void> {
-    const byQueue = Map.groupBy(held, ({ name }) => name);
-    for (const [name, some] of byQueue)
-      await boss.touch(
-        name,
-        some.map(({ id }) => id),
-      );
-  }
-
-  /** Queues that had more when they were claimed from last are not asked. Looks of one turn are one statement. */
+  /** Queues that had more when they were claimed from last are not asked. */
   async function dueOf(queues: readonly string[]): Promise<string[]> {
     const known = queues.filter((queue) => hasMore.has(queue));
     if (known.length > 0) return known;
-    looking ??= { queues: new Set(), due: look() };
-    for (const queue of queues) looking.queues.add(queue);
-    const due = await looking.due;
+    const { result: due } = await look(queues);
     return queues.filter((queue) => due.has(queue));
   }
 
-  async function look(): Promise<Set<string>> {
-    await nextTurn();
-    const queues = [...(looking?.queues ?? [])];
-    looking = undefined;
-    const found = await run<{ name: string }>(LOOK, [queues]);
-    return new Set(found.map(({ name }) => name));
-  }
-
   function toJob(handler: string, row: Claimed): Job {
-    const { type, body, attempt, receivedAtMs, since } = row;
-    const job = {
-      handler,
-      id: `evt_${row.id.replaceAll("-", "")}`,
-      type,
-      body: body.toString("utf8"),
-      attempt,
-      receivedAtMs,
-      waitingSinceMs: since ?? receivedAtMs,
-    };
+    const { hex, type, body, attempt, receivedAtMs, since } = row;
+    const waitingSinceMs = since ?? receivedAtMs;
+    const id = `evt_${hex}`;
+    const job = { handler, id, type, body: body.toString("utf8"), attempt, receivedAtMs, waitingSinceMs };
     claims.set(job, row);
     held.add(row);
     return job;

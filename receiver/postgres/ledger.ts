@@ -1,6 +1,6 @@
 import type { Counts, HandlerCounts, Ledger } from "../store/port.ts";
 import type { Database, Query } from "./connection.ts";
-import { announced, CANCEL, OFFER, offered, type StoredEvent } from "./handlers.ts";
+import { announced, cancelled, offer, type StoredEvent } from "./handlers.ts";
 import { hexOf } from "./intake.ts";
 import { SET_BOOKMARK } from "./schema.ts";
 import { createViews, QUEUES, unixMs } from "./views.ts";
@@ -28,21 +28,23 @@ const COUNT_CAUSES = `
 const COUNT_EVENTS = `
   SELECT (SELECT count(*) FROM receiver.events WHERE unwanted AND body IS NOT NULL) AS unwanted,
     (SELECT count(*) FROM receiver.events) AS events`;
+
+/** Events by their ids or aliases, unless they are pruned. */
+const NAMED = `(id = ANY ($1) OR alias = ANY ($1)) AND body IS NOT NULL`;
 const LIST = `
   SELECT id, type, body, unwanted,
     ARRAY(SELECT split_part(name, '/', 1) FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id) AS has
-  FROM receiver.events WHERE (id = ANY ($1) OR alias = ANY ($1)) AND body IS NOT NULL ORDER BY seq FOR UPDATE`;
-const OF_EVENTS = `
-  name = ANY (${QUEUES}) AND id = ANY ($1::uuid[]) AND ($2::text IS NULL OR split_part(name, '/', 1) = $2)`;
+  FROM receiver.events WHERE ${NAMED} ORDER BY seq FOR UPDATE`;
+const OF_NAMED = `
+  name = ANY (${QUEUES}) AND id = ANY (ARRAY(SELECT id FROM receiver.events WHERE ${NAMED}))
+  AND ($2::text IS NULL OR split_part(name, '/', 1) = $2)`;
 const REQUEUE = `
   UPDATE receiver.job SET state = 'created', start_after = now(), retry_count = 0, started_on = NULL, completed_on = NULL,
     policy = CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, output = output - 'cause',
     data = jsonb_build_object('since', floor(extract(epoch FROM now()) * 1000))
-  WHERE ${OF_EVENTS} AND state IN ('failed', 'cancelled') RETURNING id`;
+  WHERE ${OF_NAMED} AND state IN ('failed', 'cancelled') RETURNING id`;
 const DISCARD = `
-  UPDATE receiver.job SET ${CANCEL},
-    output = coalesce(output, '{}') || jsonb_build_object('cause', $3::text)
-  WHERE ${OF_EVENTS} AND (state < 'active' OR state = 'failed') RETURNING id`;
+  UPDATE receiver.job SET ${cancelled("$3::text")} WHERE ${OF_NAMED} AND (state < 'active' OR state = 'failed') RETURNING id`;
 
 const PRUNE = `
   WITH old AS MATERIALIZED (
@@ -58,7 +60,7 @@ const PRUNE = `
     INSERT INTO receiver.bookmarks SELECT '${PRUNED_BEFORE}', $2::text WHERE EXISTS (SELECT FROM old)
     ON CONFLICT (name) DO UPDATE SET value = greatest(bookmarks.value::bigint, excluded.value::bigint)::text)
   UPDATE receiver.events SET body = NULL, duplicates = 0,
-    handled = (SELECT count(*) FROM (SELECT FROM jobs WHERE jobs.id = events.id AND jobs.state = 'completed' LIMIT 1) AS done),
+    handled = (EXISTS (SELECT FROM jobs WHERE jobs.id = events.id AND jobs.state = 'completed'))::integer,
     type = CASE WHEN source = 'reconcile' THEN type END, object_id = CASE WHEN source = 'reconcile' THEN object_id END,
     source = CASE WHEN source = 'reconcile' THEN source END
   FROM old WHERE events.seq = old.seq RETURNING events.seq`;
@@ -71,7 +73,10 @@ const KNOWN = `SELECT DISTINCT object_id FROM receiver.events WHERE object_id = 
 const GET_BOOKMARK = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
 const DELETE_BOOKMARK = `DELETE FROM receiver.bookmarks WHERE name = $1`;
 const CHECK = `
-  SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages, pg_is_in_recovery() AS "isStandby"`;
+  SELECT line FROM (VALUES
+    (current_setting('fsync') = 'off', 'fsync is off: a power cut loses acknowledged events. Turn it on.'),
+    (current_setting('full_page_writes') = 'off', 'full_page_writes is off: turn it on.'),
+    (pg_is_in_recovery(), 'This server is a standby: name the primary in DATABASE_URL.')) AS checks(found, line) WHERE found`;
 
 /** What operators ask and do. */
 export function createLedger({ run, transaction }: Database): Ledger {
@@ -80,18 +85,21 @@ export function createLedger({ run, transaction }: Database): Ledger {
 
   return {
     ...createViews(run),
-    counts,
+    counts: async () => {
+      const [handlers, causes, [events]] = await Promise.all([
+        run<HandlerCounts>(COUNT_JOBS),
+        run<Counts["causes"][number]>(COUNT_CAUSES),
+        run<{ events: number; unwanted: number }>(COUNT_EVENTS),
+      ]);
+      return { events: 0, unwanted: 0, ...events, handlers, causes };
+    },
     handlers: async () => (await announced(run)).map(({ name, types }) => ({ name, types })),
     requeue: async (ids, handler) => inBatches(ids, async (query, some) => requeue(query, some, handler)),
     discard: async (ids, { handler = null, reason }) =>
-      inBatches(ids, async (query, some) => {
-        const events = (await query<StoredEvent>(LIST, [some])).map(({ id }) => id);
-        const discarded = await query<{ id: string }>(DISCARD, [events, handler, reason]);
-        return new Set(discarded.map(({ id }) => id)).size;
-      }),
+      inBatches(ids, async (query, some) => changedBy(query, DISCARD, [some, handler, reason])),
     prune: async ({ bodiesMs, idsMs }) => ({
-      bodies: await pruneBodies(bodiesMs),
-      ids: await inTurns(async () => (await run(DELETE_IDS, [idsMs])).length),
+      bodies: await untilFew(async (after) => run<{ seq: number }>(PRUNE, [after, String(bodiesMs)])),
+      ids: await untilFew(async () => run<{ seq: number }>(DELETE_IDS, [idsMs])),
     }),
     prunedBeforeMs: async () => Number((await bookmark(PRUNED_BEFORE)) ?? 0),
     known: async (type, objectIds) => {
@@ -101,26 +109,8 @@ export function createLedger({ run, transaction }: Database): Ledger {
     bookmark,
     setBookmark: async (name, value) =>
       void (await (value === undefined ? run(DELETE_BOOKMARK, [name]) : run(SET_BOOKMARK, [name, value]))),
-    check: async () => {
-      const [found] = await run<{ fsync: string; pages: string; isStandby: boolean }>(CHECK);
-      return [
-        ...(found?.fsync === "off"
-          ? ["fsync is off: a power cut loses acknowledged events. Turn it on."]
-          : []),
-        ...(found?.pages === "off" ? ["full_page_writes is off: turn it on."] : []),
-        ...(found?.isStandby ? ["This server is a standby: name the primary in DATABASE_URL."] : []),
-      ];
-    },
+    check: async () => (await run<{ line: string }>(CHECK)).map(({ line }) => line),
   };
-
-  async function counts(): Promise<Counts> {
-    const [handlers, causes, [events]] = await Promise.all([
-      run<HandlerCounts>(COUNT_JOBS),
-      run<Counts["causes"][number]>(COUNT_CAUSES),
-      run<{ events: number; unwanted: number }>(COUNT_EVENTS),
-    ]);
-    return { events: 0, unwanted: 0, ...events, handlers, causes };
-  }
 
   /** Returns how many of the events have changed. */
   async function inBatches(
@@ -136,40 +126,31 @@ export function createLedger({ run, transaction }: Database): Ledger {
   }
 
   async function requeue(query: Query, ids: readonly string[], handler?: string): Promise<number> {
-    const events = await query<StoredEvent & { unwanted: boolean | null; has: string[] }>(LIST, [ids]);
-    const requeued = await query<{ id: string }>(REQUEUE, [events.map(({ id }) => id), handler ?? null]);
-    const changed = new Set(requeued.map(({ id }) => id));
+    const events = await query<StoredEvent & { unwanted: 0 | 1 | null; has: string[] }>(LIST, [ids]);
+    const changed = await changedBy(query, REQUEUE, [ids, handler ?? null]);
     // Others get jobs that they never had: of the handler that was named, or of all if no handler had wanted them.
     const handlers = (await announced(query)).filter(({ name }) => handler === undefined || name === handler);
-    const others = events
-      .filter(({ id }) => !changed.has(id))
-      .filter(({ unwanted }) => (handler === undefined ? unwanted === true : unwanted !== null))
-      .map((event) =>
-        offered(
-          event,
-          handlers.filter(({ name }) => !event.has.includes(name)),
-        ),
+    const offered = events
+      .filter(({ unwanted, has }) =>
+        handler === undefined ? unwanted === 1 : unwanted !== null && !has.includes(handler),
       )
-      .filter(({ jobs }) => jobs.length > 0);
-    return changed.size + (await query(OFFER, [JSON.stringify(others)])).length;
-  }
-
-  async function pruneBodies(beforeMs: number): Promise<number> {
-    let after = 0;
-    return inTurns(async () => {
-      const rows = await run<{ seq: number }>(PRUNE, [after, String(beforeMs)]);
-      after = rows.reduce((last, { seq }) => Math.max(last, seq), after);
-      return rows.length;
-    });
+      .map((event) => ({ ...event, handlers }));
+    return changed + (await offer(query, offered));
   }
 }
 
-/** Again, until fewer rows than a batch were left. Returns their number. */
-async function inTurns(pruneBatch: () => Promise<number>): Promise<number> {
-  let pruned = 0;
+async function changedBy(query: Query, text: string, values: unknown[]): Promise<number> {
+  const rows = await query<{ id: string }>(text, values);
+  return new Set(rows.map(({ id }) => id)).size;
+}
+
+/** Calls `change` until it returns no whole batch, with the last of the rows before. Returns how many rows there were. */
+async function untilFew(change: (after: number) => Promise<{ seq: number }[]>): Promise<number> {
+  let [changed, after] = [0, 0];
   for (;;) {
-    const rows = await pruneBatch();
-    pruned += rows;
-    if (rows < BATCH) return pruned;
+    const rows = await change(after);
+    changed += rows.length;
+    if (rows.length < BATCH) return changed;
+    after = Math.max(after, ...rows.map(({ seq }) => seq));
   }
 }

@@ -1,18 +1,18 @@
 import { existsSync } from "node:fs";
-import { z } from "zod";
 import { systemClock as clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { EXIT, Refused, terminal, type Context, type Outcome } from "../operations/commands/run.ts";
 import { openDatabase, type DatabaseFile } from "../store/database.ts";
 import { createDatabase, storable, type Database } from "./connection.ts";
-import { KEY, queueOf } from "./handlers.ts";
-import { addQueue, createBoss, createSchema, executor, JOB_POLICY } from "./schema.ts";
+import { KEY } from "./handlers.ts";
+import { addQueue, createBoss, createSchema, JOB_POLICY } from "./schema.ts";
 
 /** Events in one statement. */
 const BATCH = 50;
 const MOVED_UP_TO = "moved up to";
 
-const LIST_HANDLERS = `SELECT name, key FROM handlers WHERE number > 0`;
+const QUEUE = `name || iif(handlers.key = '[]', '', '/key')`;
+const LIST_QUEUES = `SELECT ${QUEUE} FROM handlers WHERE number > 0`;
 /** Of one batch of events: where it ends, and its rows as JSON. */
 const LIST = `
   WITH batch AS MATERIALIZED (SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(BATCH)})
@@ -22,9 +22,9 @@ const LIST = `
       'unwanted', json(CASE WHEN body IS NULL OR EXISTS (SELECT 1 FROM jobs WHERE event = seq AND handler > 0) THEN 'false'
         WHEN EXISTS (SELECT 1 FROM jobs WHERE event = seq) THEN 'true' ELSE 'null' END))) FROM batch) AS events, (
     SELECT json_group_array(json_object('id', hex(id), 'seq', seq, 'at', received_at_ms, 'key', jobs.key, 'attempts', attempts,
-      'name', name || iif(handlers.key = '[]', '', '/key'), 'due', due_at_ms, 'finished', finished_at_ms, 'since', waiting_since_ms,
+      'name', ${QUEUE}, 'due', due_at_ms, 'finished', finished_at_ms, 'since', waiting_since_ms,
       'state', CASE state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' WHEN 'ignored' THEN 'cancelled' ELSE 'created' END,
-      'output', json_object('errors', json(coalesce(errors, '[]')), 'deferred', json(iif(deferred, 'true', 'false')), 'cause', cause)))
+      'output', json_object('errors', errors, 'deferred', deferred, 'cause', cause)))
     FROM batch JOIN jobs ON event = seq JOIN handlers ON number = handler WHERE number > 0) AS jobs, (
     SELECT json_group_array(json_object('id', hex(id), 'handler', handlers.name, 'name', steps.name, 'result', result))
     FROM batch JOIN steps ON event = seq JOIN handlers ON number = handler) AS steps`;
@@ -43,7 +43,7 @@ const ADD = `
     SELECT id, name, state::receiver.job_state, CASE WHEN name LIKE '%/key' AND state = 'created' THEN 'key_strict_fifo' END, ${KEY},
       attempts, to_timestamp(0) + CASE WHEN due < ${String(Number.MAX_SAFE_INTEGER)} THEN due ELSE at END * interval '1 ms',
       to_timestamp(0) + finished * interval '1 ms', to_timestamp(0) + at * interval '1 ms' + seq % 1000 * interval '1 microsecond',
-      jsonb_strip_nulls(output), jsonb_build_object('since', since), ${JOB_POLICY.values}
+      output, jsonb_build_object('since', since), ${JOB_POLICY.values}
     FROM json_to_recordset($2) AS j(id uuid, seq bigint, name text, state text, key text, attempts integer, due bigint, finished bigint,
       at bigint, output jsonb, since bigint) RETURNING 1
   ), new_steps AS (
@@ -54,15 +54,8 @@ const ADD = `
   SELECT (SELECT count(*) FROM new_events) AS events, (SELECT count(*) FROM new_jobs) AS jobs,
     (SELECT count(*) FROM new_steps) AS steps, setval('receiver.seqs', $4::text::bigint)`;
 
-const batchSchema = z.object({
-  last: z.number().nullable(),
-  events: z.string(),
-  jobs: z.string(),
-  steps: z.string(),
-});
-const handlersSchema = z.array(z.object({ name: z.string(), key: z.string() }));
-
 type Moved = { events: number; jobs: number; steps: number };
+type Batch = { last: number | null } & Record<keyof Moved, string>;
 
 /** `move`: copies the SQLite inbox of a stopped receiver to an empty database; goes on where an earlier move ended. */
 export async function move({ config }: Context, { to }: { to: string }): Promise<Outcome> {
@@ -88,25 +81,23 @@ export async function move({ config }: Context, { to }: { to: string }): Promise
   }
 }
 
-async function copy({ db }: DatabaseFile, { run, schema }: Database): Promise<Moved> {
-  const [found] = await run<{ events: number; last: string | null }>(COUNT);
+async function copy({ db }: DatabaseFile, database: Database): Promise<Moved> {
+  const [found] = await database.run<{ events: number; last: string | null }>(COUNT);
   if (found && found.events > 0 && found.last === null)
     throw new Refused(
       "the database named by --to has events already. Name an empty one, or another DATABASE_SCHEMA.",
     );
-  const boss = createBoss(schema, executor(run));
-  for (const { name, key } of handlersSchema.parse(db.prepare(LIST_HANDLERS).all()))
-    await addQueue(boss, queueOf({ name, key: key === "[]" ? [] : [key] }));
+  const boss = createBoss(database);
+  for (const queue of db.prepare<[], string>(LIST_QUEUES).pluck().all()) await addQueue(boss, queue);
+  const next = db.prepare<[number], Batch>(LIST);
   const moved: Moved = { events: 0, jobs: 0, steps: 0 };
   for (let from = Number(found?.last ?? 0); ;) {
-    const { last, ...rows } = batchSchema.parse(db.prepare(LIST).get(from));
-    if (last === null) break;
-    from = last;
-    const values = [rows.events, rows.jobs, rows.steps].map(storableJson);
-    const [added] = await run<Moved>(ADD, [...values, String(last)]);
-    moved.events += added?.events ?? 0;
-    moved.jobs += added?.jobs ?? 0;
-    moved.steps += added?.steps ?? 0;
+    const batch = next.get(from);
+    if (!batch || batch.last === null) break;
+    from = batch.last;
+    const rows = [batch.events, batch.jobs, batch.steps].map(storableJson);
+    const [added] = await database.run<Moved>(ADD, [...rows, String(from)]);
+    for (const kind of ["events", "jobs", "steps"] as const) moved[kind] += added?.[kind] ?? 0;
     terminal.progress(`${String(moved.events)} events copied`);
   }
   terminal.progress("");

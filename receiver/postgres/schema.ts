@@ -1,5 +1,5 @@
 import { PgBoss, type Db } from "pg-boss";
-import type { Database, Query } from "./connection.ts";
+import { PATIENTLY, type Database, type Query } from "./connection.ts";
 
 /** The oldest server that pg-boss works on. */
 const OLDEST_VERSION = 130_000;
@@ -28,6 +28,7 @@ const CREATE = `
     handled integer,                          -- set when the event is pruned
     body bytea                                -- null once the event is pruned
   );
+  COMMENT ON TABLE receiver.events IS '${VERSION}';
   ALTER TABLE receiver.events ALTER COLUMN body SET STORAGE EXTERNAL;
   CREATE UNIQUE INDEX ON receiver.events (alias) WHERE alias IS NOT NULL;
   CREATE INDEX ON receiver.events USING hash (object_id) WHERE object_id IS NOT NULL;
@@ -48,14 +49,13 @@ const CREATE = `
     id uuid, handler text, name text, result text NOT NULL, PRIMARY KEY (id, handler, name)
   );
   CREATE TABLE receiver.bookmarks (name text PRIMARY KEY, value text NOT NULL);
-  INSERT INTO receiver.bookmarks VALUES ('schema', '${VERSION}');
   -- Of pg-boss's own indexes none finds what runs, is dead or ignored.
   CREATE INDEX receiver_aside ON receiver.job (state, id) WHERE state IN ('active', 'failed', 'cancelled')`;
 
 const FIND = `
-  SELECT to_regclass($1) IS NOT NULL AS "hasBookmarks", current_setting('server_version_num')::integer AS version,
-    current_setting('server_encoding') AS encoding`;
-const FIND_VERSION = `SELECT value FROM receiver.bookmarks WHERE name = 'schema'`;
+  SELECT to_regclass('receiver.events') IS NOT NULL AS "isThere", obj_description(to_regclass('receiver.events')) AS schema,
+    current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding`;
+type Found = { isThere: 0 | 1; schema: string | null; version: number; encoding: string };
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
 
 export const SET_BOOKMARK = `
@@ -67,50 +67,42 @@ export const JOB_POLICY = {
   values: "'infinity', 1000, 86400, 0, 25",
 };
 
-/** Makes the queue of a handler, if it is not there. One with a key keeps the order of its jobs. */
-export async function addQueue(boss: PgBoss, name: string): Promise<void> {
-  await boss.createQueue(name, name.endsWith("/key") ? { policy: "key_strict_fifo" } : {});
-}
-
 /** pg-boss on our connections. It is not started: nothing of it runs by itself. */
-export function createBoss(schema: string, db: Db): PgBoss {
+export function createBoss({ schema, run }: Database): PgBoss {
+  const db: Db = { executeSql: async (text, values) => ({ rows: await run(text, values) }) };
   const boss = new PgBoss({ db, schema, schedule: false, supervise: false });
   // Errors are thrown as well. An `error` event that nobody listens to would end the process.
   return boss.on("error", () => undefined);
 }
 
-export function executor(run: Query): Db {
-  return { executeSql: async (text, values) => ({ rows: await run(text, values) }) };
+/** Makes the queue of a handler, if it is not there. One with a key keeps the order of its jobs. */
+export async function addQueue(boss: PgBoss, name: string): Promise<void> {
+  await boss.createQueue(name, name.endsWith("/key") ? { policy: "key_strict_fifo" } : {});
 }
 
 /** Makes the tables, if they are not there. Who finds them needs no right to create anything. */
-export async function createSchema({ schema, run, transaction }: Database): Promise<void> {
-  const find = async (query: Query) => {
-    const [found] = await query<{ hasBookmarks: boolean; version: number; encoding: string }>(FIND, [
-      `${schema}.bookmarks`,
-    ]);
-    if (!found) throw new Error("PostgreSQL returned nothing.");
-    if (found.version < OLDEST_VERSION)
-      throw new Error(
-        `PostgreSQL ${String(Math.floor(found.version / 10_000))} is too old. Use 13 or newer.`,
-      );
-    if (found.encoding !== "UTF8")
-      throw new Error(`The encoding of the database is ${found.encoding}. Make one with ENCODING 'UTF8'.`);
-    return found.hasBookmarks;
-  };
-  if (!(await find(run)))
-    await transaction(async (query, client) => {
-      await client.query("SET LOCAL lock_timeout = '120s'; SET LOCAL statement_timeout = 0");
+export async function createSchema(database: Database): Promise<void> {
+  const { schema, run, transaction } = database;
+  const find = async (query: Query): Promise<Found | undefined> => (await query<Found>(FIND))[0];
+  const before = await find(run);
+  if (before && before.version < OLDEST_VERSION) {
+    const major = String(Math.floor(before.version / 10_000));
+    throw new Error(`PostgreSQL ${major} is too old. Use 13 or newer.`);
+  }
+  if (before && before.encoding !== "UTF8")
+    throw new Error(`The encoding of the database is ${before.encoding}. Make one with ENCODING 'UTF8'.`);
+  if (!before?.isThere)
+    await transaction(async (query) => {
+      await query(PATIENTLY);
       await query(LOCK, [schema]);
-      if (await find(query)) return;
+      if ((await find(query))?.isThere) return;
       // It commits by itself, on another connection.
-      const boss = createBoss(schema, executor(run));
+      const boss = createBoss(database);
       await boss.start();
       await boss.stop({ graceful: false, close: false });
       await query(CREATE);
     });
-  const [version] = await run<{ value: string }>(FIND_VERSION);
-  if (version?.value !== VERSION)
+  if ((await find(run))?.schema !== VERSION)
     throw new Error(
       `The schema ${schema} is not of this version. Set DATABASE_SCHEMA to another name, such as ${schema}_2, or drop it.`,
     );

@@ -1,5 +1,9 @@
 import { z } from "zod";
-import type { Ending, InboxEvent, InboxJob, JobError, JobHandler, JobState } from "./port.ts";
+import { causeOfError } from "../../shared/causes.ts";
+import type { Ending, EventFilter, InboxEvent, InboxJob, JobHandler, JobState } from "./port.ts";
+
+/** The due time of a job that waits behind another one of its key. */
+export const HELD = Number.MAX_SAFE_INTEGER;
 
 /** How many of a job's errors are kept. */
 const ERRORS_KEPT = 5;
@@ -32,14 +36,32 @@ function valueAt(envelope: unknown, path: string): unknown {
   return value;
 }
 
-/** The errors of a job, as stores keep them: the newest first. */
-export const jobErrorsSchema = z.array(
-  z.object({ attempt: z.number(), atMs: z.number(), error: z.string() }),
-);
+/** The errors of a job, as stores keep them: JSON, the newest first. */
+const jobErrorsSchema = z.array(z.object({ attempt: z.number(), atMs: z.number(), error: z.string() }));
 
-/** The errors that are kept of a job whose attempt has failed. */
-export function withError(before: readonly JobError[], error: JobError): JobError[] {
-  return [error, ...before].slice(0, ERRORS_KEPT);
+function errorsOf(text: string | null): z.infer<typeof jobErrorsSchema> {
+  return text === null ? [] : jobErrorsSchema.parse(JSON.parse(text));
+}
+
+/** What stores write of a job whose attempt ends. */
+export function writtenOf(
+  ending: Ending,
+  { attempt, errors }: { attempt: number; errors: string | null },
+  atMs: number,
+) {
+  const { kind } = ending;
+  const error = "error" in ending ? ending.error : undefined;
+  return {
+    state: kind === "done" || kind === "dead" ? kind : "waiting",
+    uncounted: kind === "later" || kind === "returned" ? 1 : 0,
+    deferred: kind === "later" ? 1 : 0,
+    delayMs: "delayMs" in ending ? ending.delayMs : 0,
+    errors:
+      error === undefined
+        ? errors
+        : JSON.stringify([{ attempt, atMs, error }, ...errorsOf(errors)].slice(0, ERRORS_KEPT)),
+    cause: kind === "dead" ? causeOfError(ending.error) : null,
+  } as const;
 }
 
 /** How an attempt ends whose process died, by the policy of its handler. */
@@ -51,8 +73,60 @@ export function endingOfCrash(
   return { kind: "failed", error: CRASHED, delayMs: backoffMs(attempt) };
 }
 
+/** What stores select of an event and of a job. An event that no handler wanted has one ignored job, of a handler without a name. */
+export type EventRow = Pick<
+  InboxEvent,
+  "seq" | "type" | "objectId" | "source" | "duplicates" | "receivedAtMs"
+> & { handled: number | null; isPruned: 0 | 1 };
+export type JobRow = Pick<InboxJob, "handler" | "state" | "attempts" | "handled" | "finishedAtMs"> & {
+  dueAtMs: number;
+  deferred: 0 | 1;
+  errors: string | null;
+  cause: string | null;
+};
+
+/** An event as operators see it. */
+export function inboxEvent(
+  id: string,
+  { isPruned, handled, ...event }: EventRow,
+  rows: readonly JobRow[],
+): InboxEvent {
+  const jobs = rows.map(inboxJob);
+  if (isPruned === 1)
+    return { ...event, id, ...summaryOf(jobs), state: "pruned", handled: handled ?? 0, jobs };
+  return { ...event, id, ...summaryOf(jobs), jobs: jobs.filter(({ handler }) => handler !== "") };
+}
+
+function inboxJob({ dueAtMs, deferred, errors: text, cause, ...row }: JobRow): InboxJob {
+  const errors = errorsOf(text);
+  const isWaiting = row.state === "waiting";
+  const held = isWaiting && dueAtMs === HELD;
+  return {
+    ...row,
+    held,
+    deferred: isWaiting && deferred === 1,
+    nextAttemptAtMs: isWaiting && !held ? dueAtMs : null,
+    lastError: row.state === "ignored" ? cause : (errors[0]?.error ?? null),
+    errors,
+  };
+}
+
+/** The values of a statement that lists events. `ofJob`: only events with a job of this state, handler and cause. */
+export function valuesOf({ state, type, handler, cause }: EventFilter) {
+  const ofJob = state === "pruned" ? undefined : state;
+  return {
+    // As databases keep text: half of a surrogate pair is no character.
+    type: type?.toWellFormed() ?? null,
+    isPruned: state === "pruned" ? 1 : 0,
+    ofJob: ofJob === undefined && handler === undefined && cause === undefined ? 0 : 1,
+    state: ofJob ?? null,
+    handler: handler ?? null,
+    cause: cause ?? null,
+  };
+}
+
 /** What is known of an event from its jobs. */
-export function summaryOf(jobs: readonly InboxJob[]) {
+function summaryOf(jobs: readonly InboxJob[]) {
   const isFinished = jobs.every(({ state }) => state === "done" || state === "ignored");
   const deferred = jobs.filter((job) => job.deferred);
   const failed = jobs.find(({ state }) => state === "dead") ?? jobs.find((job) => job.lastError !== null);

@@ -1,12 +1,11 @@
 import type Database from "better-sqlite3";
 import { z } from "zod";
-import { causeOfError } from "../../shared/causes.ts";
 import type { Clock } from "../clock.ts";
 import type { DatabaseFile } from "./database.ts";
 import { createHandlerSql } from "./handler-sql.ts";
-import { jobErrorsSchema, keyOf, withError } from "./job-rules.ts";
+import { HELD, keyOf, writtenOf } from "./job-rules.ts";
 import { JobLost, type Ending, type Job, type Jobs } from "./port.ts";
-import { HELD, idOfBytes, NOBODY } from "./schema.ts";
+import { idOfBytes, NOBODY } from "./schema.ts";
 
 const FIND_DUE = `
   SELECT event FROM jobs INDEXED BY jobs_open
@@ -106,12 +105,9 @@ const ADD_UNWANTED = `
   INSERT OR IGNORE INTO jobs (event, handler, state, due_at_ms, waiting_since_ms, finished_at_ms)
   VALUES ($event, ${String(NOBODY)}, 'ignored', 0, $nowMs, $nowMs)`;
 
-const FINISH = `
-  UPDATE jobs SET state = 'done', handled = handled + 1, finished_at_ms = $nowMs
-  WHERE event = $event AND handler = $handler AND state = 'running' AND attempts = $attempt`;
 const END = `
-  UPDATE jobs SET state = $state, attempts = attempts - $uncounted, deferred = $deferred, due_at_ms = $dueAtMs,
-    errors = $errors, cause = $cause, finished_at_ms = iif($state = 'dead', $nowMs, NULL)
+  UPDATE jobs SET state = $state, attempts = attempts - $uncounted, handled = handled + ($state = 'done'), deferred = $deferred,
+    due_at_ms = $dueAtMs, errors = $errors, cause = $cause, finished_at_ms = iif($state = 'waiting', NULL, $nowMs)
   WHERE event = $event AND handler = $handler AND state = 'running' AND attempts = $attempt`;
 const FORGET_STEPS = `DELETE FROM steps WHERE event = ? AND handler = ?`;
 /** Of the waiting jobs of a key only the first may be due, and none while one runs. Looks at those that may have changed. */
@@ -150,7 +146,6 @@ export function createQueue(db: Database.Database) {
   const findNumber = db.prepare<[string], number>(FIND_NUMBER).pluck();
   const addJob = db.prepare<[Keyed & { nowMs: number }]>(ADD_JOB);
   const addUnwanted = db.prepare<[{ event: number; nowMs: number }]>(ADD_UNWANTED);
-  const finish = db.prepare<[Running & { nowMs: number }]>(FINISH);
   const endAttempt = db.prepare<[Running & ReturnType<typeof valuesOf>]>(END);
   const forgetSteps = db.prepare<[number, number]>(FORGET_STEPS);
   const settleKey = db.prepare<[Keyed & { nowMs: number }]>(SETTLE);
@@ -199,10 +194,7 @@ export function createQueue(db: Database.Database) {
 
   /** Writes down how an attempt ended; false if the job is no longer this attempt's. */
   function end(row: Running, ending: Ending, nowMs: number): boolean {
-    const { changes } =
-      ending.kind === "done"
-        ? finish.run({ ...row, nowMs })
-        : endAttempt.run({ ...row, ...valuesOf(row, ending, nowMs) });
+    const { changes } = endAttempt.run({ ...row, ...valuesOf(row, ending, nowMs) });
     if (changes === 0) return false;
     if (ending.kind === "done") forgetSteps.run(row.event, row.handler);
     settle(row, nowMs);
@@ -215,20 +207,7 @@ export function createQueue(db: Database.Database) {
   }
 }
 
-function valuesOf({ attempt, errors }: Running, ending: Exclude<Ending, { kind: "done" }>, nowMs: number) {
-  const { kind } = ending;
-  const isDead = kind === "dead";
-  const before = errors === null ? [] : jobErrorsSchema.parse(JSON.parse(errors));
-  return {
-    state: isDead ? "dead" : "waiting",
-    uncounted: kind === "later" || kind === "returned" ? 1 : 0,
-    deferred: kind === "later" ? 1 : 0,
-    dueAtMs: isDead ? 0 : nowMs + ("delayMs" in ending ? ending.delayMs : 0),
-    errors:
-      kind === "returned"
-        ? errors
-        : JSON.stringify(withError(before, { attempt, atMs: nowMs, error: ending.error })),
-    cause: isDead ? causeOfError(ending.error) : null,
-    nowMs,
-  };
+function valuesOf(row: Running, ending: Ending, nowMs: number) {
+  const written = writtenOf(ending, row, nowMs);
+  return { ...written, dueAtMs: written.state === "waiting" ? nowMs + written.delayMs : 0, nowMs };
 }

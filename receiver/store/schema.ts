@@ -1,10 +1,8 @@
 import type Database from "better-sqlite3";
+import { HELD } from "./job-rules.ts";
 
 const APPLICATION_ID = 0x7661_6b32;
 const SCHEMA_VERSION = 1;
-
-/** The due time of a job that waits behind another one of its key. */
-export const HELD = Number.MAX_SAFE_INTEGER;
 
 /** The number of the handler whose jobs are those of events that no handler wants. */
 export const NOBODY = 0;

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type Database from "better-sqlite3";
-import { jobErrorsSchema, summaryOf } from "./job-rules.ts";
-import type { Counts, EventFilter, EventState, InboxEvent, InboxJob, Ledger, Page } from "./port.ts";
-import { bytesOfId, HELD, idOfBytes, NOBODY } from "./schema.ts";
+import { inboxEvent, valuesOf, type EventRow, type JobRow } from "./job-rules.ts";
+import type { Counts, EventFilter, EventState, InboxEvent, Ledger, Page } from "./port.ts";
+import { bytesOfId, idOfBytes, NOBODY } from "./schema.ts";
 
 /** Seqs that are looked at in one turn of the event loop. */
 const SCAN = 2_000;
@@ -37,21 +37,11 @@ function statementsOf(isUp: boolean) {
   };
 }
 
-type EventRow = Pick<InboxEvent, "seq" | "type" | "objectId" | "source" | "duplicates" | "receivedAtMs"> & {
-  id: Buffer;
-  handled: number | null;
-  isPruned: 0 | 1;
-};
-type JobRow = Pick<InboxJob, "handler" | "state" | "attempts" | "handled" | "finishedAtMs"> & {
-  dueAtMs: number;
-  deferred: 0 | 1;
-  errors: string | null;
-  cause: string | null;
-};
+type Row = EventRow & { id: Buffer };
 
 /** Events as operators see them. */
 export function createViews(db: Database.Database): Pick<Ledger, "find" | "body" | "list"> {
-  const findEvent = db.prepare<[{ id: Buffer }], EventRow>(FIND);
+  const findEvent = db.prepare<[{ id: Buffer }], Row>(FIND);
   const findBody = db.prepare<[number], Buffer | null>(FIND_BODY).pluck();
   const listJobs = db.prepare<[number], JobRow>(LIST_JOBS);
   const [down, up] = [prepare(statementsOf(false)), prepare(statementsOf(true))];
@@ -67,7 +57,7 @@ export function createViews(db: Database.Database): Pick<Ledger, "find" | "body"
 
   function prepare({ nearest, nearestRare, matching }: ReturnType<typeof statementsOf>) {
     const seq = (sql: string) => db.prepare<[Record<string, unknown>], number | null>(sql).pluck();
-    const slices = db.prepare<[Record<string, unknown>], EventRow>(matching);
+    const slices = db.prepare<[Record<string, unknown>], Row>(matching);
     return { nearest: seq(nearest), nearestRare: seq(nearestRare), matching: slices };
   }
 
@@ -88,40 +78,9 @@ export function createViews(db: Database.Database): Pick<Ledger, "find" | "body"
     }
   }
 
-  function withJobs({ id: bytes, isPruned, handled, ...event }: EventRow): InboxEvent {
-    const jobs = listJobs.all(event.seq).map(toJob);
-    const id = idOfBytes(bytes);
-    if (isPruned === 1)
-      return { ...event, id, ...summaryOf(jobs), state: "pruned", handled: handled ?? 0, jobs };
-    return { ...event, id, ...summaryOf(jobs), jobs: jobs.filter(({ handler }) => handler !== "") };
+  function withJobs({ id, ...event }: Row): InboxEvent {
+    return inboxEvent(idOfBytes(id), event, listJobs.all(event.seq));
   }
-}
-
-function valuesOf({ state, type, handler, cause }: EventFilter) {
-  const ofJob = state === "pruned" ? undefined : state;
-  return {
-    // As SQLite keeps text: half of a surrogate pair is no character.
-    type: type?.toWellFormed() ?? null,
-    isPruned: state === "pruned" ? 1 : 0,
-    ofJob: ofJob === undefined && handler === undefined && cause === undefined ? 0 : 1,
-    state: ofJob ?? null,
-    handler: handler ?? null,
-    cause: cause ?? null,
-  };
-}
-
-function toJob({ dueAtMs, deferred, errors: text, cause, ...row }: JobRow): InboxJob {
-  const errors = text === null ? [] : jobErrorsSchema.parse(JSON.parse(text));
-  const isWaiting = row.state === "waiting";
-  const held = isWaiting && dueAtMs === HELD;
-  return {
-    ...row,
-    held,
-    deferred: isWaiting && deferred === 1,
-    nextAttemptAtMs: isWaiting && !held ? dueAtMs : null,
-    lastError: row.state === "ignored" ? cause : (errors[0]?.error ?? null),
-    errors,
-  };
 }
 
 /** Jobs that are counted in one turn of the event loop. */

@@ -7,8 +7,8 @@ import { newDatabase, query } from "./server.ts";
 
 /** What a test left behind. A database for each test would cost five times as much. */
 const EMPTY = `
-  TRUNCATE receiver.events, receiver.handlers, receiver.steps;
-  DELETE FROM receiver.job; DELETE FROM receiver.queue; DELETE FROM receiver.bookmarks WHERE name <> 'schema';
+  TRUNCATE receiver.events, receiver.handlers, receiver.steps, receiver.bookmarks;
+  DELETE FROM receiver.job; DELETE FROM receiver.queue;
   DROP SCHEMA receiver_handlers CASCADE; CREATE SCHEMA receiver_handlers`;
 
 let ofThisFile: Promise<string> | undefined;
