@@ -29,15 +29,7 @@ export type Database = {
  * Opens a pool, or takes the app's own, which stays the app's to close. Statements are not prepared under names, so that
  * any pooler may stand between.
  */
-export function createDatabase({
-  url,
-  schema,
-  pool: given,
-}: {
-  url: string;
-  schema: string;
-  pool?: object | undefined;
-}): Database {
+export function createDatabase(url: string, schema: string, given?: object): Database {
   if (given && !isPool(given)) throw new Error("`pool` must be a Pool of the package pg.");
   const pool = given ?? ownPool(url);
   let isClosed = false;
@@ -136,8 +128,7 @@ export function refusalOf(error: unknown, isConnected: boolean): Refusal {
   const detail = described(error);
   const [, , reason] = KNOWN.find(([pattern]) => pattern.test(codeOf(error))) ?? [];
   if (error instanceof Error && "severity" in error) return { ok: false, reason: reason ?? "busy", detail };
-  if (isConnected)
-    return { ok: false, reason: /timeout/i.test(detail) ? "timeout" : "outcome_unknown", detail };
+  if (isConnected) return { ok: false, reason: "outcome_unknown", detail };
   // The pool's words for: all its connections were in use for too long.
   const isExhausted = detail === "timeout exceeded when trying to connect";
   return { ok: false, reason: isExhausted ? "overloaded" : "connection_lost", detail };

@@ -86,64 +86,46 @@ export async function offer(
   return (await query(OFFER, [JSON.stringify(offered)])).length;
 }
 
-/** What a worker says of its handlers, and what becomes of the jobs of those that are there no more. */
-export function createAnnouncements(
-  { schema, run, transaction }: Database,
-  addQueue: (name: string) => Promise<void>,
-) {
-  let own: readonly JobHandler[] = [];
+/** Says that a worker of these handlers is there. Also ends jobs of handlers that are gone, and makes those of events that came before there were handlers. */
+export async function announce(
+  { run, transaction }: Database,
+  handlers: readonly JobHandler[],
+): Promise<void> {
+  const definitions = handlers.map(({ name, types, key }) => [name, { types, key }]);
+  await run(SEEN, [JSON.stringify({ "": {}, ...Object.fromEntries(definitions) })]);
+  await run(IGNORE_GONE);
+  while ((await transaction(catchUp)) === BATCH);
+}
 
-  return {
-    /** Runs the migrations that did not run yet, and announces. */
-    begin: async (handlers: readonly JobHandler[]): Promise<void> => {
-      own = handlers;
-      for (const handler of handlers) {
-        await migrate(handler);
-        await addQueue(queueOf(handler));
-      }
-      await announce();
-    },
-    announce,
-    handlers: () => own,
-  };
+async function catchUp(query: Query): Promise<number> {
+  const events = await query<StoredEvent>(LIST_NEW);
+  const handlers = await announced(query);
+  const offered = events.map((event) => ({ ...event, handlers }));
+  await offer(query, offered);
+  return events.length;
+}
 
-  /** Ends jobs of handlers that are gone, and makes jobs of events that came before there were handlers. */
-  async function announce(): Promise<void> {
-    const definitions = own.map(({ name, types, key }) => [name, { types, key }]);
-    await run(SEEN, [JSON.stringify({ "": {}, ...Object.fromEntries(definitions) })]);
-    await run(IGNORE_GONE);
-    while ((await transaction(catchUp)) === BATCH);
-  }
-
-  async function catchUp(query: Query): Promise<number> {
-    const events = await query<StoredEvent>(LIST_NEW);
-    const handlers = await announced(query);
-    await offer(
-      query,
-      events.map((event) => ({ ...event, handlers })),
-    );
-    return events.length;
-  }
-
-  async function migrate({ name, migrations }: JobHandler): Promise<void> {
-    if (migrations.length === 0) return;
-    const bookmark = `migrations of ${name}`;
-    await transaction(async (query, client) => {
-      await query(PATIENTLY);
-      await query(LOCK, [`${schema} ${bookmark}`]);
-      await query(SEARCH_PATH);
-      const [found] = await query<{ value: string }>(FIND_MIGRATIONS, [bookmark]);
-      const ran = Number(found?.value ?? 0);
-      for (const [index, migration] of migrations.entries()) {
-        if (index < ran) continue;
-        const text = typeof migration === "string" ? migration : migration.postgres;
-        await client.query(text).catch((cause: unknown) => {
-          throw new Error(`migration ${String(index + 1)} of ${name} failed: ${String(cause)}\n${text}`, {
-            cause,
-          });
-        });
-      }
-      await query(SET_BOOKMARK, [bookmark, String(Math.max(migrations.length, ran))]);
-    });
-  }
+/** Runs the migrations that did not run yet. */
+export async function migrate(
+  { schema, transaction }: Database,
+  { name, migrations }: JobHandler,
+): Promise<void> {
+  if (migrations.length === 0) return;
+  const bookmark = `migrations of ${name}`;
+  await transaction(async (query, client) => {
+    await query(PATIENTLY);
+    await query(LOCK, [`${schema} ${bookmark}`]);
+    await query(SEARCH_PATH);
+    const [found] = await query<{ value: string }>(FIND_MIGRATIONS, [bookmark]);
+    const ran = Number(found?.value ?? 0);
+    for (const [index, migration] of migrations.entries()) {
+      if (index < ran) continue;
+      const text = typeof migration === "string" ? migration : migration.postgres;
+      await client.query(text).catch((cause: unknown) => {
+        const what = `migration ${String(index + 1)} of ${name} failed`;
+        throw new Error(`${what}: ${String(cause)}\n${text}`, { cause });
+      });
+    }
+    await query(SET_BOOKMARK, [bookmark, String(Math.max(migrations.length, ran))]);
+  });
 }

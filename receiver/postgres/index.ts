@@ -1,12 +1,12 @@
 import type { PoolClient } from "pg";
 import type { ServerRoom } from "../store/open.ts";
-import type { Store } from "../store/port.ts";
+import type { JobHandler, Store } from "../store/port.ts";
 import { createDatabase, described } from "./connection.ts";
-import { createAnnouncements } from "./handlers.ts";
+import { announce, migrate, queueOf } from "./handlers.ts";
 import { channelOf, createIntake } from "./intake.ts";
 import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
-import { createSchema } from "./schema.ts";
+import { addQueue, createBoss, createSchema } from "./schema.ts";
 
 /** How often a worker extends what it has, and looks for jobs of workers that died: their heartbeats end after 25 s. */
 const BEAT_MS = 5_000;
@@ -21,13 +21,13 @@ const NOW = `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint 
 /** Opens the inbox in a PostgreSQL database; makes its tables if they are not there. */
 export const openServerStore: ServerRoom["openServerStore"] = async (options): Promise<Store> => {
   const { databaseUrl: url, databaseSchema: schema = "receiver", pool, clock, onCutOff } = options;
-  const database = createDatabase({ url, schema, pool });
+  const database = createDatabase(url, schema, pool);
   await createSchema(database).catch(async (cause: unknown) => {
     await database.close();
     throw new Error(described(cause), { cause });
   });
-  const { jobs, addQueue, beat, reap, holds } = createJobs(database, clock);
-  const announcements = createAnnouncements(database, addQueue);
+  const boss = createBoss(database);
+  const { jobs, beat, reap, holds } = createJobs(database, boss, clock);
   let cancel = (): void => undefined;
   let beatAtMs = 0;
 
@@ -37,10 +37,14 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
       ...jobs,
       begin: async (handlers, signal) => {
         signal.throwIfAborted();
-        await announcements.begin(handlers);
+        for (const handler of handlers) {
+          await migrate(database, handler);
+          await addQueue(boss, queueOf(handler));
+        }
+        await announce(database, handlers);
         await reap(handlers);
         beatAtMs = clock.monotonicMs();
-        void work(1);
+        void work(handlers, 1);
       },
       onArrival: (callback) => listen(callback),
     },
@@ -53,18 +57,18 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
   };
 
   /** What a worker does beside its jobs. What fails is tried again in the next round. */
-  async function work(round: number): Promise<void> {
+  async function work(handlers: readonly JobHandler[], round: number): Promise<void> {
     const atMs = clock.monotonicMs();
     try {
       await beat();
       beatAtMs = atMs;
-      if (round % SEEN_ROUNDS === 0) await announcements.announce();
-      await reap(announcements.handlers());
+      if (round % SEEN_ROUNDS === 0) await announce(database, handlers);
+      await reap(handlers);
     } catch {
       if (!database.isClosed() && holds() && clock.monotonicMs() - beatAtMs > CUT_OFF_MS)
         onCutOff?.("PostgreSQL took no heartbeat for 20 s: another worker may begin what runs here");
     }
-    if (!database.isClosed()) cancel = clock.after(BEAT_MS, () => void work(round + 1));
+    if (!database.isClosed()) cancel = clock.after(BEAT_MS, () => void work(handlers, round + 1));
   }
 
   /** One connection, which only shortens the wait for the next look. */

@@ -1,9 +1,10 @@
+import type { PgBoss } from "pg-boss";
 import type { Clock } from "../clock.ts";
 import { JobLost, type Job, type Jobs } from "../store/port.ts";
 import { storable, together, type Database } from "./connection.ts";
 import { createEndings, type Claim } from "./endings.ts";
 import { useTransaction } from "./handler-sql.ts";
-import { addQueue, createBoss } from "./schema.ts";
+import { hexOf } from "./intake.ts";
 import { unixMs } from "./views.ts";
 
 /** Which of these queues have a job that is due. Most looks find none, and cost one statement for all of them. */
@@ -32,11 +33,9 @@ type Claimed = Claim & {
 };
 
 /** Hands out jobs, and has it written down how they end. */
-export function createJobs(database: Database, clock: Clock) {
-  const { run, transaction } = database;
-  const claims = new WeakMap<Job, Claim>();
-  const held = new Set<Claim>();
-  const boss = createBoss(database);
+export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: Clock) {
+  /** What this process has in hand. */
+  const held = new Map<Job, Claim>();
   const hasMore = new Set<string>();
   const { end, write, reap } = createEndings(run, clock);
   const look = together(async (all: readonly (readonly string[])[]) => {
@@ -63,9 +62,9 @@ export function createJobs(database: Database, clock: Clock) {
     },
 
     end: async (job, ending) => {
-      const claim = claimOf(job);
-      const isWritten = await end({ claim, ending });
-      held.delete(claim);
+      const claim = held.get(job);
+      const isWritten = claim !== undefined && (await end({ claim, ending }));
+      held.delete(job);
       return isWritten;
     },
 
@@ -79,7 +78,7 @@ export function createJobs(database: Database, clock: Clock) {
         if (written.size === 0) throw new JobLost(job);
         return worked;
       });
-      held.delete(claim);
+      held.delete(job);
       return result;
     },
 
@@ -89,7 +88,7 @@ export function createJobs(database: Database, clock: Clock) {
       ),
 
     findStep: async (job, name) => {
-      const values = [claimOf(job).id, job.handler, storable(name)];
+      const values = [hexOf(job.id), job.handler, storable(name)];
       return (await run<{ result: string }>(FIND_STEP, values))[0]?.result;
     },
     recordStep: async (job, name, json) => {
@@ -100,10 +99,9 @@ export function createJobs(database: Database, clock: Clock) {
   };
   return {
     jobs,
-    addQueue: async (name: string) => addQueue(boss, name),
-    /** Extends what this process has in hand. */
+    /** Writes the heartbeats of what is held. */
     beat: async (): Promise<void> => {
-      const byQueue = Map.groupBy(held, ({ name }) => name);
+      const byQueue = Map.groupBy(held.values(), ({ name }) => name);
       for (const [name, some] of byQueue) {
         const ids = some.map(({ id }) => id);
         await boss.touch(name, ids);
@@ -126,14 +124,13 @@ export function createJobs(database: Database, clock: Clock) {
     const waitingSinceMs = since ?? receivedAtMs;
     const id = `evt_${hex}`;
     const job = { handler, id, type, body: body.toString("utf8"), attempt, receivedAtMs, waitingSinceMs };
-    claims.set(job, row);
-    held.add(row);
+    held.set(job, row);
     return job;
   }
 
   function claimOf(job: Job): Claim {
-    const claim = claims.get(job);
-    if (!claim) throw new Error(`The job of ${job.handler} for ${job.id} was not claimed here.`);
+    const claim = held.get(job);
+    if (!claim) throw new JobLost(job);
     return claim;
   }
 }

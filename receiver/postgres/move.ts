@@ -66,7 +66,7 @@ export async function move({ config }: Context, { to }: { to: string }): Promise
   if (file === undefined)
     throw new Refused("the inbox is in PostgreSQL already: name the SQLite file in DATABASE_URL.");
   if (!existsSync(file)) throw new Refused(`there is no inbox at ${file}.`, EXIT.couldNotRun);
-  const database = createDatabase({ url, schema: config.databaseSchema });
+  const database = createDatabase(url, config.databaseSchema);
   await createSchema(database);
   const from = await openDatabase({ file, clock, checkpoints: false, onFatal: terminal.complain });
   try {

@@ -1,10 +1,23 @@
 import { Pool, type Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
+import { openServerStore } from "../../../receiver/postgres/index.ts";
 import { createReceiver, defineHandler } from "../../../receiver/index.ts";
 import type { HandlerDatabase } from "../../../receiver/store/port.ts";
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
 import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
-import { accept, claimOne, event, jobOf, never, openWorker } from "../store-suite/harness.ts";
+import {
+  accept,
+  acceptAndClaim,
+  claimOne,
+  effects,
+  event,
+  handler,
+  jobOf,
+  never,
+  openWorker,
+  writeEffect,
+} from "../store-suite/harness.ts";
 import { postgresBackend } from "./backend.ts";
 import { newDatabase, noServer, query } from "./server.ts";
 
@@ -61,6 +74,32 @@ describe.skipIf(noServer())("the pg client of atomically", () => {
     await expect(outcome).rejects.toThrow(/refused here/);
     expect(await jobOf(store, id)).toMatchObject({ state: "running" });
   });
+});
+
+test.skipIf(noServer())("a transaction that takes over 5 s is rolled back, and its job goes on", async () => {
+  const backend = await postgresBackend();
+  // Its 5 s are a tenth of one.
+  const clock: Clock = { ...systemClock, sleep: async (ms, signal) => systemClock.sleep(ms / 50, signal) };
+  const store = await openServerStore({
+    databaseUrl: backend.url,
+    clock,
+    isWorker: true,
+    onFatal: () => undefined,
+  });
+  onTestFinished(async () => store.close());
+  await store.jobs.begin([handler()], never);
+  const job = await acceptAndClaim(store);
+  const slow = store.jobs.atomically(
+    job,
+    async (db) => {
+      await writeEffect(db, job);
+      await db.query("SELECT pg_sleep(1)");
+    },
+    never,
+  );
+  await expect(slow).rejects.toThrow(/took over 5 s and was rolled back/);
+  expect(await effects(backend)).toEqual([]);
+  expect(await store.jobs.end(job, { kind: "done" })).toBe(true);
 });
 
 test.skipIf(noServer())("an app's own pool serves its receiver, which does not end it", async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { systemClock } from "../../../receiver/clock.ts";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { doctor } from "../../../receiver/operations/doctor.ts";
 import { openServerStore } from "../../../receiver/postgres/index.ts";
@@ -13,6 +13,7 @@ import { until } from "../helpers/until.ts";
 import {
   accept,
   claimOne,
+  effects,
   event,
   handleAll,
   handler,
@@ -79,6 +80,80 @@ describe.skipIf(noServer())("a rolling deploy", () => {
     const next = await openWorker(backend, TODAY);
     expect(await jobOf(next, id, "new")).toMatchObject({ state: "waiting", attempts: 1 });
   });
+});
+
+test.skipIf(noServer())(
+  "a worker that lives keeps its job; one that was cut off changes nothing of its successor's attempt",
+  async () => {
+    const backend = await postgresBackend();
+    const ageBy = async (seconds: number) =>
+      query(
+        backend.url,
+        `UPDATE receiver.job SET heartbeat_on = heartbeat_on - interval '${String(seconds)} s'`,
+      );
+    const policies = [handler({ backoffMs: () => 0 })];
+    const first = await openWorker(backend, policies);
+    const [id = ""] = await accept(first, event());
+    const job = await claimOne(first);
+    await ageBy(20);
+    await until(
+      async () => query(backend.url, "SELECT FROM receiver.job WHERE heartbeat_on > now() - interval '10 s'"),
+      ({ length }) => length === 1,
+    );
+    await openWorker(backend, policies);
+    expect(await jobOf(first, id)).toMatchObject({ state: "running", attempts: 1 });
+
+    await ageBy(31);
+    const second = await openWorker(backend, policies);
+    const next = await claimOne(second);
+    expect(next.attempt).toBe(2);
+    await expect(first.jobs.recordStep(job, "charge", "1")).rejects.toThrow(/no longer this attempt's/);
+    const late = first.jobs.atomically(job, async (db) => writeEffect(db, job), never);
+    await expect(late).rejects.toThrow(/no longer this attempt's/);
+    expect(await first.jobs.end(job, { kind: "dead", error: "late" })).toBe(false);
+    expect(await second.jobs.end(next, { kind: "done" })).toBe(true);
+    expect(await jobOf(second, id)).toMatchObject({ state: "done", errors: [{ attempt: 1 }] });
+    expect(await effects(backend)).toEqual([]);
+  },
+);
+
+test.skipIf(noServer())(
+  "a worker that can write no heartbeat is cut off before another may begin its jobs",
+  async () => {
+    const backend = await postgresBackend();
+    const pool = new Pool({ connectionString: backend.url });
+    // A second of it lasts 20 ms.
+    const clock: Clock = {
+      ...systemClock,
+      monotonicMs: () => systemClock.monotonicMs() * 50,
+      after: (ms, run) => systemClock.after(ms / 50, run),
+    };
+    const cutOff = Promise.withResolvers<string>();
+    const options = { databaseUrl: backend.url, pool, clock, isWorker: true, onFatal: () => undefined };
+    const store = await openServerStore({ ...options, onCutOff: cutOff.resolve });
+    onTestFinished(async () => store.close());
+    await store.jobs.begin([handler()], never);
+    await accept(store, event());
+    await claimOne(store);
+    await pool.end();
+    expect(await cutOff.promise).toMatch(/no heartbeat for 20 s/);
+  },
+);
+
+test.skipIf(noServer())("what is acknowledged is on disk, also if the database says otherwise", async () => {
+  const url = await newDatabase();
+  await query(
+    url,
+    `DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET synchronous_commit = off'; END $$;
+     CREATE TABLE seen (setting text);
+     CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
+     CREATE TRIGGER sees AFTER INSERT ON receiver.events FOR EACH ROW EXECUTE FUNCTION see()`,
+  );
+  const store = await openPostgres(url);
+  await accept(store, event());
+  await store.close();
+  expect(await query(url, "SELECT setting FROM seen")).toEqual([{ setting: "on" }]);
 });
 
 /** A database, and its address for a new role that has no rights of its own. */
@@ -196,11 +271,13 @@ test.skipIf(noServer())(
         () => done.has(`${name}.came`),
       );
     }
-    const listening = await query(
-      url,
-      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
+    const listening = "FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+    const ended = await query(url, `SELECT pid, pg_terminate_backend(pid) ${listening}`);
+    expect(ended).toHaveLength(1);
+    await until(
+      async () => query(url, `SELECT pid ${listening}`),
+      (others) => others.length === 1 && others[0]?.["pid"] !== ended[0]?.["pid"],
     );
-    expect(listening).toHaveLength(1);
     const sent = vi.spyOn(Client.prototype, "query");
     onTestFinished(() => sent.mockRestore());
     const fromMs = performance.now();

@@ -1,14 +1,12 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../../receiver/store/port.ts";
-import { newEventId } from "../helpers/events.ts";
 import { until } from "../helpers/until.ts";
-import { event } from "../store-suite/harness.ts";
 import { openPostgres } from "./backend.ts";
-import { startRacingWorker } from "./racing.ts";
+import { orderOf, startRacingWorker } from "./racing.ts";
 import { newDatabase, noServer, query } from "./server.ts";
 
-/** RACE_EVENTS=20000 makes it longer. */
-const EVENTS = Number(process.env["RACE_EVENTS"] ?? 6_000);
+/** LONG_RUNS=1 has three times as many. */
+const EVENTS = process.env["LONG_RUNS"] === undefined ? 6_000 : 20_000;
 const FAULTS = 13;
 const BATCH = 20;
 const KEYS = 7;
@@ -35,19 +33,7 @@ test.skipIf(noServer())(
       async () => query(url, "SELECT FROM receiver.announced"),
       ({ length }) => length === 2,
     );
-    const sent = Array.from({ length: EVENTS }, (_, place) => {
-      const [id, type] = [newEventId(), "order.created"];
-      const object = { phone: `k${String(place % KEYS)}`, place };
-      const envelope = {
-        id,
-        type,
-        created: 1_767_225_600,
-        api_version: "v1",
-        org_id: "org_1",
-        data: { object },
-      };
-      return event({ id, type, envelope });
-    });
+    const sent = Array.from({ length: EVENTS }, (_, place) => orderOf(`k${String(place % KEYS)}`, place));
     let faults = 0;
     for (let at = 0; at < EVENTS; at += BATCH) {
       const batch = sent.slice(at, at + BATCH);

@@ -68,8 +68,10 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       const backend = await createBackend();
       const stores = [await openStore(backend), await openStore(backend), await openStore(backend)];
       const sent = Array.from({ length: 20 }, () => event());
+      // In another order each time: they wait for each other, and never in a circle.
+      const orders = [sent, sent.toReversed(), sent.toSorted((a, b) => (a.id < b.id ? -1 : 1)), sent];
       const results = await Promise.all(
-        [0, 1, 2, 3].flatMap(() => stores.map(async (store) => store.intake.accept(sent))),
+        orders.flatMap((order) => stores.map(async (store) => store.intake.accept(order))),
       );
       const acceptances = results.flatMap((result) => (result.ok ? result.acceptances : []));
       expect(acceptances).toHaveLength(20 * 12);
@@ -146,6 +148,20 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       });
       expect([...(await store.ledger.known("call.completed", ["call_1", "call_2"]))]).toEqual(["call_1"]);
       expect([...(await store.ledger.known("call.transferred", ["call_1"]))]).toEqual([]);
+    });
+
+    test("a webhook and reconcile that bring an object at the same time store it once", async () => {
+      const backend = await createBackend();
+      const [intake, healer] = [await openStore(backend), await openStore(backend)];
+      for (let round = 0; round < 20; round += 1) {
+        const objectId = `call_${String(round)}`;
+        const results = await Promise.all([
+          intake.intake.accept([event({ objectId })]),
+          healer.intake.accept([event({ objectId, source: "reconcile" })]),
+        ]);
+        const acceptances = results.flatMap((result) => (result.ok ? result.acceptances : []));
+        expect(acceptances.map(({ duplicate }) => duplicate).toSorted()).toEqual([false, true]);
+      }
     });
 
     test("a closed store refuses and does not throw", async () => {

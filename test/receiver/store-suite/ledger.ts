@@ -137,6 +137,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.requeue([id, order], "new")).toBe(1);
       expect(await handleAll(store, "new")).toEqual([id]);
       expect(await store.ledger.requeue([id], "new")).toBe(0);
+      expect(await store.ledger.counts()).toMatchObject({ unwanted: 0 });
     });
 
     test("an event that no handler wanted is offered to all again", async () => {
