@@ -55,10 +55,15 @@ async function work(): Promise<void> {
     handle: async ({ id }, { atomically, attempt }) =>
       kind === "row" ? atomically(async (db) => void (await db.query(ADD_ROW, [id, attempt]))) : undefined,
   });
-  const store = await openStore();
-  await go();
+  const { jobs } = await openStore();
+  // As the bare engine, it is there before the clock starts.
+  const going = Promise.withResolvers<void>();
+  const claim: typeof jobs.claim = async (...given) => {
+    await going.promise;
+    return jobs.claim(...given);
+  };
   await startWorker({
-    store,
+    store: { jobs: { ...jobs, claim } },
     clock,
     log: createLog({ level: "silent", secrets: [] }),
     clean: (text) => text,
@@ -73,6 +78,8 @@ async function work(): Promise<void> {
     onEnded: () => tell(1),
     onStuck: () => process.exit(1),
   });
+  await go();
+  going.resolve();
 }
 
 /** pg-boss by itself, with the same handler: a batch is fetched, and each row is written with the completion of its job. */

@@ -13,7 +13,6 @@ import { until } from "../helpers/until.ts";
 import {
   accept,
   claimOne,
-  effects,
   event,
   handleAll,
   handler,
@@ -82,63 +81,79 @@ describe.skipIf(noServer())("a rolling deploy", () => {
   });
 });
 
-test.skipIf(noServer())(
-  "a worker that lives keeps its job; one that was cut off changes nothing of its successor's attempt",
-  async () => {
-    const backend = await postgresBackend();
-    const ageBy = async (seconds: number) =>
-      query(
-        backend.url,
-        `UPDATE receiver.job SET heartbeat_on = heartbeat_on - interval '${String(seconds)} s'`,
-      );
-    const policies = [handler({ backoffMs: () => 0 })];
-    const first = await openWorker(backend, policies);
-    const [id = ""] = await accept(first, event());
-    const job = await claimOne(first);
-    await ageBy(20);
+async function openWith(clock: Clock, options: { pool?: Pool; onCutOff?: (problem: string) => void } = {}) {
+  const { url: databaseUrl } = await postgresBackend();
+  const store = await openServerStore({
+    databaseUrl,
+    clock,
+    isWorker: true,
+    onFatal: () => undefined,
+    ...options,
+  });
+  onTestFinished(async () => store.close());
+  await store.jobs.begin([handler({ backoffMs: () => 0 })], never);
+  await accept(store, event());
+  const job = await claimOne(store);
+  const age = async (seconds: number) =>
+    query(
+      databaseUrl,
+      `UPDATE receiver.job SET heartbeat_on = heartbeat_on - interval '${String(seconds)} s'`,
+    );
+  const join = async () => {
+    const other = await openPostgres(databaseUrl);
+    onTestFinished(async () => other.close());
+    await other.jobs.begin([handler({ backoffMs: () => 0 })], never);
+    return other;
+  };
+  return { databaseUrl, store, job, age, join };
+}
+
+describe.skipIf(noServer())("a worker that", () => {
+  test("lives keeps its job", async () => {
+    const { databaseUrl, store, job, age, join } = await openWith(systemClock);
+    await age(20);
     await until(
-      async () => query(backend.url, "SELECT FROM receiver.job WHERE heartbeat_on > now() - interval '10 s'"),
+      async () => query(databaseUrl, "SELECT FROM receiver.job WHERE heartbeat_on > now() - interval '12 s'"),
       ({ length }) => length === 1,
     );
-    await openWorker(backend, policies);
-    expect(await jobOf(first, id)).toMatchObject({ state: "running", attempts: 1 });
+    await join();
+    expect(await jobOf(store, job.id)).toMatchObject({ state: "running", attempts: 1 });
+  });
 
-    await ageBy(31);
-    const second = await openWorker(backend, policies);
-    const next = await claimOne(second);
+  test("was cut off changes nothing of its successor's attempt", async () => {
+    // It writes no heartbeat, since no time passes for it.
+    const { databaseUrl, store, job, age, join } = await openWith({
+      ...systemClock,
+      after: () => () => undefined,
+    });
+    await age(31);
+    const other = await join();
+    const next = await claimOne(other);
     expect(next.attempt).toBe(2);
-    await expect(first.jobs.recordStep(job, "charge", "1")).rejects.toThrow(/no longer this attempt's/);
-    const late = first.jobs.atomically(job, async (db) => writeEffect(db, job), never);
+    await expect(store.jobs.recordStep(job, "charge", "1")).rejects.toThrow(/no longer this attempt's/);
+    const late = store.jobs.atomically(job, async (db) => writeEffect(db, job), never);
     await expect(late).rejects.toThrow(/no longer this attempt's/);
-    expect(await first.jobs.end(job, { kind: "dead", error: "late" })).toBe(false);
-    expect(await second.jobs.end(next, { kind: "done" })).toBe(true);
-    expect(await jobOf(second, id)).toMatchObject({ state: "done", errors: [{ attempt: 1 }] });
-    expect(await effects(backend)).toEqual([]);
-  },
-);
+    expect(await store.jobs.end(job, { kind: "dead", error: "late" })).toBe(false);
+    expect(await other.jobs.end(next, { kind: "done" })).toBe(true);
+    expect(await jobOf(other, job.id)).toMatchObject({ state: "done", errors: [{ attempt: 1 }] });
+    expect(await query(databaseUrl, "SELECT FROM receiver_handlers.effects")).toEqual([]);
+  });
 
-test.skipIf(noServer())(
-  "a worker that can write no heartbeat is cut off before another may begin its jobs",
-  async () => {
-    const backend = await postgresBackend();
-    const pool = new Pool({ connectionString: backend.url });
+  test("can write no heartbeat is cut off before another may begin its jobs", async () => {
     // A second of it lasts 20 ms.
     const clock: Clock = {
       ...systemClock,
       monotonicMs: () => systemClock.monotonicMs() * 50,
       after: (ms, run) => systemClock.after(ms / 50, run),
     };
+    const { url } = await postgresBackend();
+    const pool = new Pool({ connectionString: url });
     const cutOff = Promise.withResolvers<string>();
-    const options = { databaseUrl: backend.url, pool, clock, isWorker: true, onFatal: () => undefined };
-    const store = await openServerStore({ ...options, onCutOff: cutOff.resolve });
-    onTestFinished(async () => store.close());
-    await store.jobs.begin([handler()], never);
-    await accept(store, event());
-    await claimOne(store);
+    await openWith(clock, { pool, onCutOff: cutOff.resolve });
     await pool.end();
     expect(await cutOff.promise).toMatch(/no heartbeat for 20 s/);
-  },
-);
+  });
+});
 
 test.skipIf(noServer())("what is acknowledged is on disk, also if the database says otherwise", async () => {
   const url = await newDatabase();

@@ -160,7 +160,8 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
           healer.intake.accept([event({ objectId, source: "reconcile" })]),
         ]);
         const acceptances = results.flatMap((result) => (result.ok ? result.acceptances : []));
-        expect(acceptances.map(({ duplicate }) => duplicate).toSorted()).toEqual([false, true]);
+        expect(acceptances).toHaveLength(2);
+        expect(acceptances.filter(({ duplicate }) => duplicate)).toHaveLength(1);
       }
     });
 
