@@ -2,38 +2,26 @@ import { z } from "zod";
 import type { EventType } from "../../shared/events.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 import { type Check, GROUPS, type Level, LEVELS, PHASES, type Runs } from "./check.ts";
-import { acknowledgementRuns } from "./checks/acknowledgement.ts";
+import { answerRuns } from "./checks/answers.ts";
 import { crashRuns } from "./checks/crash.ts";
-import { duplicateRuns } from "./checks/duplicates.ts";
-import { effectOnceRuns } from "./checks/effects-once.ts";
 import { effectRuns } from "./checks/effects.ts";
-import { evolutionRuns } from "./checks/evolution.ts";
-import { loadRuns } from "./checks/load.ts";
 import { productionRuns } from "./checks/production.ts";
 import { rawByteRuns } from "./checks/raw-bytes.ts";
-import { readingRuns } from "./checks/readings.ts";
-import { signatureFormRuns } from "./checks/signature-forms.ts";
-import { signatureRefusedRuns } from "./checks/signature-refused.ts";
 import { signatureTimeRuns } from "./checks/signature-time.ts";
-import { wireFaultRuns } from "./checks/wire-faults.ts";
-import { wireFormRuns } from "./checks/wire-forms.ts";
+import { signatureRuns } from "./checks/signature.ts";
+import { unfamiliarRuns } from "./checks/unfamiliar.ts";
+import { wireRuns } from "./checks/wire.ts";
 import type { Need } from "./context.ts";
 import { ruleOf } from "./rules.ts";
 import { TABLE } from "./table.ts";
 
 const RUNS: Runs = {
-  ...acknowledgementRuns,
-  ...signatureFormRuns,
+  ...answerRuns,
+  ...signatureRuns,
   ...signatureTimeRuns,
-  ...signatureRefusedRuns,
   ...rawByteRuns,
-  ...duplicateRuns,
-  ...evolutionRuns,
-  ...wireFormRuns,
-  ...wireFaultRuns,
-  ...readingRuns,
-  ...loadRuns,
-  ...effectOnceRuns,
+  ...unfamiliarRuns,
+  ...wireRuns,
   ...effectRuns,
   ...crashRuns,
   ...productionRuns,

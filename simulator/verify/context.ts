@@ -5,7 +5,7 @@ import { createDelivery, type Exchange } from "./delivery.ts";
 import type { Ledger } from "./ledger.ts";
 import { createMaterial } from "./material.ts";
 import type { Observer, Reading } from "../observer/observer.ts";
-import type { ClockReading, ReceiverClock } from "./receiver-clock.ts";
+import type { ReceiverClock } from "./receiver-clock.ts";
 import type { Timing } from "./timing.ts";
 import { openWire, parseTarget } from "./wire.ts";
 
@@ -45,9 +45,6 @@ export function createContext(options: {
   const target = parseTarget(options.url);
   const nowSeconds = (): number => Math.floor(now() / 1_000);
   const material = createMaterial({ seed, scope: checkId, events, nowSeconds });
-  // How many samples it takes differs from run to run, which must not change what else is sent.
-  const samples = createMaterial({ seed, scope: `${checkId}/clock`, events, nowSeconds });
-
   const delivery = createDelivery({ ...options, target, nowSeconds });
 
   async function deliver(...parts: Parameters<typeof delivery.deliver>): Promise<Exchange> {
@@ -71,8 +68,6 @@ export function createContext(options: {
     deliver,
     /** What the Date headers of the answers tell about the receiver's clock. */
     clock,
-    /** The same after deliveries made to find out, whose ids are none of this check's. */
-    measureClock: (): Promise<ClockReading | undefined> => clock.measure(() => deliver(samples.event())),
     /** Wall time of this machine in milliseconds, and in whole seconds. */
     now,
     nowSeconds,

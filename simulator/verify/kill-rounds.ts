@@ -8,7 +8,7 @@ import { type Exchange, isAcknowledged } from "./delivery.ts";
 import { isHandled } from "./judgement.ts";
 import type { Ledger } from "./ledger.ts";
 
-const LEAST_KILLS = 3;
+const LEAST_KILLS = 2;
 /** Connections that deliver side by side until the kill. */
 const LANES = 6;
 /** A lane sends no more than this until the kill, and less where the kill waits for what was sent to be handled. */
@@ -58,9 +58,9 @@ export const streamedRound = oncePerRun(async (context) => {
   const dueAt = performance.now() + timing.killsMs;
   const isTime = (): boolean => kills < LEAST_KILLS || performance.now() < dueAt;
   while (kills < timing.kills && isTime() && context.leftMs() > timing.settleMs + AFTERWARDS_MS) {
-    // In turn: right after an answer, when the first event was handled and others wait, and at any moment.
-    const delayMs = random.int(0, (kills % 3 === 0 ? SOON_MS : LATER_MS) * 100) / 100;
-    const streamed = await streamUntilKilled(context, kills % 3 === 1 ? "handled" : delayMs);
+    // In turn: when the first event was handled and others wait, right after an answer, and at any moment.
+    const delayMs = random.int(0, (kills % 3 === 1 ? SOON_MS : LATER_MS) * 100) / 100;
+    const streamed = await streamUntilKilled(context, kills % 3 === 0 ? "handled" : delayMs);
     const promised = streamed.sent.filter(isAcknowledged);
     kills += 1;
     closestMs = Math.min(closestMs, streamed.closestMs);

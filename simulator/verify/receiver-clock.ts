@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Exchange } from "./delivery.ts";
 
 /**
@@ -13,11 +12,6 @@ export type ReceiverClock = ReturnType<typeof createReceiverClock>;
 const STALE_SECONDS = 1.05;
 /** A clock on this machine is ours: what bounds miss it by this little comes from rounding. */
 const ROUNDING_SECONDS = 0.02;
-/** How narrow the bounds should be, and how long to look for better ones: a Date header ticks once a second. */
-const NARROW_SECONDS = 0.15;
-const SAMPLES_MAXIMUM = 30;
-const SAMPLES_MAXIMUM_MS = 2_000;
-const SAMPLE_EVERY_MS = 40;
 
 /**
  * What a receiver's clock says, as far as its answers tell: each Date header bounds the offset from both sides, and where
@@ -59,16 +53,5 @@ export function createReceiverClock(options: {
     },
     /** The bounds up to now; undefined when the receiver is elsewhere and sends no Date. */
     known,
-    /** The bounds once `sample` has been answered often enough for them to be narrow, or as narrow as they get. */
-    async measure(sample: () => Promise<unknown>): Promise<ClockReading | undefined> {
-      const dueAt = performance.now() + SAMPLES_MAXIMUM_MS;
-      for (let taken = 0; taken < SAMPLES_MAXIMUM && performance.now() < dueAt; taken += 1) {
-        if (known()?.exact === true || Math.abs(most - least) <= NARROW_SECONDS) break;
-        await sample();
-        if (known() === undefined) break;
-        await sleep(SAMPLE_EVERY_MS);
-      }
-      return known();
-    },
   };
 }

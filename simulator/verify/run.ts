@@ -45,10 +45,8 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   async function runLevel(level: Check["level"]): Promise<void> {
     const inPhase = (phase: Phase) =>
       checks.filter((check) => check.level === level && (check.phase ?? "together") === phase);
-    const together = runAll(inPhase("together"), MOST_CHECKS_AT_ONCE);
-    // Some advice holds so many connections open that a receiver which serves one at a time answers nobody else.
-    if (level === "advice") await together;
-    await Promise.all([together, runAll(inPhase("stalled"), checks.length)]);
+    const stalled = inPhase("stalled");
+    await Promise.all([runAll(inPhase("together"), MOST_CHECKS_AT_ONCE), runAll(stalled, stalled.length)]);
     await runAll(inPhase("alone"), 1);
     await runner.runLate();
     await runAll(inPhase("last"), 1);

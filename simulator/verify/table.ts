@@ -173,7 +173,7 @@ wire.deep-nesting                   advice  odd       robust        survives sig
 wire.invalid-utf8                   advice  odd       robust        survives a signed body that is not UTF-8
 wire.odd-requests                   must    alone     robust        survives other methods and paths
 fix: Serve connections side by side (threads, an event loop), and give a request that does not move a few seconds.
-  wire.stalled-clients                advice  stalled   robust        acknowledges deliveries while other clients hold connections open
+  wire.stalled-clients                advice  alone     robust        acknowledges deliveries while other clients hold connections open
 wire.lives-on                       must    last      robust        still acknowledges deliveries at the end of the run
 fix: Take transfer_to and transfer_succeeded as they come; only null is stated, and that it may be something else.
   readings.transfer-to-string         must    together  unstatedForm  accepts transfer_to as a string
