@@ -5,11 +5,13 @@ import { isSuccess } from "../domain/judgement.ts";
 import { evaluate } from "../signature-recipe/evaluate.ts";
 import { GENUINE, moment, type Part, type SignatureRecipe } from "../signature-recipe/recipe.ts";
 import { createRedactor, type Redact } from "../text/redact.ts";
-import { cutUp, type Pieces } from "./pieces.ts";
 import { openWire, type Outcome, type Target, type WireConnection } from "./wire.ts";
 
 /** An event, or the exact bytes of a body. */
 export type Deliverable = Envelope | Uint8Array;
+
+/** A body that goes out piece by piece: cut in front of the bytes with these numbers, with a pause at each cut. */
+export type Pieces = { cutAt: number[]; pauseMs: number };
 
 /** How a delivery differs from the one that the service would send. */
 export type DeliverOptions = {
@@ -158,6 +160,14 @@ async function send(wire: WireConnection, composed: Composed, changes: DeliverOp
     await sleep(pieces.pauseMs);
     await wire.write(piece);
   }
+}
+
+/** `bytes` as `pieces` cuts it; what lies beyond its end cuts nothing. */
+function cutUp(bytes: Buffer, { cutAt }: Pieces): Buffer[] {
+  const starts = [0, ...cutAt];
+  return starts
+    .map((start, index) => bytes.subarray(start, starts[index + 1]))
+    .filter((piece) => piece.length > 0);
 }
 
 function redacted(outcome: Outcome, redact: Redact): Outcome {

@@ -15,13 +15,13 @@ export const DEFAULT_TIMING = {
   /** How long a receiver may answer 502, 503 or 504 after its start before that counts. */
   readyMs: 30_000,
   /** How long a check holds a connection open without finishing its request. */
-  stallMs: 1_000,
+  stallMs: 600,
   /** How long a receiver has to handle what it acknowledged, counted from the last delivery or the last event handled. */
   settleMs: 15_000,
   /** The same while a failing schedule is shrunk: each try that fails waits for this long. */
   settleShrinkingMs: 2_000,
   /** How long nothing is sent before effects are counted. */
-  quietMs: 400,
+  quietMs: 300,
   /** The delay before the second attempt of a delivery that was refused; each later one is that much longer. */
   retryMs: 200,
   /** Within this time after it was acknowledged, an event should be handled. */
@@ -35,7 +35,7 @@ export const DEFAULT_TIMING = {
   burst: 60,
   /** Deliveries between an event and its late duplicate, and how long those may take that only this check needs. */
   manyOthers: 1_050,
-  manyOthersMs: 3_000,
+  manyOthersMs: 2_000,
 };
 
 /** Tests and the options of the command change parts of it. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { GENUINE, moment } from "../../simulator/signature-recipe/recipe.ts";
 import type { SentRequest } from "../../simulator/verify/delivery.ts";
-import { curlFor } from "../../simulator/verify/repeat.ts";
+import { curlFor } from "../../simulator/verify/evidence.ts";
 
 const TYPE: [string, string] = ["Content-Type", "application/json"];
 

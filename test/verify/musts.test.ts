@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { envelopeSchema } from "../../shared/events.ts";
+import { verify } from "../../shared/signature.ts";
+import { jsonOf } from "../../simulator/domain/exact-json.ts";
+import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
+import { startEndpoint } from "../helpers/endpoint.ts";
+import { QUICK } from "../mutants/judge.ts";
+
+const SECRET = "whsec_musts";
+
+/** A request as the service sends it (SPEC §6 Delivery). */
+const deliverySchema = z.object({
+  headers: z.looseObject({
+    "x-service-signature": z.string().regex(/^t=\d+,v1=[0-9a-f]{64}$/),
+    "content-type": z.string().startsWith("application/json"),
+    "content-length": z.string(),
+    "transfer-encoding": z.never().optional(),
+    "content-encoding": z.never().optional(),
+  }),
+  event: envelopeSchema,
+});
+
+test("no must sends, signed, what the service could not send: its events, in its headers", async () => {
+  const endpoint = await startEndpoint((response, _, { headers, body }) => {
+    const given = [headers["x-service-signature"] ?? []].flat();
+    const nowSeconds = Math.floor(Date.now() / 1_000);
+    const { ok } = verify({ body, headers: given, secrets: [SECRET], nowSeconds });
+    response.writeHead(ok ? 200 : 401).end();
+    if (!ok) return;
+    signed += 1;
+    const delivery = deliverySchema.safeParse({ headers, event: jsonOf(body.toString()) });
+    if (!delivery.success) odd.push(`${delivery.error.message} ${body.toString().slice(0, 200)}`);
+  });
+  let signed = 0;
+  const odd: string[] = [];
+  const musts = CATALOGUE.filter(({ level, group }) => level === "must" && group !== "crash");
+  const report = await runChecks({
+    url: `${endpoint.url}/webhooks`,
+    secret: SECRET,
+    seed: "musts",
+    checks: musts,
+    observe: async () => ({ known: true, count: 1 }),
+    timing: QUICK,
+    now: Date.now,
+  });
+  expect(odd).toEqual([]);
+  expect([signed > musts.length, report.notRun]).toEqual([true, 0]);
+});
