@@ -24,7 +24,6 @@ type Flags = {
   seed?: string;
   explore?: number;
   report: string[];
-  baseline?: string;
   readyTimeout: number;
   effectsWithin?: number;
   allowHost: string[];
@@ -75,7 +74,6 @@ export default function verifyCommand(): Command {
       wholeNumber(1, MOST_SCHEDULES),
     )
     .option("--report <format[=file]>", "pretty, json, junit, markdown or github; several times", collect, [])
-    .option("--baseline <file>", "an earlier JSON report: fail only on what is new")
     .option(
       "--ready-timeout <seconds>",
       "how long it may take to listen, where we start it, and to answer other than 503",
@@ -143,12 +141,10 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
   }
 
   const target = verifyTarget(words, flags);
-  const { loadBaseline, parseReportTargets, unwritableTarget, writeReports } =
-    await import("../verify/reports/targets.ts");
+  const { parseReportTargets, unwritableTarget, writeReports } = await import("../verify/reports/targets.ts");
   const { targets } = orUsageError(parseReportTargets(flags.report, flags.json === true));
   const unwritable = unwritableTarget(targets);
   if (unwritable !== undefined) throw usageError(unwritable);
-  const baseline = flags.baseline === undefined ? undefined : orUsageError(loadBaseline(flags.baseline));
 
   for (const host of target.hostsBeyond) output.note(whatIsSent(host, selected.checks.length));
   const { verifyReceiver } = await import("../verify/verify-receiver.ts");
@@ -171,7 +167,6 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
     observeUrl: flags.observe,
     thorough: flags.thorough === true,
     effectsWithinMs: flags.effectsWithin === undefined ? undefined : flags.effectsWithin * 1_000,
-    baseline: baseline?.baseline,
     onProgress: ({ done, total, title }) => output.progress(`${done}/${total}  ${title}`),
   });
   output.clearProgress();

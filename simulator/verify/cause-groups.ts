@@ -31,7 +31,7 @@ export function groupByCause(results: readonly CheckResult[]): CauseGroup[] {
       { cause: first.cause, words, fix: fixOf(members), standing: standingOf(first), results: members },
     ];
   });
-  const rank = ({ standing }: CauseGroup): number => ["failed", "advice", "known"].indexOf(standing);
+  const rank = ({ standing }: CauseGroup): number => ["failed", "advice"].indexOf(standing);
   return made.toSorted((a, b) => rank(a) - rank(b) || b.results.length - a.results.length);
 }
 

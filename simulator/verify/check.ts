@@ -39,7 +39,7 @@ export type Phase = (typeof PHASES)[number];
  * would be lost or handled twice. `advice`: what a careful receiver does beyond that; it fails no run unless asked to.
  */
 export type Check = {
-  /** `group.name`, stable across releases: baselines and `--only` refer to it. */
+  /** `group.name`, stable across releases: `--only` and `--skip` refer to it. */
   id: string;
   /** A sentence about the receiver, such as "accepts call.completed". */
   title: string;

@@ -193,15 +193,9 @@ export function isLastOfConnection({ headers }: Extract<Outcome, { kind: "answer
   );
 }
 
+/** The body as one chunk. */
 function chunk(body: Buffer): Buffer {
-  const half = Math.ceil(body.length / 2);
-  const parts = [body.subarray(0, half), body.subarray(half)].filter((part) => part.length > 0);
-  const framed = parts.flatMap((part) => [
-    Buffer.from(`${part.length.toString(16)}\r\n`),
-    part,
-    Buffer.from("\r\n"),
-  ]);
-  return Buffer.concat([...framed, Buffer.from("0\r\n\r\n")]);
+  return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n0\r\n\r\n")]);
 }
 
 /** The event id inside a body that a check wrote by hand, or "" when it holds none. */

@@ -14,8 +14,6 @@ export type CheckResult = {
   /** What was sent and what came back, the telling exchange first. */
   exchanges: Exchange[];
   durationMs: number;
-  /** The check ended the same way in the baseline, so that it does not fail this run. */
-  known?: boolean;
 };
 
 /** The result of a check, made from its verdict; secrets that the receiver repeated are taken out. */
@@ -62,33 +60,18 @@ export type Report = {
 };
 
 /** What a result counts as: failed checks that are only advice apart from those that a receiver must pass. */
-export type Standing = "passed" | "failed" | "advice" | "unverified" | "known";
+export type Standing = "passed" | "failed" | "advice" | "unverified";
 
-/** How one result is shown and counted; what the baseline knows is neither failure nor advice any more. */
-export function standingOf({ check, outcome, known }: CheckResult): Standing {
-  if (known === true) return "known";
+/** How one result is shown and counted. */
+export function standingOf({ check, outcome }: CheckResult): Standing {
   return outcome === "failed" && check.level === "advice" ? "advice" : outcome;
 }
 
 /** How many results count as what. */
 export function countResults(results: readonly CheckResult[]): Record<Standing, number> {
-  const counts = { passed: 0, failed: 0, advice: 0, unverified: 0, known: 0 };
+  const counts = { passed: 0, failed: 0, advice: 0, unverified: 0 };
   for (const result of results) counts[standingOf(result)] += 1;
   return counts;
-}
-
-/** The ids of the checks that an earlier run did not pass. */
-export type Baseline = { failed: Set<string>; unverified: Set<string> };
-
-/** Marks what failed or was unverified in the baseline too: it is shown, but fails no run. */
-export function markKnown(results: readonly CheckResult[], baseline: Baseline): CheckResult[] {
-  return results.map((result) => {
-    const known =
-      (result.outcome === "failed" && baseline.failed.has(result.check.id)) ||
-      (result.outcome === "unverified" && baseline.unverified.has(result.check.id));
-    // A receiver that cannot be reached always fails the run.
-    return known && result.check.id !== "preflight.reachable" ? { ...result, known } : result;
-  });
 }
 
 /** What fails a run besides a failed `must` check. */
@@ -96,7 +79,7 @@ export const FAIL_ON = ["advice", "unverified"] as const;
 
 export type FailOn = (typeof FAIL_ON)[number];
 
-/** The verdict of a complete run: `failed` for a new failure of a `must` check, or for what `failOn` names. */
+/** The verdict of a complete run: `failed` for a failed `must` check, or for what `failOn` names. */
 export function verdictOf(
   results: readonly CheckResult[],
   failOn: readonly FailOn[] = [],

@@ -12,10 +12,9 @@ acknowledgement.booking-created     must    together  types         acknowledges
 acknowledgement.prompt              advice  together  answer        answers long before the 10 seconds are over
 fix: Judge the age of a delivery by t in the signature header, never by the event's created.
   acknowledgement.last-attempt        must    together  retries       acknowledges the sixth attempt, 14 h 36 min after the event
+  acknowledgement.any-order           must    together  retries       acknowledges events in any order
 fix: Verify first, remember the id afterwards: otherwise anyone can block an event by sending its id.
   acknowledgement.after-forgery       must    together  forged        acknowledges an event although a forged one bore its id before
-fix: Judge the age of a delivery by t in the signature header, never by the event's created.
-  acknowledgement.any-order           must    together  retries       acknowledges events in any order
 fix: The signing secret says whose event it is. If you serve several organizations, decide after the answer.
   acknowledgement.other-organization  advice  together  envelope      acknowledges events whatever organization they name
 fix: HTTP header names compare without regard to case; read it through your framework's header lookup.
@@ -67,12 +66,10 @@ fix: Compare all 32 bytes with a constant-time function, after making sure that 
   signature.last-digit                must    together  compare       refuses a digest whose last digit is wrong
   signature.short-digest              must    alone     compare       refuses a digest that was cut short
   signature.long-digest               must    alone     compare       refuses a digest with more behind it
-fix: Hold v1 to 64 lower-case hexadecimal digits before it is decoded.
-  signature.not-hexadecimal           must    alone     digest        refuses a digest that is not hexadecimal
-fix: Compare all 32 bytes with a constant-time function, after making sure that both sides have 32.
   signature.multibyte-digest          must    alone     compare       refuses a digest of characters beyond ASCII
   signature.long-header               must    alone     compare       refuses a signature header of thousands of characters
 fix: Hold v1 to 64 lower-case hexadecimal digits before it is decoded.
+  signature.not-hexadecimal           must    alone     digest        refuses a digest that is not hexadecimal
   signature.upper-case                advice  together  digest        refuses a digest in upper case
   signature.base64                    advice  together  digest        refuses a digest in base64
 signature.refused-cleanly           advice  together  forged        answers what the service did not sign without a redirect or an error of its own
@@ -142,12 +139,11 @@ fix: The id is evt_ and 32 hexadecimal characters, of either case.
   evolution.upper-case-id             must    together  envelope      acknowledges an event id with upper-case hexadecimal digits
 fix: Note it in your log, but answer 2xx: refusing it loses the event after six attempts.
   evolution.other-api-version         advice  together  evolution     acknowledges another api_version
+wire.chunked                        advice  together  http          accepts a chunked body
 fix: Take the body from your framework as raw bytes for every request (Express: express.raw({ type: () => true })).
   wire.charset                        must    together  http          accepts application/json with a charset
   wire.no-content-type                advice  together  http          accepts a body without Content-Type
   wire.other-content-type             advice  together  http          accepts a body under another Content-Type
-wire.chunked                        advice  together  http          accepts a chunked body
-fix: Take the body from your framework as raw bytes for every request (Express: express.raw({ type: () => true })).
   wire.http-1.0                       advice  together  http          accepts a request in HTTP/1.0
   wire.many-headers                   advice  together  http          accepts forty more headers
 fix: Read until the body is complete: one read of the socket may hold half of it, or a single byte.

@@ -4,7 +4,7 @@ import { ourCommand, shellOf } from "../text/invocation.ts";
 import { shellDashes, shellVariable, shellWordFor } from "../text/shell-words.ts";
 import { createObserver } from "../observer/observer.ts";
 import { reachableCheck } from "./preflight.ts";
-import { type Baseline, type FailOn, markKnown, type Report, resultOf, verdictOf } from "./report.ts";
+import { type FailOn, type Report, resultOf, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
 import { DEFAULT_TIMING, timingFor } from "./timing.ts";
 
@@ -22,7 +22,6 @@ export type VerifyOptions = Omit<RunOptions, "invocation" | "observe" | "receive
   /** Program and arguments that start the receiver; without it, it runs already. */
   command?: string[];
   observeUrl?: string | undefined;
-  baseline?: Baseline | undefined;
   /** How long the receiver has to listen, where we start it, and to answer anything but 503. */
   readyTimeoutMs: number;
   /** Kills more often, and looks for ids that are forgotten after more others. */
@@ -84,10 +83,8 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       observe: options.observeUrl === undefined ? undefined : createObserver(options.observeUrl),
       receiver,
     });
-    const results =
-      options.baseline === undefined ? report.results : markKnown(report.results, options.baseline);
-    const verdict = report.incomplete === undefined ? verdictOf(results, options.failOn) : "incomplete";
-    return { ...report, results, verdict };
+    if (report.incomplete !== undefined) return report;
+    return { ...report, verdict: verdictOf(report.results, options.failOn) };
   } finally {
     // After Ctrl-C the user does not want to wait for an orderly end.
     await receiver?.stop(signal?.aborted === true ? { graceMs: INTERRUPTED_GRACE_MS } : {});

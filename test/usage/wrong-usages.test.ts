@@ -45,7 +45,6 @@ const SIMULATOR = `
 2 verify http://localhost:1/w --secret s --level should => must, advice
 2 verify http://localhost:1/w --secret s --observe http://localhost:1/ => {id}
 2 verify http://localhost:1/w --secret @/no/such/file => /no/such/file
-2 verify http://localhost:1/w --secret s --baseline /no/such => /no/such
 2 trigger => what
 3 trigger call.completed --simulator http://127.0.0.1:1 => http://127.0.0.1:1
 3 trigger call.completed --simulator http://127.0.0.1:{port} => http://127.0.0.1:{port}

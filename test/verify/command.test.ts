@@ -203,31 +203,6 @@ describe("verify", () => {
     expect(code).toBe(0);
   });
 
-  test("fails only on what is new against a baseline", async () => {
-    const baseline = join(folder, "baseline.json");
-    const selection = ["--only", "duplicates.in-sequence,duplicates.hour-between,evolution.unknown-type"];
-    const before = await verify(
-      await start({ duplicateStatus: 409 }),
-      ...selection,
-      "--report",
-      `json=${baseline}`,
-    );
-    const same = await verify(await start({ duplicateStatus: 409 }), ...selection, "--baseline", baseline);
-    const worse = await verify(
-      await start({ duplicateStatus: 409, acceptable: ({ type }) => type !== "call.summarized" || 400 }),
-      ...selection,
-      "--baseline",
-      baseline,
-    );
-
-    expect([before.code, same.code, worse.code]).toEqual([1, 0, 1]);
-    expect(same.stdout).toContain(
-      "PASSED  3 passed, 0 failed, 0 advice, 0 unverified, 2 known from the baseline",
-    );
-    expect(worse.stdout).toContain("  evolution.unknown-type  acknowledges");
-    expect(worse.stdout).not.toContain("duplicates.in-sequence");
-  });
-
   test("shows advice in every report, and fails on it only when told", async () => {
     const url = await start({
       takeApart: (value, state) =>
@@ -333,7 +308,6 @@ describe("verify", () => {
       ["http://127.0.0.1:1/x", "--secret", "s", "--observe", "http://127.0.0.1:1/x"],
       "with {id} where the event id belongs",
     ],
-    [["http://127.0.0.1:1/x", "--secret", "s", "--baseline", "/nowhere.json"], "there is no such file"],
     [
       ["http://127.0.0.1:1/x", "--secret", "s", "--level", "may"],
       "Allowed choices are must, advice, production",

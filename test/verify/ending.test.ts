@@ -139,7 +139,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
-test("a report or baseline that cannot be is told before anything is sent, in one line", async () => {
+test("a report or secret that cannot be is told before anything is sent, in one line", async () => {
   const folder = temporaryDirectory();
   const url = await start();
   const file = join(folder, "file");
@@ -148,9 +148,6 @@ test("a report or baseline that cannot be is told before anything is sent, in on
   const wrong = [
     ["--report", `json=${join(folder, "folder")}`, "it cannot be written (it is a directory)"],
     ["--report", `junit=${join(file, "verify.xml")}`, `it cannot be written (${file} is a file)`],
-    ["--baseline", folder, "it is a directory"],
-    ["--baseline", "/dev/zero", "it is a device"],
-    ["--baseline", file, "this is no JSON report of verify"],
     ["--secret", `@${folder}`, "it is a directory"],
     ["--secret", "@/dev/zero", "it is a device"],
   ];

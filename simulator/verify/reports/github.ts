@@ -1,8 +1,8 @@
 import type { PresentedReport } from "./presented.ts";
 
 /**
- * GitHub workflow commands: an error for each cause of failures, a warning for advice and what is known, and a
- * notice for all that could not be judged.
+ * GitHub workflow commands: an error for each cause of failures, a warning for advice, and a notice for all that could not be
+ * judged.
  */
 export function githubReport(report: PresentedReport): string {
   const lines = report.causes.map(({ words, fix, standing, results }) => {

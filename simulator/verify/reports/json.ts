@@ -1,26 +1,9 @@
-import { z } from "zod";
 import { printableJson } from "../../../shared/printable.ts";
-import { jsonOf } from "../../domain/exact-json.ts";
 import { fixOf, groupByCause } from "../cause-groups.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
 import { withoutUserInfo } from "../../text/redact.ts";
-import { type Baseline, type CheckResult, countResults, type Report } from "../report.ts";
+import { type CheckResult, countResults, type Report } from "../report.ts";
 import { unprovenSentence } from "../unproven.ts";
-
-/** What a later run needs of an earlier report: `--baseline` reads nothing else. */
-const baselineSchema = z.looseObject({
-  object: z.literal("verify_report"),
-  checks: z.array(z.looseObject({ id: z.string(), outcome: z.enum(["passed", "failed", "unverified"]) })),
-});
-
-/** Reads an earlier JSON report; undefined when `text` is none. */
-export function readBaseline(text: string): Baseline | undefined {
-  const parsed = baselineSchema.safeParse(jsonOf(text));
-  if (!parsed.success) return undefined;
-  const idsOf = (outcome: string): Set<string> =>
-    new Set(parsed.data.checks.filter((check) => check.outcome === outcome).map(({ id }) => id));
-  return { failed: idsOf("failed"), unverified: idsOf("unverified") };
-}
 
 /** The whole report as one JSON value. */
 export function jsonReport(report: Report): string {
@@ -68,7 +51,6 @@ export function checkValue(
     level: check.level,
     outcome,
     cause,
-    known: result.known,
     duration_ms: Math.round(result.durationMs),
     rule: check.spec,
     explanation,

@@ -1,25 +1,25 @@
 import type { PresentedReport, PresentedResult } from "./presented.ts";
 
 /**
- * The report as JUnit XML: a suite for each group, a test case for each check. Unverified and known ones are skipped; a failed
+ * The report as JUnit XML: a suite for each group, a test case for each check. Unverified ones are skipped; a failed
  * piece of advice has a property and its text as output, and is no failure.
  */
 export function junitReport(report: PresentedReport): string {
-  const suites = report.groups.map(({ group, results, counts: { failed, unverified, known } }) => {
+  const suites = report.groups.map(({ group, results, counts: { failed, unverified } }) => {
     const cases = results.map(testCase).join("");
     const seconds = results.reduce((total, { durationMs }) => total + durationMs, 0) / 1_000;
     return (
       `  <testsuite name="${group}" tests="${results.length}" failures="${failed}" errors="0" ` +
-      `skipped="${unverified + known}" time="${seconds.toFixed(3)}">\n${cases}  </testsuite>\n`
+      `skipped="${unverified}" time="${seconds.toFixed(3)}">\n${cases}  </testsuite>\n`
     );
   });
-  const { failed, unverified, known } = report.counts;
+  const { failed, unverified } = report.counts;
   const trouble = troubleOf(report);
   const errors = trouble === undefined ? 0 : 1;
   return (
     '<?xml version="1.0" encoding="UTF-8"?>\n' +
     `<testsuites name="voice-agent-simulator verify" tests="${report.results.length + errors}" failures="${failed}" errors="${errors}" ` +
-    `skipped="${unverified + known}" time="${(report.durationMs / 1_000).toFixed(3)}" ` +
+    `skipped="${unverified}" time="${(report.durationMs / 1_000).toFixed(3)}" ` +
     `timestamp="${report.startedAt.toISOString()}">\n${suites.join("")}${trouble ?? ""}</testsuites>\n`
   );
 }
@@ -41,9 +41,8 @@ function testCase(result: PresentedResult): string {
     `    <testcase classname="${check.group}" name="${escaped(`${check.id}: ${check.title}`)}" ` +
     `time="${(result.durationMs / 1_000).toFixed(3)}"`;
   if (standing === "passed") return `${open}/>\n`;
-  if (standing === "unverified" || standing === "known") {
-    const reason = standing === "known" ? `Known from the baseline. ${explanation}` : explanation;
-    return `${open}>\n      <skipped message="${escaped(reason)}"/>\n    </testcase>\n`;
+  if (standing === "unverified") {
+    return `${open}>\n      <skipped message="${escaped(explanation)}"/>\n    </testcase>\n`;
   }
   const details = [
     explanation,

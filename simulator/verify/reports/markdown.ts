@@ -4,7 +4,7 @@ const IDS_SHOWN = 20;
 
 /** The report as Markdown, for a comment on a pull request or a job summary. */
 export function markdownReport(report: PresentedReport): string {
-  const { passed, failed, advice, unverified, known } = report.counts;
+  const { passed, failed, advice, unverified } = report.counts;
   const word = {
     passed: "✅ passed",
     failed: "❌ failed",
@@ -17,7 +17,7 @@ export function markdownReport(report: PresentedReport): string {
   const lines = [
     `### Webhook receiver: ${word}`,
     "",
-    `${passed} passed, ${failed} failed, ${advice} advice, ${unverified} unverified${known > 0 ? `, ${known} known` : ""} · ` +
+    `${passed} passed, ${failed} failed, ${advice} advice, ${unverified} unverified · ` +
       `${(report.durationMs / 1_000).toFixed(1)} s · seed ${code(report.seed)}`,
     "",
   ];
@@ -31,7 +31,7 @@ export function markdownReport(report: PresentedReport): string {
         `| ${group} | ${counts.passed} | ${counts.failed} | ${counts.advice} | ${counts.unverified} |`,
     ),
     "",
-    ...report.causes.filter(({ standing }) => standing !== "known").flatMap((cause) => causeLines(cause)),
+    ...report.causes.flatMap(causeLines),
   );
   if (unjudged.size > 0) {
     lines.push("Unverified:", "", ...[...unjudged].map((reason) => `- ${plain(reason)}`), "");

@@ -6,7 +6,7 @@ export type Paint = (style: "red" | "green" | "yellow" | "dim" | "bold", text: s
 
 const OUTPUT_SHOWN_LINES = 30;
 const OTHERS_SHOWN = 12;
-const SHOWN_STANDINGS = ["passed", "failed", "advice", "known", "unverified"] as const satisfies Standing[];
+const SHOWN_STANDINGS = ["passed", "failed", "advice", "unverified"] as const satisfies Standing[];
 
 /** The report for a person: groups in one line each, then what failed by its cause, the first of each with its evidence. */
 export function prettyReport(report: PresentedReport, paint: Paint): string {
@@ -38,7 +38,7 @@ function groupLines({ group, results, counts }: PresentedReport["groups"][number
 /** One cause: how often, the fix, the first check that met it with all its evidence, and the names of the others. */
 function causeLines({ words, fix, standing, results }: PresentedCause, paint: Paint): string[] {
   const [first, ...others] = results;
-  if (first === undefined || standing === "known") return [];
+  if (first === undefined) return [];
   const count = `${results.length} ${results.length === 1 ? "check" : "checks"}${standing === "advice" ? ", advice" : ""}`;
   return [
     "",
@@ -89,13 +89,12 @@ function unverifiedLines(results: PresentedResult[], paint: Paint): string[] {
 }
 
 function summary(report: PresentedReport, paint: Paint): string {
-  const { passed, failed, advice, unverified, known } = report.counts;
+  const { passed, failed, advice, unverified } = report.counts;
   const counts = [
     `${passed} passed`,
     `${failed} failed`,
     `${advice} advice`,
     `${unverified} unverified`,
-    ...(known > 0 ? [`${known} known from the baseline`] : []),
     ...(report.notRun > 0 ? [`${report.notRun} not run`] : []),
   ].join(", ");
   const tail = paint("dim", `${(report.durationMs / 1_000).toFixed(1)} s, seed ${report.seed}`);

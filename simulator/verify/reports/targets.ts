@@ -1,12 +1,8 @@
 import { accessSync, constants, lstatSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { readBoundedFile } from "../../files/bounded-file.ts";
-import { shellOf } from "../../text/invocation.ts";
-import { shellWordFor } from "../../text/shell-words.ts";
-import type { Baseline, Report } from "../report.ts";
+import type { Report } from "../report.ts";
 import { type Format, FORMATS, isFormat } from "./formats.ts";
-import { readBaseline } from "./json.ts";
 import type { Paint } from "./pretty.ts";
 import { type Refused, refused } from "../../domain/refused.ts";
 import { codeOf } from "../../text/errors.ts";
@@ -95,15 +91,4 @@ function isForeignLink(file: string): boolean {
 /** A name of what this process has open, such as `/dev/stdout`: links, all of them. */
 function isOpenFile(file: string): boolean {
   return /^\/(?:dev|proc\/self)\/(?:fd\/|stdout$|stderr$)/.test(file);
-}
-
-/** Reads the report of an earlier run for `--baseline`. */
-export function loadBaseline(file: string): { ok: true; baseline: Baseline } | Refused {
-  const content = readBoundedFile(file);
-  if (!content.ok) return refused(`--baseline ${file}: ${content.reason}.`);
-  const baseline = readBaseline(content.bytes.toString());
-  if (baseline !== undefined) return { ok: true, baseline };
-  return refused(
-    `--baseline ${file}: this is no JSON report of verify. Make one with --report ${shellWordFor(`json=${file}`, shellOf())}.`,
-  );
 }
