@@ -6,7 +6,7 @@ import { githubReport } from "../../simulator/verify/reports/github.ts";
 import { markdownReport } from "../../simulator/verify/reports/markdown.ts";
 import { present } from "../../simulator/verify/reports/presented.ts";
 import type { CheckResult, Report } from "../../simulator/verify/report.ts";
-import { unprovenSentence } from "../../simulator/verify/unproven.ts";
+import { unprovenSentence } from "../../simulator/verify/summary.ts";
 
 /** What a run says of some checks by their needs: those that lack what is missing are unverified, the others passed. */
 function resultsWithout(...missing: ("observe" | "command")[]): CheckResult[] {

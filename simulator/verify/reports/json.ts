@@ -1,9 +1,8 @@
 import { printableJson } from "../../../shared/printable.ts";
-import { fixOf, groupByCause } from "../cause-groups.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
 import { withoutUserInfo } from "../../text/redact.ts";
 import { type CheckResult, countResults, type Report } from "../report.ts";
-import { unprovenSentence } from "../unproven.ts";
+import { fixOf, groupByCause, unprovenSentence } from "../summary.ts";
 
 /** The whole report as one JSON value. */
 export function jsonReport(report: Report): string {

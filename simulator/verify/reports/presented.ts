@@ -1,8 +1,7 @@
 import { printable } from "../../../shared/printable.ts";
 import { type Evidence, evidenceOf, repeatCommand } from "../evidence.ts";
-import { groupByCause } from "../cause-groups.ts";
 import { type CheckResult, countResults, type Report, standingOf } from "../report.ts";
-import { unprovenSentence } from "../unproven.ts";
+import { groupByCause, unprovenSentence } from "../summary.ts";
 
 /** A report made ready for people: each text in it is one printable line, whatever a receiver has said. */
 export type PresentedReport = ReturnType<typeof present>;
