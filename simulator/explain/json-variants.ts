@@ -64,7 +64,8 @@ function python(id: string, how: string, write: JsonVariant["write"]): JsonVaria
 
 /** Keeps integers of any length, and writes floats as Python's repr() does: 1.0, 1e-05. */
 function pythonNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== "number" || context?.source === undefined) return value;
+  // A number beyond a double is Infinity to Python, which is no JSON.
+  if (typeof value !== "number" || context?.source === undefined || !Number.isFinite(value)) return value;
   const isFloat = /[.eE]/.test(context.source);
   return JSON.rawJSON(isFloat ? pythonFloat(value) : context.source);
 }

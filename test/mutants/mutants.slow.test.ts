@@ -37,6 +37,7 @@ describe.concurrent("a receiver that is right but for one bug", () => {
         (one) => one.cause !== undefined && ![cause, ...alsoCauses].includes(one.cause),
       );
       expect(others.map(({ check, cause: other }) => `${check.id}: ${other}`)).toEqual([]);
+      expect(report.incomplete).toBeUndefined();
     },
   );
 });
