@@ -16,7 +16,7 @@ const LAST_WORDS_MS = 3_000;
  * interruption, makes the report incomplete; it never throws.
  */
 export async function runChecks(options: RunOptions): Promise<Report> {
-  const { checks, observe, receiver } = options;
+  const { checks, observe, receiver, startFailure } = options;
   const startedAt = new Date(options.now());
   // Whatever is under way then, the run has come to its end.
   const timeUp = new AbortController();
@@ -27,6 +27,10 @@ export async function runChecks(options: RunOptions): Promise<Report> {
 
   /** Whether there is a receiver that can be judged. */
   async function begin(): Promise<boolean> {
+    if (startFailure !== undefined) {
+      finish(reachableCheck, { outcome: "unverified", reason: startFailure.message });
+      return false;
+    }
     const context = runner.contextFor("preflight");
     progress("waiting for the receiver to accept a delivery");
     const flight = await preflight(context);

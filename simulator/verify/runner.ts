@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type EventType } from "../../shared/events.ts";
 import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import type { Observer } from "../observer/observer.ts";
-import type { ReceiverProcess } from "../processes/receiver-process.ts";
+import type { ReceiverProcess, StartFailure } from "../processes/receiver-process.ts";
 import { describeBug } from "../text/errors.ts";
 import { createRedactor } from "../text/redact.ts";
 import type { Check, HandledCounts, Verdict } from "./check.ts";
@@ -33,6 +33,8 @@ export type RunOptions = {
   observe?: Observer | undefined;
   /** The receiver's process, in the command form; without it crash checks are unverified. */
   receiver?: ReceiverProcess | undefined;
+  /** Why there is no such process, although it is ours to start. */
+  startFailure?: StartFailure | undefined;
   timing?: Partial<Timing>;
   /** Wall time in milliseconds. */
   now: () => number;
@@ -186,7 +188,8 @@ export function createRunner(options: RunOptions) {
     /** A bug of ours that was met. */
     bug: (): string | undefined => bug,
     durationMs: (): number => performance.now() - begunAtMs,
-    receiverOutput: (): string[] => receiver?.output().map(redact.text) ?? [],
+    receiverOutput: (): string[] =>
+      (receiver?.output() ?? options.startFailure?.output ?? []).map(redact.text),
     /** Runs once more, side by side, what there was no time to wait for. */
     async runLate(): Promise<void> {
       const [first, ...others] = suspects;

@@ -1,10 +1,9 @@
 import { startReceiver } from "../processes/receiver-process.ts";
-import { createRedactor, withoutUserInfo } from "../text/redact.ts";
+import { withoutUserInfo } from "../text/redact.ts";
 import { ourCommand, shellOf } from "../text/invocation.ts";
 import { shellDashes, shellVariable, shellWordFor } from "../text/shell-words.ts";
 import { createObserver } from "../observer/observer.ts";
-import { reachableCheck } from "./preflight.ts";
-import { type FailOn, type Report, resultOf, verdictOf } from "./report.ts";
+import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
 import { DEFAULT_TIMING, timingFor } from "./timing.ts";
 
@@ -14,7 +13,7 @@ const API_KEY = "va_test_restaurant";
 
 const INTERRUPTED_GRACE_MS = 250;
 
-export type VerifyOptions = Omit<RunOptions, "invocation" | "observe" | "receiver"> & {
+export type VerifyOptions = Omit<RunOptions, "invocation" | "observe" | "receiver" | "startFailure"> & {
   /** The user chose the secret: whoever starts the run again needs it too, where we start the receiver. */
   secretGiven?: boolean;
   /** Hosts beyond this machine that the user says may be sent to; only repeated in the words that start the run again. */
@@ -37,8 +36,7 @@ export type VerifyOptions = Omit<RunOptions, "invocation" | "observe" | "receive
  * not start, or cannot be reached, is a report too: nothing was verified.
  */
 export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
-  const { url, secret, seed, checks, command, signal } = options;
-  const startedAt = new Date(options.now());
+  const { url, secret, command, signal } = options;
   const { port, protocol } = new URL(url);
   const started =
     command === undefined
@@ -56,25 +54,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
           },
           signal,
         });
-  if (started?.ok === false) {
-    const redact = createRedactor([secret]);
-    const isInterrupted = signal?.aborted === true;
-    const unreachable = { outcome: "unverified", reason: started.message } as const;
-    return {
-      url,
-      seed,
-      invocation: invocationOf(options),
-      startedAt,
-      durationMs: options.now() - startedAt.getTime(),
-      verdict: isInterrupted ? "incomplete" : "could_not_run",
-      incomplete: isInterrupted ? "It was interrupted." : undefined,
-      results: [resultOf(reachableCheck, unreachable, { durationMs: 0, redact })],
-      notRun: checks.length,
-      receiverOutput: started.output.map(redact.text),
-    };
-  }
-
-  const receiver = started?.receiver;
+  const receiver = started?.ok === true ? started.receiver : undefined;
   try {
     const report = await runChecks({
       ...options,
@@ -82,6 +62,7 @@ export async function verifyReceiver(options: VerifyOptions): Promise<Report> {
       timing: { ...timingFor(options), ...options.timing },
       observe: options.observeUrl === undefined ? undefined : createObserver(options.observeUrl),
       receiver,
+      startFailure: started?.ok === false ? started : undefined,
     });
     if (report.incomplete !== undefined) return report;
     return { ...report, verdict: verdictOf(report.results, options.failOn) };
