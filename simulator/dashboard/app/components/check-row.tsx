@@ -29,9 +29,9 @@ export const STANDINGS: Record<Standing, { title: string; word: string; tone: To
   passed: { title: "Passed", word: "passed", tone: "ok", icon: "check" },
 };
 
-/** What fails no run counts as advice: advice that is not followed, and what the baseline knows. */
-export function standingOf({ outcome, level, known }: Check): Standing {
-  if (outcome === "failed") return level === "advice" || known === true ? "advice" : "failed";
+/** What a check counts as: advice that is not followed fails no run. */
+export function standingOf({ outcome, level }: Check): Standing {
+  if (outcome === "failed") return level === "advice" ? "advice" : "failed";
   return outcome ?? "unverified";
 }
 
