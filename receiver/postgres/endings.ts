@@ -73,7 +73,8 @@ export function createEndings(run: Query, clock: Clock) {
   function rowOf({ claim, ending }: Ended, n: number) {
     const { name, id, token, beat } = claim;
     const { errors, deferred, cause, ...written } = writtenOf(ending, claim, clock.nowMs());
-    const output = { errors, deferred, cause: cause === null ? null : storable(cause) };
+    // Most jobs never fail, and keep nothing.
+    const output = errors === null ? null : { errors, deferred, cause: cause && storable(cause) };
     return { n, name, id, token, beat, ...written, output };
   }
 }

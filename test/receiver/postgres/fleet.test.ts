@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { systemClock } from "../../../receiver/clock.ts";
+import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { doctor } from "../../../receiver/operations/doctor.ts";
 import { openServerStore } from "../../../receiver/postgres/index.ts";
@@ -78,6 +78,80 @@ describe.skipIf(noServer())("a rolling deploy", () => {
     expect(await jobOf(old, id, "new")).toMatchObject({ state: "running", attempts: 1 });
     const next = await openWorker(backend, TODAY);
     expect(await jobOf(next, id, "new")).toMatchObject({ state: "waiting", attempts: 1 });
+  });
+});
+
+async function openWith(clock: Clock, options: { pool?: Pool; onCutOff?: (problem: string) => void } = {}) {
+  const { url: databaseUrl } = await postgresBackend();
+  const store = await openServerStore({
+    databaseUrl,
+    clock,
+    isWorker: true,
+    onFatal: () => undefined,
+    ...options,
+  });
+  onTestFinished(async () => store.close());
+  await store.jobs.begin([handler({ backoffMs: () => 0 })], never);
+  await accept(store, event());
+  const job = await claimOne(store);
+  const age = async (seconds: number) =>
+    query(
+      databaseUrl,
+      `UPDATE receiver.job SET heartbeat_on = heartbeat_on - interval '${String(seconds)} s'`,
+    );
+  const join = async () => {
+    const other = await openPostgres(databaseUrl);
+    onTestFinished(async () => other.close());
+    await other.jobs.begin([handler({ backoffMs: () => 0 })], never);
+    return other;
+  };
+  return { databaseUrl, store, job, age, join };
+}
+
+describe.skipIf(noServer())("a worker that", () => {
+  test("lives keeps its job", async () => {
+    const { databaseUrl, store, job, age, join } = await openWith(systemClock);
+    await age(20);
+    await until(
+      async () => query(databaseUrl, "SELECT FROM receiver.job WHERE heartbeat_on > now() - interval '12 s'"),
+      ({ length }) => length === 1,
+    );
+    await join();
+    expect(await jobOf(store, job.id)).toMatchObject({ state: "running", attempts: 1 });
+  });
+
+  test("was cut off changes nothing of its successor's attempt", async () => {
+    // It writes no heartbeat, since no time passes for it.
+    const { databaseUrl, store, job, age, join } = await openWith({
+      ...systemClock,
+      after: () => () => undefined,
+    });
+    await age(31);
+    const other = await join();
+    const next = await claimOne(other);
+    expect(next.attempt).toBe(2);
+    await expect(store.jobs.recordStep(job, "charge", "1")).rejects.toThrow(/no longer this attempt's/);
+    const late = store.jobs.atomically(job, async (db) => writeEffect(db, job), never);
+    await expect(late).rejects.toThrow(/no longer this attempt's/);
+    expect(await store.jobs.end(job, { kind: "dead", error: "late" })).toBe(false);
+    expect(await other.jobs.end(next, { kind: "done" })).toBe(true);
+    expect(await jobOf(other, job.id)).toMatchObject({ state: "done", errors: [{ attempt: 1 }] });
+    expect(await query(databaseUrl, "SELECT FROM receiver_handlers.effects")).toEqual([]);
+  });
+
+  test("can write no heartbeat is cut off before another may begin its jobs", async () => {
+    // A second of it lasts 20 ms.
+    const clock: Clock = {
+      ...systemClock,
+      monotonicMs: () => systemClock.monotonicMs() * 50,
+      after: (ms, run) => systemClock.after(ms / 50, run),
+    };
+    const { url } = await postgresBackend();
+    const pool = new Pool({ connectionString: url });
+    const cutOff = Promise.withResolvers<string>();
+    await openWith(clock, { pool, onCutOff: cutOff.resolve });
+    await pool.end();
+    expect(await cutOff.promise).toMatch(/no heartbeat for 20 s/);
   });
 });
 
