@@ -82,7 +82,8 @@ describe.skipIf(noServer())("a rolling deploy", () => {
 });
 
 async function openWith(clock: Clock, options: { pool?: Pool; onCutOff?: (problem: string) => void } = {}) {
-  const { url: databaseUrl } = await postgresBackend();
+  const backend = await postgresBackend();
+  const { url: databaseUrl } = backend;
   const store = await openServerStore({
     databaseUrl,
     clock,
@@ -91,7 +92,8 @@ async function openWith(clock: Clock, options: { pool?: Pool; onCutOff?: (proble
     ...options,
   });
   onTestFinished(async () => store.close());
-  await store.jobs.begin([handler({ backoffMs: () => 0 })], never);
+  const policies = [handler({ backoffMs: () => 0 })];
+  await store.jobs.begin(policies, never);
   await accept(store, event());
   const job = await claimOne(store);
   const age = async (seconds: number) =>
@@ -99,13 +101,7 @@ async function openWith(clock: Clock, options: { pool?: Pool; onCutOff?: (proble
       databaseUrl,
       `UPDATE receiver.job SET heartbeat_on = heartbeat_on - interval '${String(seconds)} s'`,
     );
-  const join = async () => {
-    const other = await openPostgres(databaseUrl);
-    onTestFinished(async () => other.close());
-    await other.jobs.begin([handler({ backoffMs: () => 0 })], never);
-    return other;
-  };
-  return { databaseUrl, store, job, age, join };
+  return { databaseUrl, store, job, age, join: async () => openWorker(backend, policies) };
 }
 
 describe.skipIf(noServer())("a worker that", () => {

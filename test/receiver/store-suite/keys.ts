@@ -95,19 +95,6 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
       }
     });
 
-    test("a job that was requeued while later ones wait for a retry goes first", async () => {
-      const { backend, store } = await begin(createBackend, [byPhone]);
-      const [first = "", second = ""] = await accept(store, from("a"), from("a"));
-      await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
-      await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });
-      await store.ledger.requeue([first]);
-      const [now, then] = backend.isSqlite ? [[first], second] : [[], first];
-      expect((await claim(store)).map(({ id }) => id)).toEqual(now);
-      await backend.pass(2 * MINUTE_MS);
-      expect(await claim(store)).toHaveLength(backend.isSqlite ? 0 : 1);
-      expect(await jobOf(store, then)).toMatchObject({ held: true });
-    });
-
     test("a discarded job lets the next of its key go", async () => {
       const store = await openWorker(await createBackend(), [byPhone]);
       const [first = "", second = ""] = await accept(store, from("a"), from("a"));
