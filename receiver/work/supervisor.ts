@@ -57,8 +57,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   let status: Status = { state: "starting" };
   let startedAtMs = 0;
   let heardAtMs = 0;
-  /** An app may change its own later; the database and the files of secrets may be named from here. */
-  const cwd = process.cwd();
+  const cwd = workingDirectory();
   let isWorking = false;
   /** Why the process ends; undefined if it is not known. */
   let why: "broken" | "changed" | "stopped" | { text: string } | undefined;
@@ -212,5 +211,17 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     cancelStart();
     unfollow();
     if (child) await end(child, graceMs);
+  }
+}
+
+/**
+ * The folder that the database and the files of secrets may be named from: an app may change its own later. Undefined if it
+ * was deleted.
+ */
+function workingDirectory(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
   }
 }

@@ -67,8 +67,11 @@ export function withConfig<Given extends unknown[]>(
       outcome.notes?.forEach(terminal.say);
       process.exitCode = outcome.exitCode ?? EXIT.ok;
     } catch (error) {
-      if (!(error instanceof Error && Object.hasOwn(KNOWN, error.name))) throw error;
-      terminal.complain(`${KNOWN[error.name] ?? ""}${error.message}`);
+      if (!(error instanceof Error)) throw error;
+      const names = [error.name, "code" in error ? String(error.code) : ""];
+      const known = names.find((name) => Object.hasOwn(KNOWN, name));
+      if (known === undefined) throw error;
+      terminal.complain(`${KNOWN[known] ?? ""}${error.message}`);
       process.exitCode = error instanceof Refused ? error.exitCode : EXIT.couldNotRun;
     }
   };
@@ -82,11 +85,12 @@ function environmentOver(ofTheShell: Environment): Environment {
   }
 }
 
-/** Errors that are no bugs, by their names, and what is said before their messages. */
+/** Errors that are no bugs, by their names or codes, and what is said before their messages. */
 const KNOWN: Record<string, string> = {
   Refused: "",
   CannotOpen: "",
   SqliteError: "the database cannot be used; `doctor` says more: ",
+  EMFILE: "this process may open too few files; raise `ulimit -n`: ",
 };
 
 /** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */

@@ -63,7 +63,10 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
       log.info("stopped");
       return "err" in why ? EXIT.somethingIsWrong : EXIT.ok;
     });
-    const exitCode = await within(shutdownTimeoutMs - LAST_LINES_MS, stopped, clock).catch(() => undefined);
+    const exitCode = await within(shutdownTimeoutMs - LAST_LINES_MS, stopped, clock).catch((err: unknown) => {
+      log.error({ err }, "not stopped as it should be");
+      return undefined;
+    });
     const written = new Promise<void>((resolve) => log.flush(() => resolve()));
     await within(LAST_LINES_MS, written, clock);
     process.exit(exitCode ?? EXIT.somethingIsWrong);

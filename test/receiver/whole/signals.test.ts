@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -78,6 +79,24 @@ test("a signal while it starts ends it in order, as soon as it has started", asy
   });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/"msg":"listening".*"msg":"stopped"\}\n$/s);
+});
+
+const NO_FILE_LEFT = `
+  import { Server } from "node:net";
+  Server.prototype.listen = () => {
+    throw Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+  };`;
+
+test("a start that may open too few files says so in a line", async () => {
+  const { code, stderr } = await runCommand([], { SIGNING_SECRET: SECRET, ...preloaded(NO_FILE_LEFT) });
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringMatching(/^.*raise `ulimit -n`.*\n$/) });
+});
+
+test.runIf(process.platform === "linux")("it ends in order where it may open no more files", async () => {
+  const receiver = await startProcess({ environment: preloaded("") });
+  execFileSync("prlimit", [`--pid=${String(receiver.child.pid)}`, "--nofile=4"]);
+  receiver.child.kill("SIGTERM");
+  expect(await receiver.exited).toEqual({ code: 0, signal: null });
 });
 
 /** A terminal sends its signals to the whole group of processes, and so does one that is closed. */

@@ -1,8 +1,10 @@
 import { ChildProcess, fork, type ForkOptions } from "node:child_process";
+import { rmSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/supervisor.ts";
 import { standingClock } from "../helpers/clock.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 
 /** One process of the handlers is kept running, whatever becomes of it. The processes here do what the test says. */
@@ -58,6 +60,15 @@ test("each process gets its module, environment, memory and first folder, and no
   });
   const start = [["file:///app/handlers.js"], options];
   expect(starts).toEqual([start, start]);
+});
+
+test("a process is started also where the working directory was deleted", () => {
+  const folder = process.cwd();
+  onTestFinished(() => process.chdir(folder));
+  const gone = temporaryDirectory();
+  process.chdir(gone);
+  rmSync(gone, { recursive: true });
+  expect(supervise().children).toHaveLength(1);
 });
 
 describe("a process that dies", () => {
