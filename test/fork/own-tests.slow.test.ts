@@ -42,5 +42,5 @@ test("a fork whose handlers are all its owner's passes its own tests, and its ty
   expect((await run("typescript/bin/tsc", "--noEmit")).stdout).toBe("");
   const { stdout } = await run("vitest/vitest.mjs", "run", "--reporter=dot", "--maxWorkers=2");
   const [, passed = "0"] = /Tests +(\d+) passed/.exec(stdout) ?? [];
-  expect(Number(passed)).toBeGreaterThan(500);
+  expect(Number(passed)).toBeGreaterThan(400);
 }, 600_000);

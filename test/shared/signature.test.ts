@@ -1,8 +1,12 @@
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { Stripe } from "stripe";
 import { describe, expect, test } from "vitest";
 import { anyCharacter } from "../helpers/any-character.ts";
+import { ALL } from "../helpers/run/sizes.ts";
 import { parseSignature, sign, type SignatureProblem, verify } from "../../shared/signature.ts";
 
 const SECRET = "whsec_test";
@@ -200,4 +204,13 @@ describe("stripe's library, whose format is the same", () => {
       { numRuns: 200 },
     );
   });
+});
+
+const hasOpenssl = ALL && process.platform === "linux" && spawnSync("openssl", ["version"]).status === 0;
+
+test.runIf(hasOpenssl)("the vectors are what their script writes (needs openssl)", () => {
+  const [script = "", written = ""] = ["make-signature-vectors.sh", "signature.json"].map((name) =>
+    fileURLToPath(new URL(`../vectors/${name}`, import.meta.url)),
+  );
+  expect(execFileSync("sh", [script], { encoding: "utf8" })).toBe(readFileSync(written, "utf8"));
 });

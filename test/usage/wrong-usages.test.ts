@@ -112,11 +112,11 @@ const RECEIVER = `
 2 strat => strat
 2 start now => now
 2 inbox lst => lst
-2 inbox list --limit 0 => --limit
-2 inbox list --state late => --state
+2 inbox list --limit 0 => whole number
+2 inbox list --state late => choices are waiting, running, done, dead, ignored, pruned
 2 inbox show => event_id
 3 DATABASE_URL=sqlite:{dir}/none.db inbox list => {dir}/none.db
-2 reconcile --since x => --since
+2 reconcile --since x => duration such as 30m
 3 PORT=1 health => http://127.0.0.1:1
 `;
 const FORK = `

@@ -153,10 +153,6 @@ test("the program writes bodies as they came, and redacts them otherwise", async
 
 test.each([
   [["inbox", "lst"], 2, /unknown command 'lst'[^]*Did you mean list\?/],
-  [["strat"], 2, /Did you mean start\?/],
-  [["inbox", "list", "--state", "lost"], 2, /choices are waiting, running, done, dead, ignored, pruned/],
-  [["inbox", "list", "--limit", "0"], 2, /whole number/],
-  [["reconcile", "--since", "7"], 2, /duration such as 30m/],
   [["inbox", "stats"], 3, /voice-agent-receiver: there is no inbox at .* yet\./],
   [["start"], 2, /voice-agent-receiver: SIGNING_SECRET: is missing\. Set it /],
 ] as const)("the program given %o exits %i in a line that says what to do", async (words, code, said) => {

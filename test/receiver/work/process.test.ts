@@ -141,12 +141,13 @@ async function start(environment: Record<string, string> = {}, options: Partial<
     isWorker: false,
     onFatal: console.error,
   });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const logLines: Record<string, unknown>[] = [];
   let printed = "";
   let deaths = 0;
   let aheadMs = 0;
   const supervisor = startSupervisor({
-    environment: () => ({ PATH: process.env["PATH"], DATABASE_URL: `sqlite:${file}`, ...environment }),
+    environment: () => ({ PATH, NODE_COMPILE_CACHE, DATABASE_URL: `sqlite:${file}`, ...environment }),
     handlersModule: HOSTILE,
     memoryMegabytes: Number(environment["HANDLER_MEMORY_MEGABYTES"] ?? 512),
     clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs },
