@@ -15,7 +15,7 @@ test.skipIf(reason !== undefined)(
   async () => {
     const steps = await record({ directory: temporaryDirectory(), variant: "as-is", batches: BATCHES });
     expect(steps.filter(({ kind }) => kind === "acknowledge").length).toBeGreaterThan(2 * BATCHES);
-    const images = sized("POWER_CUT_IMAGES", { quick: 200, all: 1_000 });
+    const images = sized("POWER_CUT_IMAGES", { quick: 200, all: 600 });
     expect(await judgeImages(steps, { images, random: randomFrom(SEED) })).toEqual({
       images,
       corrupt: 0,
