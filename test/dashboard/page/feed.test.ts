@@ -42,7 +42,9 @@ test("what is new stands where its time belongs, also of deliveries of one event
   feed.put(deliveryAt(6, "f"));
   expect(keys()).toEqual(["f", "e", "d", "c"]);
   feed.put(deliveryAt(6, "f2", { event_id: "evt_f", endpoint_id: "ep_2" }));
-  expect(keys()).toEqual(["f2", "f", "e", "d", "c"]);
+  // Nothing is left to load, so that what is oldest has its place as well.
+  feed.put(deliveryAt(2, "b"));
+  expect(keys()).toEqual(["f2", "f", "e", "d", "c", "b"]);
 });
 
 test("an event that went to nobody has a row until it is delivered", async () => {
@@ -73,14 +75,17 @@ test("what is older than the last row that is loaded comes with its page", async
     created_at: at(minute),
     summary: "",
   });
-  await answerNext(page([deliveryAt(5, "e"), deliveryAt(3, "c")], "c"), {
-    data: [lonely(4, "evt_4"), lonely(2, "evt_2")],
+  await answerNext(page([deliveryAt(5, "e"), deliveryAt(3, "c")], "behind c"), {
+    data: [lonely(5, "evt_5"), lonely(4, "evt_4"), lonely(2, "evt_2")],
   });
   feed.put(deliveryAt(1, "a"));
-  expect(keys()).toEqual(["e", "evt_4", "c"]);
+  expect(keys()).toEqual(["e", "evt_5", "evt_4", "c"]);
+  // Told of before its delivery, which is in the next page.
+  feed.addEvent(lonely(2, "evt_b"));
   void feed.loadOlder();
-  asked.shift()?.answer(page([deliveryAt(1, "a")]));
-  await expect.poll(keys).toEqual(["e", "evt_4", "c", "a"]);
+  expect(asked[0]?.path).toContain("starting_after=behind%20c");
+  asked.shift()?.answer(page([deliveryAt(2, "b"), deliveryAt(1, "a")]));
+  await expect.poll(keys).toEqual(["e", "evt_5", "evt_4", "c", "b", "a"]);
 });
 
 test("what the stream tells while a page is on its way counts after the page, too", async () => {
@@ -135,6 +140,14 @@ test("what passes no more leaves the list, and what one cannot tell by itself is
     await vi.advanceTimersByTimeAsync(4_000);
     expect(keys()).toEqual([]);
     expect(asked).toEqual([]);
+
+    // What is older than the page that came may pass as before.
+    const many = await feedOf([deliveryAt(3, "c"), deliveryAt(2, "b"), deliveryAt(1, "a")], { q: "x" });
+    many.feed.put(deliveryAt(4, "d"));
+    await vi.advanceTimersByTimeAsync(1_000);
+    many.asked.shift()?.answer(page([deliveryAt(4, "d"), deliveryAt(2, "b")], "b"));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(many.keys()).toEqual(["d", "b", "a"]);
   } finally {
     vi.useRealTimers();
   }

@@ -37,6 +37,7 @@ describe.each([
     expect(fullTimeOf(NIGHT)).toContain(day);
     expect(momentOf(NIGHT, Date.parse(NIGHT) + 60_000)).toBe(time);
     expect(momentOf(NIGHT, Date.parse(NIGHT) + 30 * 3_600_000)).toBe(`${day} ${time}`);
+    expect(momentOf(NIGHT, "2026-12-21T01:30:00.000Z")).toBe(`${day} ${time}`);
     // Midnight is the reader's own.
     const [hour = 0] = time.split(":").map(Number);
     const midnightMs =
@@ -117,6 +118,9 @@ test("sums follow all filters but their own, and add up", () => {
   ]);
   expect(dead.by("state").get("delivered")).toBe(5);
   expect(sums({ state: "dead", cause: "timed_out" }).by("cause").get("server_error")).toBe(1);
+  // What is lost by now is counted by itself, beside all that there is of each state.
+  const lost = sumsOf(endings, [endings[3]!], { state: "", verdict: "", cause: "" });
+  expect([lost.total, lost.by("state").get("delivered"), lost.by("cause").size]).toEqual([1, 5, 1]);
 });
 
 test("the palette puts first what begins with what was typed, then words of its own, then others for it", () => {
@@ -149,7 +153,10 @@ test("a delivery passes by what it says itself; what takes more than that is the
     expect(answer(more)).toBe("maybe");
     expect(answer({ ...more, type: "order.created" })).toBe("no");
   }
-  for (const state of ["lost", "failed"]) expect(answer({ state })).toBe("maybe");
+  for (const state of ["lost", "failed"]) {
+    expect(answer({ state })).toBe("maybe");
+    expect(answer({ state, type: "order.created" })).toBe("no");
+  }
 });
 
 test("each slot is due after the one before ended, and says how it ended", () => {

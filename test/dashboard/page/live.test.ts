@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { loopTurns } from "../../helpers/loop-turns.ts";
+import { until } from "../../receiver/helpers/until.ts";
+import type * as Live from "../../../simulator/dashboard/app/core/live.ts";
+import type { Clock, Job } from "../../../simulator/dashboard/app/core/types.ts";
+import { at } from "./deliveries.ts";
+
+/** What the dashboard knows, where the stream and the answers come at the same time. Both are the test's to give here. */
+
+const told = new Map<string, (message: { data: string }) => void>();
+const asked: { paths: string[]; answer: (clock: Clock, version: string) => void }[] = [];
+let core: typeof Live;
+
+/** Answers what is asked for in one request, each by its path. */
+async function fetchOfTheTest(url: string): Promise<Response> {
+  const paths = new URL(url, "http://simulator").searchParams.getAll("path");
+  return new Promise((resolve) => {
+    const answer = (clock: Clock, version: string): void => {
+      const bodies: Record<string, unknown> = { "/clock": clock, "/about": { version } };
+      const data = paths.map((path) => ({
+        status: 200,
+        body: bodies[path] ?? { data: [], has_more: false },
+      }));
+      resolve(Response.json({ data }));
+    };
+    asked.push({ paths, answer });
+  });
+}
+
+const clockAt = (minute: number) => ({ mode: "manual", now: at(minute) }) as Clock;
+const tell = (name: string, data: unknown = {}) => told.get(name)?.({ data: JSON.stringify(data) });
+
+beforeAll(async () => {
+  class Source {
+    static readonly CLOSED = 2;
+    addEventListener = (name: string, listen: (message: { data: string }) => void) => told.set(name, listen);
+  }
+  class Channel {
+    readonly name = "";
+    postMessage = (): void => undefined;
+    addEventListener = (): void => undefined;
+  }
+  vi.stubGlobal("EventSource", Source);
+  vi.stubGlobal("BroadcastChannel", Channel);
+  vi.stubGlobal("navigator", {});
+  vi.stubGlobal("document", { visibilityState: "hidden" });
+  vi.stubGlobal("location", { origin: "http://simulator", pathname: "/dashboard", search: "" });
+  vi.stubGlobal("addEventListener", () => undefined);
+  vi.stubGlobal("fetch", fetchOfTheTest);
+  vi.resetModules();
+  core = await import("../../../simulator/dashboard/app/core/live.ts");
+  core.startLive();
+});
+afterAll(() => {
+  vi.unstubAllGlobals();
+  vi.resetModules();
+});
+beforeEach(async () => {
+  asked.length = 0;
+  tell("open");
+  tell("reset");
+  await until(() => asked.length > 0);
+});
+
+test("a clock that the stream tells while an older one is on its way is the one that counts", async () => {
+  tell("clock", clockAt(9));
+  for (const { answer } of asked) answer(clockAt(3), "one");
+  await expect.poll(() => core.live.about?.version).toBe("one");
+  expect(core.live.clock?.now).toBe(at(9));
+});
+
+test("of two loads at once the later one counts, whichever answer comes first", async () => {
+  const [before] = asked.splice(0);
+  tell("reset");
+  await expect.poll(() => asked.length).toBe(1);
+  asked[0]?.answer(clockAt(5), "later");
+  await expect.poll(() => core.live.about?.version).toBe("later");
+  before?.answer(clockAt(4), "earlier");
+  await loopTurns(20);
+  expect(core.live.about?.version).toBe("later");
+});
+
+test("a job that has ended goes on for nobody, whatever answer comes late", () => {
+  const job = (ended_at: string | null) => ({ object: "job", id: "job_1", ended_at }) as Job;
+  for (const ended of [null, at(1), null]) core.keepJob(job(ended));
+  expect(core.live.jobs).toEqual([job(at(1))]);
+});
