@@ -8,48 +8,6 @@ import { openDashboard } from "./open-dashboard.ts";
 const browser = useBrowser();
 const send = () => Promise.resolve({ outcome: { status: 200 } as const, durationMs: 40 });
 
-test("the first load is five requests, whatever is there to show", async () => {
-  const { url, simulator } = await openDashboard({ calls: 0 });
-  register(simulator, "http://localhost:1/refused");
-  emit(simulator, "order.created", 3);
-  await simulator.settled();
-  const page = await browser.openPage("about:blank");
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-  await page.goto(url);
-  await page.locator(".feed-row").first().waitFor();
-  await page.locator(".history").waitFor();
-  await page.getByRole("group", { name: "Failures by cause" }).waitFor();
-  expect(asked).toHaveLength(5);
-});
-
-test("from the top of the page Tab reaches the first row in 28 steps, and the skip link in two", async () => {
-  const { url, simulator } = await openDashboard({ calls: 0 });
-  register(simulator, "http://localhost:1/refused");
-  emit(simulator, "order.created", 3);
-  await simulator.settled();
-  const page = await browser.openPage(url);
-  await page.locator(".feed-row").first().waitFor();
-  await page.locator(".history").waitFor();
-  const isInList = () => page.evaluate<boolean>("document.activeElement.closest('.windowed') !== null");
-  let steps = 0;
-  while (!(await isInList())) {
-    await page.keyboard.press("Tab");
-    steps += 1;
-  }
-  expect(steps).toBeLessThanOrEqual(28);
-  await page.reload();
-  await page.locator(".feed-row").first().waitFor();
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Enter");
-  expect(await isInList()).toBe(true);
-
-  // Within a group of buttons it is the arrows that lead on.
-  await page.getByRole("button", { name: "Manual" }).focus();
-  await page.keyboard.press("ArrowRight");
-  expect(await page.evaluate("document.activeElement.textContent")).toBe("Real");
-});
-
 test("five hundred endpoints are ten to a page, those that fail first, and found by any word of theirs", async () => {
   const { url, simulator } = await openDashboard({ calls: 0, send });
   for (let count = 0; count < 500; count++) register(simulator, `http://localhost:1/tenant-${count}`);
@@ -180,34 +138,4 @@ test("at 1024 and 1440 px nothing that can be pressed is cut, or lies over anoth
       })`;
     expect(await page.evaluate(problems), String(width)).toEqual([]);
   }
-});
-
-test("a wrong term, a placeholder, the chart, fold marks, the docs' curl and a card's times say what they mean", async () => {
-  const { url, simulator } = await openDashboard({ calls: 12 });
-  const { origin } = new URL(url);
-  const receiver = await startEndpoint(200);
-  register(simulator, receiver.url);
-  await control(origin, "POST", "/clock/advance", { seconds: 7_200 });
-  emit(simulator, "order.created");
-  await receiver.until(1);
-  const page = await browser.openPage(url, { permissions: ["clipboard-read", "clipboard-write"] });
-  expect(await page.locator(".history .legend").innerText()).toMatch(/^\s*acknowledged\s+failed\s*$/);
-  await page.locator(".windowed a").first().click();
-  const folds = page.locator("summary");
-  await folds.first().waitFor();
-  for (const fold of await folds.all()) expect((await fold.boundingBox())?.height).toBeGreaterThanOrEqual(24);
-  await page.getByLabel("Search deliveries").fill("after:tomorrow");
-  await page.getByText("after: expected a time such as").first().waitFor();
-  await page.goto(`${url}/trigger?type=call.completed`);
-  expect(await page.getByLabel("recording_url").getAttribute("placeholder")).toContain(origin);
-  await page.goto(`${url}/docs#listCalls`);
-  await page.getByRole("button", { name: "Copy: /api/v1/calls as curl" }).click();
-  await expect
-    .poll(() => page.evaluate("navigator.clipboard.readText()"))
-    .toContain(`${origin}/api/v1/calls`);
-  await page.goto(`${url}/endpoints`);
-  const scheduleTime = await page.evaluate<string>(
-    `new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" }).format(${simulator.clock.now()})`,
-  );
-  await page.locator(".answers").getByText(scheduleTime.slice(0, 5)).waitFor();
 });

@@ -159,16 +159,6 @@ describe("a fork", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("says with its handlers' tests what becomes of them when a handler goes", () => {
-    for (const page of ["README.md", "AGENTS.md"])
-      expect(files.get(page)).toMatch(/handler.{0,40} (?:with its|and its) test/);
-    const scripts = parsed("package.json")["scripts"] ?? {};
-    const said = [...(files.get("AGENTS.md") ?? "").matchAll(/`npm run (?!simulator)([a-z]+)/g)].map(
-      ([, name = ""]) => name,
-    );
-    expect(said.filter((name) => !(name in scripts))).toEqual([]);
-  });
-
   test("has no link that leads nowhere", () => {
     const dead = [...files].flatMap(([path, page]) =>
       path.endsWith(".md")
