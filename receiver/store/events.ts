@@ -65,7 +65,8 @@ export function createIntake({ db, write, log }: DatabaseFile, queue: Queue, clo
     const { changes, lastInsertRowid } = insert.run(values);
     if (changes === 0) return { duplicate: true, ...differenceOf(countDuplicate.get(bytes), body) };
     // Before the first announcement nobody knows whether it is wanted.
-    if (announced > 0) queue.addOrIgnore({ seq: Number(lastInsertRowid), type, envelope }, handlers, nowMs);
+    const seq = Number(lastInsertRowid);
+    if (announced > 0 && queue.add({ seq, type, envelope }, handlers, nowMs) === 0) queue.ignore(seq, nowMs);
     return { duplicate: false };
   }
 }

@@ -102,8 +102,9 @@ const ADD_JOB = `
   INSERT OR IGNORE INTO jobs (event, handler, state, key, due_at_ms, waiting_since_ms)
   VALUES ($event, $handler, 'waiting', $key, iif(EXISTS (SELECT 1 FROM jobs WHERE ${OF_KEY}), ${String(HELD)}, $nowMs), $nowMs)`;
 const ADD_UNWANTED = `
-  INSERT OR IGNORE INTO jobs (event, handler, state, due_at_ms, waiting_since_ms, finished_at_ms)
-  VALUES ($event, ${String(NOBODY)}, 'ignored', 0, $nowMs, $nowMs)`;
+  INSERT INTO jobs (event, handler, state, due_at_ms, waiting_since_ms, finished_at_ms)
+  SELECT $event, ${String(NOBODY)}, 'ignored', 0, $nowMs, $nowMs WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE event = $event)`;
+const FORGET_UNWANTED = `DELETE FROM jobs WHERE event = ? AND handler = ${String(NOBODY)}`;
 
 const END = `
   UPDATE jobs SET state = $state, attempts = attempts - $uncounted, handled = handled + ($state = 'done'), deferred = $deferred,
@@ -146,12 +147,13 @@ export function createQueue(db: Database.Database) {
   const findNumber = db.prepare<[string], number>(FIND_NUMBER).pluck();
   const addJob = db.prepare<[Keyed & { nowMs: number }]>(ADD_JOB);
   const addUnwanted = db.prepare<[{ event: number; nowMs: number }]>(ADD_UNWANTED);
+  const forgetUnwanted = db.prepare<[number]>(FORGET_UNWANTED);
   const endAttempt = db.prepare<[Running & ReturnType<typeof valuesOf>]>(END);
   const forgetSteps = db.prepare<[number, number]>(FORGET_STEPS);
   const settleKey = db.prepare<[Keyed & { nowMs: number }]>(SETTLE);
   let known: Announcement = { announced: 0, handlers: [] };
 
-  return { announced, numberOf: (name: string) => findNumber.get(name), add, addOrIgnore, end, settle };
+  return { announced, numberOf: (name: string) => findNumber.get(name), add, offer, ignore, end, settle };
 
   /** The latest announcement; its handlers are read again only after another one. */
   function announced(): Announcement {
@@ -186,10 +188,16 @@ export function createQueue(db: Database.Database) {
     return made;
   }
 
-  /** As `add`, for an event that has no job. If no handler wants it, it is ignored. */
-  function addOrIgnore(...given: Parameters<typeof add>): void {
-    const [{ seq }, , nowMs] = given;
-    if (add(...given) === 0) addUnwanted.run({ event: seq, nowMs });
+  /** As `add`, for an event that may have been unwanted. Returns whether a job was made. */
+  function offer(...given: Parameters<typeof add>): boolean {
+    const isWanted = add(...given) > 0;
+    if (isWanted) forgetUnwanted.run(given[0].seq);
+    return isWanted;
+  }
+
+  /** Ends an event as ignored, if it has no job. */
+  function ignore(event: number, nowMs: number): void {
+    addUnwanted.run({ event, nowMs });
   }
 
   /** Writes down how an attempt ended; false if the job is no longer this attempt's. */

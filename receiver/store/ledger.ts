@@ -21,7 +21,6 @@ const REQUEUE = `
 const DISCARD = `
   UPDATE jobs SET state = 'ignored', due_at_ms = 0, finished_at_ms = $nowMs, cause = $reason
   WHERE ${OF_EVENT} AND state IN ('waiting', 'dead') RETURNING event, handler, key`;
-const FORGET_UNWANTED = `DELETE FROM jobs WHERE event = ? AND handler = ${String(NOBODY)}`;
 const KNOWN = `SELECT 1 FROM events WHERE object_id = ? AND type = ? AND object_id IS NOT NULL LIMIT 1`;
 const GET_BOOKMARK = `SELECT value FROM bookmarks WHERE name = ?`;
 const SET_BOOKMARK = `INSERT INTO bookmarks VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -51,7 +50,6 @@ export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: C
   const findEvent = db.prepare<[{ id: Buffer }], EventRow>(FIND_EVENT);
   const requeueJobs = db.prepare<[Record<string, unknown>], Keyed>(REQUEUE);
   const discardJobs = db.prepare<[Record<string, unknown>], Keyed>(DISCARD);
-  const forgetUnwanted = db.prepare<[number]>(FORGET_UNWANTED);
   const findKnown = db.prepare<[string, string], number>(KNOWN).pluck();
   const getBookmark = db.prepare<[string], string>(GET_BOOKMARK).pluck();
   const setBookmark = db.prepare<[string, string]>(SET_BOOKMARK);
@@ -119,9 +117,7 @@ export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: C
     const { handlers } = queue.announced();
     const offered = handlers.filter((one) => one.number === number || (number === null && isUnwanted === 1));
     const envelope: unknown = JSON.parse(body.toString("utf8"));
-    if (queue.add({ seq, type, envelope }, offered, nowMs) === 0) return false;
-    forgetUnwanted.run(seq);
-    return true;
+    return queue.offer({ seq, type, envelope }, offered, nowMs);
   }
 
   function settled(changed: readonly Keyed[], nowMs: number): boolean {

@@ -7,6 +7,8 @@ export type StoreOptions = Partial<Pick<Config, "databaseFile" | "databaseUrl" |
   clock: Clock;
   /** Whether this process handles jobs. */
   isWorker: boolean;
+  /** No worker has worked since then: handlers that are new get what was stored meanwhile. Default: now. */
+  awaySinceMs?: number | undefined;
   /** Ends the process: what was committed may not be on disk. */
   onFatal: (problem: string) => void;
   /** Ends the process of the handlers: another worker may begin what runs here. */

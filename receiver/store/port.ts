@@ -130,9 +130,9 @@ export type SqlValue = string | number | bigint | boolean | null | Date | Uint8A
 export type Jobs = {
   /**
    * Makes this process the worker: waits until no other worker may run (SQLite), runs the handlers' migrations, announces
-   * the handlers, makes jobs for events that were stored before any announcement, ends unfinished jobs of handlers that
-   * are gone as `ignored`, and ends attempts of workers that died as failed or dead, by the handler's policy. Rejects with the
-   * signal's reason if it is aborted meanwhile.
+   * the handlers, makes the jobs that they lack of events that were stored before any announcement or while no worker was
+   * at work, ends unfinished jobs of handlers that are gone as `ignored`, and ends attempts of workers that died as failed
+   * or dead, by the handler's policy. Rejects with the signal's reason if it is aborted meanwhile.
    */
   begin: (handlers: readonly JobHandler[], signal: AbortSignal) => Promise<void>;
   /** Claims up to `limit` jobs of a handler that are due, the longest due first. */

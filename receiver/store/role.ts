@@ -1,4 +1,5 @@
 import { realpathSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
 import { makePrivate, prepareFile, unavailability, type DatabaseFile } from "./database.ts";
@@ -13,6 +14,8 @@ const STANDBY_MS = 100;
 
 /** Events that get their jobs in one transaction. */
 const BATCH = 200;
+/** How many of the latest events new handlers are given at the most: a clock that was set back must not have all read. */
+const MOST_RECENT = 10_000;
 
 const ANNOUNCE = `
   INSERT INTO handlers (name, types, key, announced) VALUES ($name, $types, $key, $announced)
@@ -28,8 +31,9 @@ const IGNORE_GONE = `
   UPDATE jobs SET state = 'ignored', due_at_ms = 0, finished_at_ms = $nowMs, cause = $reason
   WHERE state IN ('waiting', 'running') AND state <> 'done'
     AND handler IN (SELECT number FROM handlers WHERE announced < $announced)`;
-const LIST_WITHOUT_JOBS = `
-  SELECT seq, type, body FROM events WHERE seq > ? AND body IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE event = seq)
+const LATEST_EVENT = `SELECT coalesce(max(seq), 0) FROM events`;
+const LIST_SINCE = `
+  SELECT seq, type, body FROM events WHERE seq > $after AND received_at_ms > $sinceMs AND body IS NOT NULL
   ORDER BY seq LIMIT ${String(BATCH)}`;
 
 /**
@@ -40,30 +44,39 @@ export function createWorkerRole(
   { db, write }: DatabaseFile,
   queue: Queue,
   clock: Clock,
+  awaySinceMs: number,
 ): Pick<Jobs, "begin"> & { resign: () => void } {
   const setAnnounced = db.prepare<[Record<string, string | number>]>(ANNOUNCE);
   const findMigrations = db.prepare<[string], number>(FIND_MIGRATIONS).pluck();
   const countMigration = db.prepare<[string]>(COUNT_MIGRATION);
   const listRunning = db.prepare<[], Running>(LIST_RUNNING);
   const ignoreGone = db.prepare<[Record<string, string | number>]>(IGNORE_GONE);
-  const listWithoutJobs = db.prepare<[number], { seq: number; type: string; body: Buffer }>(
-    LIST_WITHOUT_JOBS,
-  );
+  const findLatest = db.prepare<[], number>(LATEST_EVENT).pluck();
+  const listSince = db.prepare<[typeof from], { seq: number; type: string; body: Buffer }>(LIST_SINCE);
   let lock: Database.Database | undefined;
-  /** Of the events that were stored before any announcement: the last that has its jobs. */
-  let caughtUp = 0;
+  /** Which events are still to be offered to the handlers. */
+  let from = { after: 0, sinceMs: 0 };
 
   return {
     begin: async (handlers, signal) => {
       lock = await takeLock(`${realpathSync(db.name)}-lock`, clock, signal);
       for (const handler of handlers) await migrate(handler);
-      caughtUp = 0;
-      const isFirst = queue.announced().announced === 0;
+      const { announced, handlers: known } = queue.announced();
+      const isFirst = announced === 0;
+      const isKnown = ({ name, types }: JobHandler): boolean =>
+        known.some((one) => one.name === name && isDeepStrictEqual(one.types, types));
+      const newcomers = handlers.filter((handler) => !isKnown(handler));
+      const offerNext = (announcement: number): number =>
+        isFirst || newcomers.length > 0 ? offer(newcomers, announcement) : 0;
+      // Without an announcement no event has jobs. After one, what came since the start has those of the handlers of then.
+      from = isFirst
+        ? { after: 0, sinceMs: 0 }
+        : { after: (findLatest.get() ?? 0) - MOST_RECENT, sinceMs: awaySinceMs };
       // What is stored already gets its jobs in small transactions, and what is left with the announcement.
-      if (isFirst) while ((await write(() => catchUp(handlers))) === BATCH);
+      while ((await write(() => offerNext(0))) === BATCH);
       await write(() => {
-        if (isFirst) while (catchUp(handlers) === BATCH);
-        announce(handlers);
+        announce(handlers, announced + 1);
+        while (offerNext(announced + 1) === BATCH);
       });
     },
     resign: () => void lock?.close(),
@@ -83,20 +96,19 @@ export function createWorkerRole(
     }
   }
 
-  /** Makes jobs for a batch of events that have none. Returns how many events there were. */
-  function catchUp(handlers: readonly JobHandler[]): number {
-    const numbered = handlers.map((handler) => ({ ...handler, number: numberOf(handler, 0) }));
-    const events = listWithoutJobs.all(caughtUp);
+  /** Makes the jobs that a batch of events lacks. Returns how many events there were. */
+  function offer(handlers: readonly JobHandler[], announced: number): number {
+    const numbered = handlers.map((handler) => ({ ...handler, number: numberOf(handler, announced) }));
+    const events = listSince.all(from);
     for (const { seq, type, body } of events) {
       const event = { seq, type, envelope: JSON.parse(body.toString("utf8")) as unknown };
-      queue.addOrIgnore(event, numbered, clock.nowMs());
+      if (!queue.offer(event, numbered, clock.nowMs())) queue.ignore(seq, clock.nowMs());
     }
-    caughtUp = events.at(-1)?.seq ?? caughtUp;
+    from.after = events.at(-1)?.seq ?? from.after;
     return events.length;
   }
 
-  function announce(handlers: readonly JobHandler[]): void {
-    const announced = queue.announced().announced + 1;
+  function announce(handlers: readonly JobHandler[], announced: number): void {
     // Counted on the row of nobody too, so that a worker without handlers has announced that.
     numberOf({ name: "", types: [], key: [] }, announced);
     const policies = new Map(handlers.map((handler) => [numberOf(handler, announced), handler]));

@@ -12,12 +12,13 @@ export async function openSqliteStore(options: {
   clock: Clock;
   /** Whether this process handles jobs: then it also copies the log into the file. */
   isWorker: boolean;
+  awaySinceMs?: number | undefined;
   onFatal: (problem: string) => void;
 }): Promise<Store> {
-  const { clock } = options;
+  const { clock, awaySinceMs = clock.nowMs() } = options;
   const file = await openDatabase({ ...options, checkpoints: options.isWorker });
   const queue = createQueue(file.db);
-  const { begin, resign } = createWorkerRole(file, queue, clock);
+  const { begin, resign } = createWorkerRole(file, queue, clock, awaySinceMs);
   return {
     intake: createIntake(file, queue, clock),
     jobs: { begin, ...createJobs(file, queue, clock) },

@@ -24,7 +24,8 @@ const EXIT = { bug: 1, stuck: 70, broken: 78 };
 
 /**
  * The process in which handlers run. It may be blocked, fill its memory or crash: then its supervisor starts another, and
- * the attempts that it was making count. Its argument is the URL of the handlers' module, if it is not receiver/handlers.
+ * the attempts that it was making count. Its arguments are the
+ * URL of the handlers' module, and the moment since which no such process has worked.
  */
 const loaded = loadConfig(process.env, { needsSecret: false });
 if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
@@ -54,10 +55,10 @@ process.on("message", (message) => {
 await work().catch(endByError);
 
 async function work(): Promise<void> {
-  const store = await openStore({ ...config, clock, isWorker: true, onFatal, onCutOff: onFatal });
-  const { handlers, services, onDead, close } = await loadHandlers(process.argv[2], (file) =>
-    files.push(file),
-  );
+  const [, , module, awaySinceMs] = process.argv;
+  const own = { isWorker: true, awaySinceMs: Number(awaySinceMs), onFatal, onCutOff: onFatal };
+  const store = await openStore({ ...config, clock, ...own });
+  const { handlers, services, onDead, close } = await loadHandlers(module, (file) => files.push(file));
   closeServices = close;
   send({ kind: "ready", files });
   setInterval(beat, BEAT_MS);

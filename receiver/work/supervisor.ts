@@ -55,6 +55,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const module = options.handlersModule ?? siblingFile(import.meta.url, "../handlers/index");
   let child: ChildProcess | undefined;
   let status: Status = { state: "starting" };
+  /** No process has worked since then. */
+  let awaySinceMs = clock.nowMs();
   let startedAtMs = 0;
   let heardAtMs = 0;
   const cwd = workingDirectory();
@@ -75,7 +77,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     isWorking = false;
     why = undefined;
     try {
-      const started = (options.fork ?? fork)(siblingFile(import.meta.url, "process"), [module.href], {
+      const words = [module.href, String(awaySinceMs)];
+      const started = (options.fork ?? fork)(siblingFile(import.meta.url, "process"), words, {
         cwd,
         // Other users of the machine could write into tsx's cache.
         env: { ...options.environment(), TSX_DISABLE_CACHE: "1" },
@@ -118,6 +121,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   async function onClose(how: { code: number | null; signal: string | null }): Promise<void> {
     child = undefined;
+    if (isWorking) awaySinceMs = clock.nowMs();
     if (why === "stopped") return;
     if (why === "changed") return start();
     restart();

@@ -6,6 +6,8 @@ import {
   type CreateBackend,
   event,
   handler,
+  MINUTE_MS,
+  never,
   openStore,
   openWorker,
   replaceWorker,
@@ -104,6 +106,27 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       const next = await replaceWorker(backend, store, [handler()]);
       expect(await claim(next)).toEqual([]);
       expect(await next.ledger.find(id)).toMatchObject({ state: "ignored", jobs: [] });
+    });
+
+    test("what comes while a worker starts has its job of each handler, and on SQLite of those that are new", async () => {
+      const orders = handler({ name: "orders", types: ["order.created"] });
+      const { backend, store } = await begin(createBackend, [orders]);
+      const intake = await openStore(backend);
+      const [before = ""] = await accept(intake, event());
+      await store.close();
+      await backend.pass(MINUTE_MS);
+
+      const starting = await openStore(backend);
+      await backend.pass(MINUTE_MS);
+      const sent = await accept(intake, event(), event({ type: "order.created" }));
+      expect(await intake.ledger.find(sent[0] ?? "")).toMatchObject({ state: "ignored" });
+      await starting.jobs.begin([orders, handler()], never);
+
+      const { isSqlite } = backend;
+      expect((await claim(starting)).map(({ id }) => id)).toEqual(isSqlite ? sent : []);
+      expect((await claim(starting, "orders")).map(({ id }) => id)).toEqual(sent.slice(1));
+      expect(await starting.ledger.find(before)).toMatchObject({ state: "ignored", jobs: [] });
+      expect(await starting.ledger.counts()).toMatchObject({ unwanted: isSqlite ? 1 : 2 });
     });
 
     test("events that came before any handler was announced get their jobs with the announcement, in their order", async () => {

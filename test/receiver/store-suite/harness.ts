@@ -29,6 +29,7 @@ export type Backend = {
    * | workers | one, others stand by | any number |
    * | a worker that died | its jobs are due again when another begins | when its heartbeats are 25 s old |
    * | a handler that is gone | its jobs are ignored at the next begin | ten minutes after its last worker was seen |
+   * | a handler that is new | also gets what came while no worker was at work | gets what comes once it is announced |
    * | claimed first | what has been due for longest | what arrived first |
    * | a requeued job, if a later one of its key waits for its retry | goes before it | goes after it |
    */

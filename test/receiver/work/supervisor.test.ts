@@ -58,7 +58,7 @@ test("each process gets its module, environment, memory and first folder, and no
     execArgv,
     env: expect.objectContaining({ MINE: "1" }),
   });
-  const start = [["file:///app/handlers.js"], options];
+  const start = [["file:///app/handlers.js", "0"], options];
   expect(starts).toEqual([start, start]);
 });
 
