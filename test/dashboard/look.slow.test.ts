@@ -55,28 +55,6 @@ test("a run of verify is fetched where it is shown, and one that is canceled lea
   await page.locator(".check-row.ok").first().waitFor();
 });
 
-test("in forced colours what is chosen is framed, and marks keep their colours", async () => {
-  const { url, simulator } = await openDashboard({ calls: 0, send });
-  register(simulator, "http://localhost:1/never-asked");
-  emit(simulator, "order.created", 2);
-  await simulator.settled();
-  const page = await browser.openPage(url, { forcedColors: "active" });
-  await page.locator(".feed-row").first().click();
-  await page.getByRole("heading", { name: "Attempt 1" }).waitFor();
-  const framed = (selector: string) =>
-    page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).outlineStyle`);
-  for (const selector of [
-    ".state-tabs [aria-pressed=true]",
-    ".segments [aria-pressed=true]",
-    ".side-link[aria-current=page]",
-    ".feed-row[aria-current]",
-    ".chosen > .slot-box",
-  ])
-    expect(await framed(selector), selector).toBe("solid");
-  const dot = "getComputedStyle(document.querySelector('.connection .dot')).backgroundColor";
-  expect(await page.evaluate(dot)).not.toBe("rgb(255, 255, 255)");
-});
-
 test("what time was to be moved to is forgotten once time has passed it", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint(500);

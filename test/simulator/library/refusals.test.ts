@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startSimulator, type RunningSimulator } from "../../../simulator/index.ts";
-import { run } from "../commands/in-process.ts";
 
 // Callers without types make mistakes that ours cannot.
 const untyped = (value: unknown) => value as never;
@@ -76,14 +75,6 @@ describe("what a running simulator does not take", () => {
       'Did you mean "keepEndpoints"?',
     );
   });
-});
-
-test("an event type is refused in the words of the command line", async () => {
-  const told: unknown = await simulator.emit(untyped("call.complete")).catch((error: unknown) => error);
-  const { err } = await run("serve", "--events", "call.complete");
-  const sentence = told instanceof Error ? told.message : "";
-  expect(sentence).toMatch(/^There is no event type/);
-  expect(err).toContain(sentence);
 });
 
 test("a simulator that was closed", async () => {
