@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { didYouMean } from "../domain/suggest.ts";
+import { didYouMean } from "../domain/refused.ts";
 
 /** Adds the command that runs when `parent` is called without one; an unknown word is reported as an unknown command. */
 export function defaultCommand(parent: Command, name: string): Command {

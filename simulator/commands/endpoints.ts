@@ -4,7 +4,7 @@ import { addSimulatorOptions, createControlClient, type SimulatorFlags } from ".
 import { emittedSchema, endpointSchema, listOf, registeredSchema } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
 import { durationSeconds, eventSelection, faultOption, webUrl } from "./option-values.ts";
-import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
+import { OVERLAP_SECONDS } from "../domain/endpoints.ts";
 import { secretHint } from "./secret-option.ts";
 import { createOutput, type Output } from "./output.ts";
 import { ourCommand } from "../text/invocation.ts";

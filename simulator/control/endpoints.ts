@@ -1,11 +1,14 @@
-import type { Router } from "express";
-import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
-import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
-import type { Simulator } from "../verbs/simulator.ts";
-import { answerList, orRefuse, readBody } from "./answers.ts";
+import { OVERLAP_SECONDS } from "../domain/endpoints.ts";
+import { answerList, orRefuse, readBody, answerError } from "./answers.ts";
 import { faultsSchema, nameSchema } from "./schemas.ts";
 import { answersView, emittedView, endpointView } from "./views.ts";
+import type { Router } from "express";
+import { z } from "zod";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
+import type { Listener } from "../processes/listening.ts";
+import { probeReceiver } from "../processes/receiver-probe.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 
 const LONGEST_URL_CHARACTERS = 2_048;
 const LONGEST_SECRET_CHARACTERS = 1_024;
@@ -80,4 +83,28 @@ export function endpointRoutes(router: Router, { endpoints, deliveries }: Simula
 
 function settingsOf({ url, event_types: eventTypes, org_id: orgId, faults }: z.infer<typeof changeSchema>) {
   return { url, eventTypes, orgId, faults };
+}
+
+const probeSchema = z.strictObject({ port: z.int().min(1).max(OPTION_BOUNDS.port[1]) });
+
+/** Receivers that are not registered yet: which usual ports are open, and at which path one of them takes webhooks. */
+export function receiverRoutes(router: Router, { listListeners }: Simulator): void {
+  router.get("/listeners", async (request, response) => {
+    const listeners = await listListeners();
+    response.json(listenersView(listeners.filter(({ port }) => port !== request.socket.localPort)));
+  });
+
+  // Sends requests, so that no page of another site may set it off: a POST, as every change is. Only a listed port is asked.
+  router.post("/listeners/probe", async (request, response) => {
+    const { port } = readBody(probeSchema, request);
+    const listener = (await listListeners()).find((known) => known.port === port);
+    if (listener === undefined)
+      return answerError(response, "not_found", `Nothing listens at port ${port} any more.`);
+    response.json({ object: "probe", ...(await probeReceiver(listener)) });
+  });
+}
+
+export function listenersView(listeners: readonly Listener[]) {
+  const data = listeners.map(({ host, port }) => ({ object: "listener", host, port }));
+  return { object: "list", data };
 }

@@ -1,8 +1,55 @@
-import type { Router } from "express";
-import type { Simulator } from "../verbs/simulator.ts";
 import { type Format, FORMAT_NAMES, FORMATS, isFormat } from "../verify/reports/formats.ts";
 import type { Paint } from "../verify/reports/pretty.ts";
-import { answerError, jsonBody } from "./answers.ts";
+import { answerError, jsonBody, orRefuse, readBody } from "./answers.ts";
+import type { Router } from "express";
+import { z } from "zod";
+import type { Simulator } from "../verbs/simulator.ts";
+import type { Verification } from "../verbs/verification.ts";
+import { causesValue, checkValue } from "../verify/reports/json.ts";
+
+const selectionSchema = z.strictObject({ only: z.array(z.string()).min(1).optional() });
+
+export function verificationRoutes(router: Router, { verification }: Simulator): void {
+  router.post("/endpoints/:id/verify", async (request, response) => {
+    const selection = readBody(selectionSchema, request);
+    const started = orRefuse(await verification.start(request.params.id, selection));
+    response.status(202).json(verificationView(started.verification));
+  });
+
+  router.get("/verification", (_request, response) => {
+    const current = verification.current();
+    response.json({
+      object: "verification_state",
+      verification: current === undefined ? null : verificationView(current),
+    });
+  });
+
+  router.post("/verification/cancel", async (_request, response) => {
+    response.json({ canceled: await verification.cancel() });
+  });
+}
+
+/** A run of `verify`: how far it is, its verdict once it has one, and its checks, or those with `checkIds` alone. */
+export function verificationView(verification: Verification, checkIds?: readonly string[]) {
+  const { id, endpointId, url, startedAtMs, total, done, results, again, report } = verification;
+  const shown = checkIds === undefined ? results : results.filter(({ check }) => checkIds.includes(check.id));
+  return {
+    object: "verification",
+    id,
+    endpoint_id: endpointId,
+    url,
+    started_at: new Date(startedAtMs).toISOString(),
+    state: report === undefined ? "running" : "ended",
+    verdict: report?.verdict ?? null,
+    incomplete: report?.incomplete ?? null,
+    seed: again.seed,
+    duration_ms: report === undefined ? null : Math.round(report.durationMs),
+    total,
+    done,
+    causes: causesValue(results),
+    checks: shown.map((result) => checkValue(again, result, { withAllEvidence: true })),
+  };
+}
 
 const LARGEST_REPORT_BYTES = 5 * 1024 * 1024;
 

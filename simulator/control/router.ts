@@ -3,15 +3,12 @@ import type { Simulator } from "../verbs/simulator.ts";
 import { answerError, answerRefusals, jsonBody } from "./answers.ts";
 import { clockRoutes } from "./clock.ts";
 import { deliveryRoutes } from "./deliveries.ts";
-import { endpointRoutes } from "./endpoints.ts";
+import { endpointRoutes, receiverRoutes } from "./endpoints.ts";
 import { eventRoutes, eventTypeRoutes } from "./events.ts";
 import { manyRoutes } from "./many.ts";
-import { receiverRoutes } from "./receivers.ts";
-import { reportRoutes } from "./reports.ts";
-import { verificationRoutes } from "./verification.ts";
-import { scenarioRoutes } from "./scenarios.ts";
+import { reportRoutes, verificationRoutes } from "./reports.ts";
+import { scenarioRoutes, worldRoutes } from "./world.ts";
 import { streamRoutes } from "./stream.ts";
-import { worldRoutes } from "./world.ts";
 
 const LARGEST_BODY_BYTES = 10 * 1024 * 1024;
 

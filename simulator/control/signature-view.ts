@@ -1,7 +1,6 @@
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
 import { parseSignature, SIGNATURE_HEADER, verify } from "../../shared/signature.ts";
-import type { Attempt } from "../domain/attempts.ts";
-import type { JudgedAttempt } from "../domain/blame.ts";
+import type { Attempt, JudgedAttempt } from "../domain/attempts.ts";
 import { FAULTS } from "../domain/faults.ts";
 import type { signatureSchema } from "../domain/shapes.ts";
 import type { Kept } from "../domain/spelling.ts";

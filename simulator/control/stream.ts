@@ -2,7 +2,7 @@ import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timer
 import type { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../verbs/simulator.ts";
-import { verificationView } from "./verification.ts";
+import { verificationView } from "./reports.ts";
 import { answerError } from "./answers.ts";
 import { clockView, deliveryView, endpointView, eventView, jobView } from "./views.ts";
 

@@ -1,6 +1,6 @@
 import { requestLine } from "../domain/attempt-request.ts";
 import type { EmittedEvent } from "../domain/emitter.ts";
-import { type Endpoint, shownEndpoint } from "../domain/endpoints.ts";
+import { type Endpoint, shownEndpoint, knownSecrets } from "../domain/endpoints.ts";
 import { countSchema, jobSchema } from "../domain/job-shapes.ts";
 import {
   answersSchema,
@@ -16,7 +16,6 @@ import {
   historySchema,
   type DeliveryDetailShape,
 } from "../domain/shapes.ts";
-import { knownSecrets } from "../domain/signing-secrets.ts";
 import { told } from "../domain/spelling.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import type { Simulator } from "../verbs/simulator.ts";

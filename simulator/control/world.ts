@@ -1,13 +1,15 @@
-import type { Router } from "express";
 import { z } from "zod";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { FAULTS } from "../domain/faults.ts";
 import { listReadings, parseReadings } from "../domain/readings.ts";
 import { ourProgram } from "../text/invocation.ts";
-import type { Simulator } from "../verbs/simulator.ts";
 import { VERSION } from "../processes/version.ts";
 import { answerList, orRefuse, readBody } from "./answers.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
+import type { Router } from "express";
+import type { BegunScenario } from "../domain/scenarios.ts";
+import { eventsOf, parseScenario, type Scenario } from "../domain/world/scenario.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 
 const trafficSchema = z.strictObject({
   per_minute: z.number().min(OPTION_BOUNDS.traffic[0]).max(OPTION_BOUNDS.traffic[1]),
@@ -82,4 +84,31 @@ export function readingsView(simulator: Simulator) {
 
 export function faultsView() {
   return Object.entries(FAULTS).map(([name, fault]) => ({ name, ...fault }));
+}
+
+export function scenarioRoutes(router: Router, { scenarios }: Simulator): void {
+  router.get("/scenarios", (_request, response) => {
+    answerList(response, scenarios.list().map(scenarioView));
+  });
+
+  router.post("/scenarios", (request, response) => {
+    const { scenario } = orRefuse(parseScenario(request.body));
+    orRefuse(scenarios.add(scenario));
+    const { name, summary } = scenario;
+    response.status(201).json({ object: "scenario", name, summary });
+  });
+
+  router.post("/scenarios/:name", (request, response) => {
+    response.status(202).json(storyView(orRefuse(scenarios.begin(request.params.name)).begun));
+  });
+}
+
+export function scenarioView({ name, summary, steps }: Scenario) {
+  return { object: "scenario", name, summary, events: eventsOf(steps) };
+}
+
+export function storyView({ scenario, steps, endsAtMs }: BegunScenario) {
+  const { name, summary } = scenario;
+  const endsAt = new Date(endsAtMs).toISOString();
+  return { object: "story", name, summary, steps, events: eventsOf(scenario.steps), ends_at: endsAt };
 }

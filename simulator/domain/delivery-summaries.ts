@@ -1,6 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { Attempts, AttemptSummary } from "./attempts.ts";
-import { blameOf, type JudgedAttempt } from "./blame.ts";
+import { type Attempts, type AttemptSummary, blameOf, type JudgedAttempt } from "./attempts.ts";
 import { DELIVERY_COLUMNS } from "./deliveries.ts";
 import { readFaults } from "./endpoints.ts";
 import { formatFault, formatFaults, injectedFaults } from "./faults.ts";

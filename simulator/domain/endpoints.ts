@@ -8,8 +8,8 @@ import type { Journal } from "./journal.ts";
 import { stableId } from "./random.ts";
 import { endpointSchema } from "./shapes.ts";
 import { columnsOf, type Kept } from "./spelling.ts";
-import type { EndpointSecrets } from "./signing-secrets.ts";
 import { type Refused, refused } from "./refused.ts";
+import type { Readings } from "./readings.ts";
 
 type SecretField = "secretLast4" | "previousSecretLast4" | "previousSecretUntilMs";
 const DERIVED = ["flagged", "secret_last4", "previous_secret_last4", "previous_secret_until"];
@@ -199,4 +199,28 @@ function fromRow({ previous, previousUntilMs, ...row }: EndpointRow): Endpoint {
     faults: readFaults(row.faults),
     flagged: row.consecutiveFailures >= FAILURE_FLAG_THRESHOLD,
   };
+}
+
+/** How long a rotated secret goes on signing beside the new one, unless told otherwise. */
+export const OVERLAP_SECONDS = 86_400;
+
+export type EndpointSecrets = {
+  secret: string;
+  previousSecret: { secret: string; untilMs: number } | null;
+};
+
+/** The secrets that sign at `nowMs` of schedule time: during an overlap, as the reading `rotated_secret_signs` says. */
+export function signingSecrets(
+  { secret, previousSecret }: EndpointSecrets,
+  nowMs: number,
+  { rotated_secret_signs: reading }: Readings,
+): string[] {
+  if (previousSecret === null || nowMs >= previousSecret.untilMs) return [secret];
+  const { secret: previous } = previousSecret;
+  return { both: [secret, previous], new: [secret], old: [previous] }[reading];
+}
+
+/** Every secret that an earlier attempt may have been signed with, as far as it is still known. */
+export function knownSecrets({ secret, previousSecret }: EndpointSecrets): string[] {
+  return previousSecret === null ? [secret] : [secret, previousSecret.secret];
 }

@@ -6,8 +6,7 @@ import {
   type EventType,
 } from "../../shared/events.ts";
 import type { z } from "zod";
-import { didYouMean } from "./suggest.ts";
-import { type Refused, refused } from "./refused.ts";
+import { didYouMean, type Refused, refused } from "./refused.ts";
 
 export type ParsedEventType = { ok: true; type: EventType } | Refused;
 

@@ -3,12 +3,11 @@ import type { Attempts, OpenAttempt } from "./attempts.ts";
 import { attemptRequest, type AttemptRequest } from "./attempt-request.ts";
 import type { ScheduleClock } from "./clock.ts";
 import type { Deliveries, DueDelivery } from "./deliveries.ts";
-import type { Endpoint } from "./endpoints.ts";
+import { type Endpoint, signingSecrets } from "./endpoints.ts";
 import { type FaultName, faultsOnAttempt } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
 import type { EndedAttempt, Settle } from "./settlement.ts";
-import { signingSecrets } from "./signing-secrets.ts";
 import type { WallTime } from "./wall-time.ts";
 import type { Answer, Outcome } from "./outcome.ts";
 

@@ -1,5 +1,4 @@
-import { didYouMean } from "./suggest.ts";
-import { type Refused, refused } from "./refused.ts";
+import { didYouMean, type Refused, refused } from "./refused.ts";
 
 type Reading = {
   /** What can be chosen; the default comes first. */

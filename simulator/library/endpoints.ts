@@ -1,7 +1,6 @@
-import { type Endpoint, shownEndpoint } from "../domain/endpoints.ts";
+import { type Endpoint, shownEndpoint, OVERLAP_SECONDS } from "../domain/endpoints.ts";
 import { parseEventType } from "../domain/event-type.ts";
 import { endpointSchema } from "../domain/shapes.ts";
-import { OVERLAP_SECONDS } from "../domain/signing-secrets.ts";
 import { dated } from "../domain/spelling.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { faultsFrom, orThrow, secondsFrom, refuseUnknown } from "./input.ts";

@@ -1,7 +1,6 @@
 import { DURATIONS, parseDuration } from "../domain/duration.ts";
 import { parseFault, type Fault } from "../domain/faults.ts";
-import type { Refused } from "../domain/refused.ts";
-import { didYouMean } from "../domain/suggest.ts";
+import { type Refused, didYouMean } from "../domain/refused.ts";
 import { boundsProblem, OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { FaultText } from "./surface.ts";
 

@@ -1,9 +1,6 @@
-import { CLOCK_MODES } from "../domain/clock.ts";
 import { parseEventType } from "../domain/event-type.ts";
-import { systemTime } from "../domain/wall-time.ts";
 import { parseScenario } from "../domain/world/scenario.ts";
 import { listen } from "../service/server.ts";
-import type { Simulator } from "../verbs/simulator.ts";
 import { createDeliveryControl, envelopeOf } from "./deliveries.ts";
 import { createEndpointControl } from "./endpoints.ts";
 import {
@@ -15,8 +12,12 @@ import {
   secondsFrom,
   untilClosed,
 } from "./input.ts";
-import { simulatorFrom } from "./start-options.ts";
 import type { ClockControl, EmitOptions, Emitted, RunningSimulator, StartOptions, Story } from "./surface.ts";
+import { CLOCK_MODES } from "../domain/clock.ts";
+import { parseReadings } from "../domain/readings.ts";
+import { systemTime } from "../domain/wall-time.ts";
+import { createSimulator } from "../service/simulator.ts";
+import type { Simulator } from "../verbs/simulator.ts";
 
 const EMIT = "simulator.emit()";
 const EMIT_OPTIONS: (keyof EmitOptions)[] = ["object", "orgId", "count", "faults"];
@@ -116,4 +117,52 @@ function createClockControl(simulator: Simulator): ClockControl {
     next: () => clock.next(),
     run: () => clock.run(),
   };
+}
+
+const CALL = "startSimulator()";
+
+const KNOWN: Record<keyof StartOptions, true> = {
+  port: true,
+  clock: true,
+  seed: true,
+  dataFile: true,
+  calls: true,
+  readings: true,
+  faults: true,
+  allowedHosts: true,
+  answerTimeoutMs: true,
+  concurrency: true,
+};
+
+export function simulatorFrom(options: StartOptions, dateMs: () => number): Simulator {
+  refuseUnknown(CALL, options, Object.keys(KNOWN));
+  const {
+    readings,
+    faults = [],
+    allowedHosts = [],
+    clock = "manual",
+    port,
+    answerTimeoutMs,
+    ...rest
+  } = options;
+  const { seed, calls, dataFile, concurrency } = rest;
+  refuseBeyondBounds(CALL, { port, seed, calls, concurrency });
+  refuseUnknownWord(`${CALL}: clock`, clock, CLOCK_MODES);
+  if (answerTimeoutMs !== undefined && !(answerTimeoutMs > 0)) {
+    throw new Error(`${CALL}: answerTimeoutMs is ${answerTimeoutMs}. Give milliseconds, such as 500.`);
+  }
+  if (dataFile !== undefined && (typeof dataFile !== "string" || dataFile === "")) {
+    throw new Error(`${CALL}: dataFile is ${JSON.stringify(dataFile)}. Give a path, or leave it out.`);
+  }
+  const choices = Object.entries(readings ?? {}).map(([name, choice]) => `${name}=${choice}`);
+  const settings = {
+    ...rest,
+    answerTimeoutMs,
+    clock,
+    readings: orThrow(parseReadings(choices)).readings,
+    faults: faultsFrom(faults),
+    allowedHosts: [...allowedHosts],
+    wall: { ...systemTime, nowMs: dateMs },
+  };
+  return orThrow(createSimulator(settings)).simulator;
 }

@@ -11,9 +11,8 @@ import { sampleEnvelope } from "../../shared/samples.ts";
 import { decodeText } from "../../shared/text-file.ts";
 import { readBoundedFile } from "../files/bounded-file.ts";
 import { jsonOf } from "../domain/exact-json.ts";
-import { didYouMean } from "../domain/suggest.ts";
+import { didYouMean, type Refused, refused } from "../domain/refused.ts";
 import { jsonShapeProblem } from "../text/json-shape.ts";
-import { type Refused, refused } from "../domain/refused.ts";
 
 /** Envelopes to send again; each `open` begins at the first. */
 export type Source = {

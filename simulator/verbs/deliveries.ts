@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { attemptRequest, type AttemptRequest } from "../domain/attempt-request.ts";
-import { answerFigures, type JudgedAttempt } from "../domain/blame.ts";
-import type { Attempt, Attempts } from "../domain/attempts.ts";
+import { answerFigures, type JudgedAttempt, type Attempt, type Attempts } from "../domain/attempts.ts";
 import type { Deliveries, Delivery } from "../domain/deliveries.ts";
 import type { FoundPage } from "../domain/bounded-search.ts";
 import type { DeliveryFinder, DeliverySearch, FoundDelivery } from "../domain/delivery-search.ts";
@@ -10,13 +9,12 @@ import type { Selection } from "../domain/selection.ts";
 import type { DeliverySummaries, DeliverySummary } from "../domain/delivery-summaries.ts";
 import type { Dispatcher } from "../domain/dispatcher.ts";
 import type { Emitter } from "../domain/emitter.ts";
-import type { Endpoint, Endpoints } from "../domain/endpoints.ts";
+import { type Endpoint, type Endpoints, signingSecrets } from "../domain/endpoints.ts";
 import type { EventLog } from "../domain/events.ts";
 import { faultsOnAttempt } from "../domain/faults.ts";
 import type { History } from "../domain/history.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { answersSchema } from "../domain/shapes.ts";
-import { signingSecrets } from "../domain/signing-secrets.ts";
 import type { Kept } from "../domain/spelling.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 

@@ -1,7 +1,6 @@
 import type { createCounts } from "../domain/counts.ts";
 import type { Emitter } from "../domain/emitter.ts";
-import type { EventSummaries } from "../domain/event-summaries.ts";
-import type { EventLog } from "../domain/events.ts";
+import type { EventSummaries, EventLog } from "../domain/events.ts";
 import type { Journal } from "../domain/journal.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { RetentionBounds } from "../domain/retention.ts";

@@ -1,7 +1,6 @@
 import type { Agent, Organization } from "../../../shared/resources.ts";
 import { createRandom, stableId } from "../random.ts";
-import { type Refused, refused } from "../refused.ts";
-import { didYouMean } from "../suggest.ts";
+import { type Refused, refused, didYouMean } from "../refused.ts";
 import { timestamp } from "./calendar.ts";
 import type { Language } from "./phrases/phrases.ts";
 import { type Trade, TRADES } from "./trades.ts";

@@ -1,16 +1,18 @@
-import { z } from "zod";
-import { EVENT_TYPES } from "../../../shared/events.ts";
+import { EVENT_TYPES, type EventType } from "../../../shared/events.ts";
 import { phoneSchema } from "../../../shared/resources.ts";
-import { didYouMean } from "../suggest.ts";
-import { EVENT_KINDS } from "./event-types.ts";
-import { TRADE_NAMES } from "./organizations.ts";
+import { didYouMean, type Refused, refused } from "../refused.ts";
+import { TRADE_NAMES, type Business, chooseBusiness, USUAL_LANGUAGE } from "./organizations.ts";
 import { LANGUAGES } from "./phrases/phrases.ts";
 import afterHoursVoicemail from "./scenarios/after-hours-voicemail.json" with { type: "json" };
 import busyFriday from "./scenarios/busy-friday.json" with { type: "json" };
 import failedTransfer from "./scenarios/failed-transfer.json" with { type: "json" };
 import orderThenComplaint from "./scenarios/order-then-complaint.json" with { type: "json" };
 import outage from "./scenarios/outage.json" with { type: "json" };
-import { type Refused, refused } from "../refused.ts";
+import { z } from "zod";
+import { createRandom } from "../random.ts";
+import { EVENT_KINDS } from "./event-types.ts";
+import { type Caller, callerOf, pickCaller } from "./callers.ts";
+import type { HappenOptions } from "./happenings.ts";
 
 const MOST_STEPS = 1_000;
 /** Events of one scenario: its steps, each times its `times`. */
@@ -133,4 +135,80 @@ function shipped(json: unknown): Scenario {
   const parsed = parseScenario(json);
   if (!parsed.ok) throw new Error(parsed.message);
   return parsed.scenario;
+}
+
+/** What is to happen `afterMs` of schedule time after the scenario begins; plain data, fit to be stored. */
+export type PlannedStep = HappenOptions & { afterMs: number; type: EventType; orgId: string };
+
+export type PlannedSteps = { ok: true; steps: PlannedStep[] } | Refused;
+
+/** The steps of one run of a scenario by time. A caller who appears twice is the same person; `number` makes runs differ. */
+export function planSteps(options: {
+  scenario: Scenario;
+  businesses: readonly Business[];
+  seed: number;
+  number: number;
+}): PlannedSteps {
+  const { scenario, businesses, seed, number } = options;
+  const random = createRandom(seed, "scenario", scenario.name, number);
+  const cast = new Map<string, Caller>();
+  const steps: PlannedStep[] = [];
+
+  for (const [index, step] of scenario.steps.entries()) {
+    const chosen = chooseBusiness(businesses, {
+      type: step.type,
+      trade: EVENT_KINDS[step.type].trade,
+      orgId: orgIdOf(businesses, step),
+    });
+    if (!chosen.ok) return refused(`steps[${index}]: ${chosen.message}`);
+    const { business } = chosen;
+    const caller = step.caller === undefined ? undefined : callerNamed(step.caller, business);
+    for (let time = 0; time < step.times; time += 1) {
+      steps.push({
+        afterMs: (step.after_seconds + time * step.every_seconds) * 1000,
+        type: step.type,
+        orgId: business.organization.id,
+        caller,
+        object: step.object && fieldsSchema.parse(fill(step.object, business)),
+      });
+    }
+  }
+  return { ok: true, steps: steps.toSorted((left, right) => left.afterMs - right.afterMs) };
+
+  /** The caller of that name: chosen where they first appear, the same from then on. */
+  function callerNamed(name: string, business: Business): Caller {
+    const met = cast.get(name);
+    if (met !== undefined) return met;
+    const given = scenario.callers[name] ?? {};
+    const language = given.language ?? USUAL_LANGUAGE;
+    const made =
+      given.phone === undefined
+        ? pickCaller({ seed, random, business, language })
+        : callerOf({ seed, business, phone: given.phone });
+    const caller = {
+      ...made,
+      language: given.language ?? made.language,
+      name: given.name ?? made.name,
+    };
+    cast.set(name, caller);
+    return caller;
+  }
+
+  function fill(value: unknown, business: Business): unknown {
+    if (typeof value === "string") {
+      return value.replaceAll(PLACEHOLDER, (_, name: string, field: string) => {
+        const caller = callerNamed(name, business);
+        return field === "name" ? caller.name : caller.phone;
+      });
+    }
+    if (Array.isArray(value)) return value.map((inner) => fill(inner, business));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, fill(inner, business)]));
+  }
+}
+
+const fieldsSchema = z.record(z.string(), z.unknown());
+
+function orgIdOf(businesses: readonly Business[], { organization }: ScenarioStep): string | undefined {
+  return businesses.find(({ trade }) => trade === organization)?.organization.id ?? organization;
 }

@@ -7,8 +7,7 @@ import { createHistory, historyStart, type Origin } from "./history.ts";
 import { type Item, type ItemKind, createItems, isA } from "./items.ts";
 import { type WorldObject, withTransferForms } from "./objects.ts";
 import { type Business, createBusinesses } from "./organizations.ts";
-import type { Scenario } from "./scenario.ts";
-import { type PlannedSteps, planSteps } from "./steps.ts";
+import { type Scenario, type PlannedSteps, planSteps } from "./scenario.ts";
 import { type PageQuery, createTimeline } from "./timeline.ts";
 
 export type WorldPage =

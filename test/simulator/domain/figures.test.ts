@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answerFigures, blameOf, type JudgedAttempt } from "../../../simulator/domain/blame.ts";
+import { answerFigures, blameOf, type JudgedAttempt } from "../../../simulator/domain/attempts.ts";
 import { createJournal } from "../../../simulator/domain/journal.ts";
 import { forgeryAnswer, isRefusal, isSuccess } from "../../../simulator/domain/judgement.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CAUSES } from "../../../simulator/domain/causes.ts";
-import { blameOf } from "../../../simulator/domain/blame.ts";
+import { blameOf } from "../../../simulator/domain/attempts.ts";
 import { injectedFaults, parseFault, type Fault } from "../../../simulator/domain/faults.ts";
 import type { Handling } from "../../../simulator/domain/shapes.ts";
 import { judgeDelivery, type DeliveryFacts } from "../../../simulator/domain/verdict.ts";

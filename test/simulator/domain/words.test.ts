@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseDuration } from "../../../simulator/domain/duration.ts";
 import { FAULT_NAMES, FAULTS, formatFault, parseFault } from "../../../simulator/domain/faults.ts";
-import { didYouMean } from "../../../simulator/domain/suggest.ts";
+import { didYouMean } from "../../../simulator/domain/refused.ts";
 
 /** What people write, and what is made of it. */
 

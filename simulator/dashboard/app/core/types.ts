@@ -1,8 +1,8 @@
 import type { Agent, Call, Voicemail } from "../../../../shared/resources.ts";
 import type * as events from "../../../control/events.ts";
-import type { listenersView } from "../../../control/receivers.ts";
-import type * as scenarios from "../../../control/scenarios.ts";
-import type { verificationView } from "../../../control/verification.ts";
+import type { listenersView } from "../../../control/endpoints.ts";
+import type * as scenarios from "../../../control/world.ts";
+import type { verificationView } from "../../../control/reports.ts";
 import type * as world from "../../../control/world.ts";
 import type * as views from "../../../control/views.ts";
 import type { Probe } from "../../../processes/receiver-probe.ts";
