@@ -7,11 +7,7 @@ export type ReadyAnswer = { bytes: Buffer; etag: string };
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_KEY_CHARACTERS = 500;
 
-/**
- * Remembers answers for as long as nothing has changed, at most 32 MB of them, the ones that were asked for last: a client
- * that walks through a large history, or asks for its newest page again and again, has each page computed once.
- * `version` answers another value (compared by identity) whenever an answer may be another one.
- */
+/** Remembers answers, at most 32 MB of them, until a part of `version` is another one: each page is computed once. */
 export function createPageCache(options: { version: () => readonly unknown[]; mostBytes?: number }) {
   const { mostBytes = MOST_BYTES } = options;
   const kept = new Map<string, ReadyAnswer>();

@@ -16,9 +16,8 @@ export function parseCallsQuery(source: Source): Parsed<PageQuery & { outcome?: 
   if (!page.ok) return page;
   const outcome = source.query.get("outcome") ?? undefined;
   const isKnown = outcome === undefined || OUTCOMES.some((known) => known === outcome);
-  if (!isKnown && source.readings.unknown_outcome === "reject") {
+  if (!isKnown && source.readings.unknown_outcome === "reject")
     return refused(`outcome must be one of ${OUTCOMES.join(", ")}, not ${JSON.stringify(outcome)}.`);
-  }
   return { ok: true, value: { ...page.value, outcome } };
 }
 
@@ -27,9 +26,8 @@ export function parseVoicemailsQuery(source: Source): Parsed<PageQuery & { revie
   const page = parsePage(source, "reviewed");
   const text = source.query.get("reviewed");
   if (!page.ok || text === null) return page;
-  if (text === "true" || text === "false") {
+  if (text === "true" || text === "false")
     return { ok: true, value: { ...page.value, reviewed: text === "true" } };
-  }
   if (source.readings.invalid_reviewed === "ignore") return page;
   return refused(`reviewed must be true or false, not ${JSON.stringify(text)}.`);
 }
@@ -37,9 +35,8 @@ export function parseVoicemailsQuery(source: Source): Parsed<PageQuery & { revie
 /** What every list takes. Which of two values the service would take is not stated, so a repeated one is refused. */
 function parsePage({ query, readings }: Source, filter: string): Parsed<PageQuery> {
   const repeated = ["limit", "starting_after", filter].find((name) => query.getAll(name).length > 1);
-  if (repeated !== undefined) {
+  if (repeated !== undefined)
     return refused(`${repeated} is given ${query.getAll(repeated).length} times; give it once.`);
-  }
   const limit = parseLimit(query.get("limit") ?? undefined, readings);
   const startingAfter = query.get("starting_after") ?? undefined;
   return limit.ok ? { ok: true, value: { limit: limit.value, startingAfter } } : limit;

@@ -11,9 +11,8 @@ export function readBodyInput(file: string | undefined, text: string | undefined
     throw usageError("Give the body once: as a file, or with --body.");
   }
   if (file === undefined || file === "-") {
-    if (file === undefined && process.stdin.isTTY) {
+    if (file === undefined && process.stdin.isTTY)
       throw usageError("There is no body: name a file, pipe it in, or give it with --body.");
-    }
     return { bytes: readFile(0, "standard input"), file: undefined };
   }
   return { bytes: readFile(file, file), file };

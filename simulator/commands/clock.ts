@@ -83,9 +83,8 @@ function print(clock: z.input<typeof clockSchema>, flags: SimulatorFlags): void 
     ["Next attempt", clock.next_attempt_at === null ? "none is due" : timeText(clock.next_attempt_at)],
     ["Deliveries", countsText(clock.deliveries)],
   ]);
-  if (clock.next_attempt_at !== null && clock.mode === "manual") {
+  if (clock.next_attempt_at !== null && clock.mode === "manual")
     output.note(`\nTo the next attempt:  ${ourCommand("clock advance next", flags)}`);
-  }
 }
 
 function countsText(deliveries: Record<string, number>): string {

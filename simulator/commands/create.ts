@@ -105,11 +105,10 @@ function pack(target: string): void {
 /** A fork is made of sources, with their tests: a checkout has them, an installed package does not. */
 function fork(target: string): number {
   const script = join(dirname(PACKAGE), "tools/fork.ts");
-  if (!existsSync(script)) {
+  if (!existsSync(script))
     throw new CommandError(
       "--fork needs a checkout of the kit, for the sources and their tests: there, npm run fork -- FOLDER.",
     );
-  }
   return spawnSync(process.execPath, [script, target], { stdio: "inherit" }).status ?? EXIT.couldNotRun;
 }
 

@@ -86,9 +86,8 @@ export default function deliveriesCommand(): Command {
       ];
       const { cause } = delivery.verdict;
       if (cause !== null) rows.push(["Cause", `${cause}: ${CAUSES[cause].words}`]);
-      if (delivery.next_attempt_at !== null) {
+      if (delivery.next_attempt_at !== null)
         rows.push(["Next", `${timeText(delivery.next_attempt_at)} of schedule time`]);
-      }
       output.table(rows);
       output.line();
       output.list(

@@ -98,15 +98,13 @@ function planOf(url: string, flags: Flags): LoadPlan {
   const { hostname } = new URL(url);
   // Over https, too, a load test needs --allow-host: another's machine must not be loaded by mistake.
   const checked = checkEndpointUrl(`http://${hostname}/`, flags.allowHost);
-  if (!checked.ok) {
+  if (!checked.ok)
     throw usageError(
       `load sends to this machine only, and ${hostname} is another: add --allow-host ${hostname} if you may.`,
     );
-  }
   const seconds = flags.duration ?? (flags.knee === true ? KNEE_STEP_SECONDS : DURATION_SECONDS);
-  if (!(seconds > 0 && seconds <= LONGEST_SECONDS)) {
+  if (!(seconds > 0 && seconds <= LONGEST_SECONDS))
     throw usageError("--duration: give something from 1s to 1h.");
-  }
   const { connections, duplicates, rate, allowHost: allowedHosts } = flags;
   return { url, secret, allowedHosts, durationMs: seconds * 1000, connections, duplicates, rate };
 }
@@ -140,9 +138,8 @@ function printResult(url: string, result: LoadResult, output: Output): number {
   if (dropped > 0) rows.push(["Not sent", `${dropped}, since too many were waiting`]);
   for (const [word, count] of Object.entries(failures)) rows.push(["Failed", `${count} × ${word}`]);
   output.table(rows);
-  if (sent > 0 && failures["refused"] === sent) {
+  if (sent > 0 && failures["refused"] === sent)
     throw new CommandError(`Nothing listens at ${url}: start your receiver first.`);
-  }
   if (failures["401"] !== undefined || failures["403"] !== undefined) {
     output.note("\nIt refuses the signature: is --secret the one that it verifies with?");
   } else if (acknowledged === sent && dropped === 0) {

@@ -67,11 +67,10 @@ export async function directTarget(
   const { createSender } = await import("../sender/sender.ts");
   const { createDirectTarget, FAULTS_OF_THE_SCHEDULE } = await import("../replay/direct-target.ts");
   const scheduled = faults.find(({ name }) => FAULTS_OF_THE_SCHEDULE.includes(name));
-  if (scheduled !== undefined) {
+  if (scheduled !== undefined)
     throw usageError(
       `--fault ${scheduled.name} needs the schedule of a running simulator: leave --to out, and register the address there.`,
     );
-  }
   const send = createSender({ wall: systemTime, allowedHosts: flags.allowHost });
   const attempt = createDirectTarget({ url: checked.url, secret, faults, send, wall: systemTime, signal });
   return {

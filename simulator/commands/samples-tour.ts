@@ -17,11 +17,7 @@ const LOOK_EVERY_MS = 50;
 /** `unread` says why it is not known what the receiver did, where it was asked. */
 type Row = { delivery: DeliveryShape; isDuplicate: boolean; unread?: string };
 
-/**
- * Sends one event of each type and one duplicate to an endpoint, and shows what came back and, where the receiver tells,
- * what became of each. `allHandled` is false when a sample was not acknowledged, was not seen to be handled exactly once
- * by a receiver that is observed, or was not sent because `signal` ended the tour; what was seen until then is shown.
- */
+/** Sends a sample of each type and a duplicate, and shows what came back. `allHandled`: every one was seen to be right. */
 export async function sendSamples(options: {
   running: RunningSimulator;
   endpointId: string;
@@ -123,15 +119,13 @@ function summary(rows: readonly Row[], allHandled: boolean, isObserved: boolean,
   const statuses = new Set(
     rows.filter(({ delivery }) => !isAcknowledged(delivery)).map(({ delivery }) => firstResult(delivery)),
   );
-  if (statuses.size === 1 && (statuses.has("401") || statuses.has("403"))) {
+  if (statuses.size === 1 && (statuses.has("401") || statuses.has("403")))
     return output.style(
       "red",
       "Your receiver rejects what the service signs: it must verify with the secret in SIGNING_SECRET, over the raw body.",
     );
-  }
-  if (statuses.size === 1 && statuses.has("404")) {
+  if (statuses.size === 1 && statuses.has("404"))
     return output.style("red", "Your receiver has no such path: give its address with --url.");
-  }
   return output.style("red", "Not every sample was handled: see the lines above.");
 }
 

@@ -19,9 +19,8 @@ export function wantSecret(given: string | undefined): string {
 
 /** The secret exactly as it is written, a line break at its end included; ends the command when there is none. */
 export function wantWrittenSecret(given: string | undefined): string {
-  if (given === undefined || given === "") {
+  if (given === undefined || given === "")
     throw usageError("There is no signing secret: give it with --secret, or in the variable SIGNING_SECRET.");
-  }
   return given.startsWith("@") ? secretFile(given.slice(1)) : given;
 }
 

@@ -77,9 +77,8 @@ function printNextSteps(running: RunningSimulator, output: Output, flags: Flags)
   const { url } = running.server;
   const target = { simulator: url, token: running.token };
   output.note("Next, in another terminal:");
-  if (flags.forwardTo === undefined) {
+  if (flags.forwardTo === undefined)
     output.note(`  ${ourCommand("endpoints add http://localhost:3000/webhooks", target)}`);
-  }
   output.note(`  ${ourCommand("trigger call.completed", target)}`);
   output.note(`  curl -H "Authorization: Bearer va_test_restaurant" ${url}/api/v1/me`);
   output.note("Ctrl-C ends it.\n");

@@ -112,11 +112,10 @@ async function printResults(
 
 async function tell(what: string, { client, flags, output }: Context): Promise<void> {
   const { set, setJson, count, fault, org } = flags;
-  if (set.length > 0 || setJson !== undefined || count !== 1 || fault.length > 0 || org !== undefined) {
+  if (set.length > 0 || setJson !== undefined || count !== 1 || fault.length > 0 || org !== undefined)
     throw usageError(
       `--set, --set-json, --count, --fault and --org belong to one event type; ${what} is a story, which has its own.`,
     );
-  }
   const name = what.endsWith(".json") ? await addScenario(what, client) : what;
   const story = await client.post(`/scenarios/${encodeURIComponent(name)}`, {}, storySchema);
   output.value(story);

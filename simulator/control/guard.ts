@@ -26,24 +26,22 @@ export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHa
     const host = request.headers.host?.toLowerCase();
     const originHost = origin === undefined ? host : (URL.parse(origin)?.host ?? "");
     // The host of the request has been checked: a page that came from there is our own, by whatever name.
-    if (originHost !== host && !isAllowedHost(originHost ?? "")) {
+    if (originHost !== host && !isAllowedHost(originHost ?? ""))
       return answerError(
         response,
         "forbidden_origin",
         `Changes from ${JSON.stringify(origin)} are not accepted.`,
       );
-    }
     const hasBody =
       request.headers["content-length"] !== undefined && request.headers["content-length"] !== "0";
     const isChunked = request.headers["transfer-encoding"] !== undefined;
     const isDelete = request.method === "DELETE" && !hasBody && !isChunked;
-    if (!isDelete && !/^application\/json(?:\s*;|$)/i.test(request.headers["content-type"] ?? "")) {
+    if (!isDelete && !/^application\/json(?:\s*;|$)/i.test(request.headers["content-type"] ?? ""))
       return answerError(
         response,
         "unsupported_media_type",
         "Send changes with Content-Type: application/json.",
       );
-    }
     next();
   };
 }

@@ -63,18 +63,13 @@ const FILES: Record<Format, { name: string; type: string }> = {
 
 type Kept = { receivedAtMs: number; texts: ReadonlyMap<Format, () => string>; report?: unknown };
 
-/**
- * The last report of `verify`, for the dashboard: POST keeps one that the command made, and GET shows it. If our own last
- * run came later, GET shows its files alone, since GET /verification has the rest. In memory only, and at most 5 MB of it.
- * Stands before the parser of other bodies, since its bound is its own.
- */
+/** The last report of `verify`: one that was posted (in memory, 5 MB at most), or the files of our own last run. */
 export function reportRoutes(router: Router, { clock, verification }: Simulator): void {
   let given: Kept | undefined;
   router.post("/reports/verify", jsonBody(LARGEST_REPORT_BYTES), (request, response) => {
     const report: unknown = request.body;
-    if (typeof report !== "object" || report === null || Array.isArray(report)) {
+    if (typeof report !== "object" || report === null || Array.isArray(report))
       return answerError(response, "invalid_request", "A report is a JSON object.");
-    }
     given = {
       receivedAtMs: clock.wallNowMs(),
       report,

@@ -7,10 +7,7 @@ import type { Kept } from "../domain/spelling.ts";
 
 const PREFIX_CHARACTERS = 120;
 
-/**
- * The signature of one attempt taken apart and checked, step by step (SPEC §6 Signature). The secret signs here and is
- * never part of the answer. `matches` is null where the secret is no longer known: the endpoint is gone, or was rotated twice.
- */
+/** A signature taken apart and checked (SPEC §6); `matches` is null where the secret is no longer known. */
 export function signatureView(
   attempt: Attempt & Pick<JudgedAttempt, "injected">,
   body: Buffer,

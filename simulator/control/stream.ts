@@ -58,9 +58,8 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
     session.once("disconnected", stop);
 
     const lastId = Number(session.lastId);
-    if (session.lastId === "" || !Number.isSafeInteger(lastId)) {
+    if (session.lastId === "" || !Number.isSafeInteger(lastId))
       return tell("clock", JSON.stringify(clockView(simulator)));
-    }
     const missed = journal.since(lastId);
     if (missed === undefined || missed.length > MOST_RESUMED_ENTRIES) {
       tell("resync", "{}");

@@ -1,10 +1,7 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/**
- * What kind of place an IP address is: this machine; a network of its own, which only its members reach; where clouds keep
- * the credentials of a machine; nowhere that could have a receiver; or the Internet.
- */
+/** The kind of place an IP address is; `link-local` is also where clouds keep a machine's credentials. */
 export type AddressKind = "loopback" | "private" | "link-local" | "reserved" | "public";
 
 /** The ranges of ipaddr.js by kind. All others, tunnels and documentation among them, have no receiver. */

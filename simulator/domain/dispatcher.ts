@@ -12,12 +12,7 @@ export const DEFAULT_CONCURRENCY = 16;
 /** The longest sleep: a suspended machine or a set clock is noticed within this. */
 const LONGEST_SLEEP_MS = 1_000;
 
-/**
- * Makes the attempts when they are due (SPEC §6 Retry policy);
- * `settlement.ts` decides how a delivery goes on.
- * Due times are stored; this only compares them with the schedule clock, so a restart or a suspended machine loses
- * nothing and causes no burst: what is overdue is attempted once.
- */
+/** Makes attempts when they are due (SPEC §6). Due times are stored, so a restart or a suspended machine causes no burst. */
 export function createDispatcher(
   options: FlightParts & {
     endpoints: Endpoints;

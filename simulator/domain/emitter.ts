@@ -113,12 +113,11 @@ export function createEmitter(options: {
     /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */
     test(endpoint: Endpoint): EmitResult {
       const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes("call.completed");
-      if (!isSelected && options.readings().test_event_ignores_selection === "no") {
+      if (!isSelected && options.readings().test_event_ignores_selection === "no")
         return refused(
           "This endpoint has not selected call.completed, and test events respect the selection here.",
           "not_selected",
         );
-      }
       const happening = { type: "call.completed", orgId: endpoint.orgId ?? undefined } as const;
       return announced(() => happen(happening, "test", { to: [{ ...endpoint, eventTypes: [] }] }));
     },

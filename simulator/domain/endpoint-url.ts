@@ -10,37 +10,30 @@ export type EndpointUrl = { ok: true; url: string } | Refused;
  */
 export function checkEndpointUrl(text: string, allowedHosts: readonly string[]): EndpointUrl {
   const url = URL.parse(text);
-  if (url === null) {
+  if (url === null)
     return refused(
       `${JSON.stringify(text)} is not a URL: write it in full, such as http://localhost:3000/webhooks.`,
     );
-  }
-  if (/^[\w.-]+:\d/.test(text)) {
+  if (/^[\w.-]+:\d/.test(text))
     return refused(`${JSON.stringify(text)} has no scheme: write it in full, such as http://${text}.`);
-  }
-  if (url.protocol !== "https:" && url.protocol !== "http:") {
+  if (url.protocol !== "https:" && url.protocol !== "http:")
     return refused(`${url.protocol}// is not a web address: use https://, or http://localhost.`);
-  }
-  if (url.username !== "" || url.password !== "") {
+  if (url.username !== "" || url.password !== "")
     return refused(
       "An endpoint URL carries no user name or password: the signature authenticates deliveries.",
     );
-  }
-  if (url.hash !== "" || text.includes("#")) {
+  if (url.hash !== "" || text.includes("#"))
     return refused("An endpoint URL carries no #fragment: it is never sent to a server.");
-  }
   if (url.port === "0") return refused("Nobody can listen at port 0: give the port that your receiver has.");
   const host = bareHost(url);
   const isAllowed = allowedHosts.includes(host);
   const kind = kindOfAddress(host) ?? "public";
-  if (!isAllowed && kind !== "public" && kind !== "loopback") {
+  if (!isAllowed && kind !== "public" && kind !== "loopback")
     return refused(`${host} is a ${kind} address: add --allow-host ${host} if it really is your receiver.`);
-  }
-  if (url.protocol === "http:" && !isLoopbackName(host) && !isAllowed) {
+  if (url.protocol === "http:" && !isLoopbackName(host) && !isAllowed)
     return refused(
       `http:// is for localhost only, and ${host} is not: use https://, or start the simulator with --allow-host ${host}.`,
     );
-  }
   return { ok: true, url: url.href };
 }
 

@@ -85,9 +85,8 @@ export function createEndpoints(options: {
   const lastSeq = database.prepare<[], number>(LAST_SEQ).pluck();
 
   function problemOf({ url, secret }: Pick<EndpointSettings, "url" | "secret">): Refused | undefined {
-    if (secret !== undefined && !/^\S+$/.test(secret)) {
+    if (secret !== undefined && !/^\S+$/.test(secret))
       return refused("A signing secret has at least one character and no white space.");
-    }
     const checked = checkEndpointUrl(url, allowedHosts);
     return checked.ok ? undefined : checked;
   }

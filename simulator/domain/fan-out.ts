@@ -84,9 +84,8 @@ export function faultyBody(
     envelope["livemode"] = false;
     envelope.data.object["added_in_a_later_version"] = { nested: [1, null, "é"] };
   }
-  if (faults.has("minimal-objects") && hasOpenShape(event.type)) {
+  if (faults.has("minimal-objects") && hasOpenShape(event.type))
     envelope.data.object = { object: envelope.data.object.object };
-  }
   return Buffer.from(JSON.stringify(envelope));
 }
 

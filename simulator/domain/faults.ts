@@ -40,15 +40,13 @@ export const FAULT_NAMES = Object.keys(FAULTS).filter((name) => isFaultName(name
 /** Reads `NAME`, or `NAME:N` for the first N attempts only. */
 export function parseFault(text: string): ParsedFault {
   const [name = "", count, ...rest] = text.split(":");
-  if (!isFaultName(name)) {
+  if (!isFaultName(name))
     return refused(`There is no fault ${JSON.stringify(name)}: use one of ${FAULT_NAMES.join(", ")}.`);
-  }
   if (count === undefined) return { ok: true, fault: { name } };
   if (FAULTS[name].at === "fan-out" || FAULTS[name].at === "body")
     return refused(`${text}: ${name} is done to the event, and so to every attempt: leave :${count} out.`);
-  if (rest.length > 0 || !/^[1-6]$/.test(count)) {
+  if (rest.length > 0 || !/^[1-6]$/.test(count))
     return refused(`${text}: after the colon goes the number of attempts to spoil, 1 to 6.`);
-  }
   return { ok: true, fault: { name, attempts: Number(count) } };
 }
 

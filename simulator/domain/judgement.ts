@@ -13,11 +13,7 @@ export function isRefusal(status: number): boolean {
 /** How a receiver answers a delivery that the service did not sign, or not lately (SPEC §6 Signature, rules 4 and 5). */
 export type ForgeryAnswer = "accepted" | "refused" | "failed";
 
-/**
- * Accepting is wrong: the specification demands a refusal. Any other status keeps the event out, and the service repeats it
- * as it would after a 401; one that is no 4xx is advice to fix: a redirect or an error says that something broke on bytes
- * that anybody can send, or that they got further than they should.
- */
+/** Accepting is wrong; any status but a 4xx is advice: it says that forged bytes got further than they should. */
 export function forgeryAnswer(status: number): ForgeryAnswer {
   if (isSuccess(status)) return "accepted";
   return isRefusal(status) ? "refused" : "failed";

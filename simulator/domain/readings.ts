@@ -158,22 +158,19 @@ export function parseReadings(assignments: readonly string[]): ParsedReadings {
   const chosen: Record<string, string> = {};
   for (const assignment of assignments) {
     const separator = assignment.indexOf("=");
-    if (separator === -1) {
+    if (separator === -1)
       return refused(`"${assignment}" is not NAME=CHOICE, such as limit_out_of_range=clamp.`);
-    }
     const name = assignment.slice(0, separator).trim();
     const choice = assignment.slice(separator + 1).trim();
-    if (!isReadingName(name)) {
+    if (!isReadingName(name))
       return refused(
         `There is no reading "${name}".${didYouMean(name, Object.keys(READINGS))} "readings" lists them all.`,
       );
-    }
     const choices: readonly string[] = READINGS[name].choices;
-    if (!choices.includes(choice)) {
+    if (!choices.includes(choice))
       return refused(
         `The reading ${name} is ${choices.join(" or ")}, not "${choice}".${didYouMean(choice, choices)}`,
       );
-    }
     chosen[name] = choice;
   }
   return { ok: true, readings: complete(chosen) };

@@ -79,9 +79,8 @@ export function createRetention(options: {
     const { limit, isUrgent } = excess();
     if (limit <= 0) return "none";
     const going = oldestFinished.all({ limit });
-    if (going.length === 0 && (isUrgent || !options.isBusy(nowMs))) {
+    if (going.length === 0 && (isUrgent || !options.isBusy(nowMs)))
       going.push(...oldestWaiting.all({ limit, nowMs }));
-    }
     for (const { seq } of going) {
       removeAttempts.run(seq);
       removeDelivery.run(seq);

@@ -2,11 +2,7 @@ import type { Database } from "better-sqlite3";
 
 export type Transaction = <Result>(action: () => Result) => Result;
 
-/**
- * Makes a group of writes one: all of them are stored, or none, also where the action answers a refusal
- * (`{ ok: false }`). Inside another one it is a part of that. The wrapper is made once, since better-sqlite3 takes
- * longer to make one than a small transaction takes.
- */
+/** Stores all writes of `action` or none, also if it returns a refusal. Made once: that takes longer than a transaction. */
 export function createTransaction(database: Database): Transaction {
   const run = database.transaction((action: () => void) => action());
   return <Result>(action: () => Result): Result => {

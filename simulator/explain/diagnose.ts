@@ -34,9 +34,8 @@ export function diagnose(options: {
   const { body, secret, nowSeconds, computed } = options;
   const { t, digests, findings } = readHeader(options.header, nowSeconds);
   const expected = t === undefined ? undefined : digestOf(body, secret, t);
-  if (t === undefined || expected === undefined || digests.length === 0) {
+  if (t === undefined || expected === undefined || digests.length === 0)
     return { valid: false, findings, expected, explained: findings.length > 0, tried: 0 };
-  }
   const headerFits = digests.includes(expected);
   const bareComputed = computed === undefined ? undefined : bareDigest(computed);
   if (headerFits && (bareComputed === undefined || bareComputed === expected)) {

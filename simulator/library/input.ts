@@ -6,9 +6,8 @@ import type { FaultText } from "./surface.ts";
 
 /** Throws where `options` has something that `call` does not take: a typo would otherwise change nothing, silently. */
 export function refuseUnknown(call: string, options: object, known: readonly string[]): void {
-  if (typeof options !== "object" || Array.isArray(options)) {
+  if (typeof options !== "object" || Array.isArray(options))
     throw new TypeError(`${call} takes its options as an object: { ${known.join(", ")} }.`);
-  }
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     throw new Error(

@@ -148,12 +148,10 @@ export function simulatorFrom(options: StartOptions, dateMs: () => number): Simu
   const { seed, calls, dataFile, concurrency } = rest;
   refuseBeyondBounds(CALL, { port, seed, calls, concurrency });
   refuseUnknownWord(`${CALL}: clock`, clock, CLOCK_MODES);
-  if (answerTimeoutMs !== undefined && !(answerTimeoutMs > 0)) {
+  if (answerTimeoutMs !== undefined && !(answerTimeoutMs > 0))
     throw new Error(`${CALL}: answerTimeoutMs is ${answerTimeoutMs}. Give milliseconds, such as 500.`);
-  }
-  if (dataFile !== undefined && (typeof dataFile !== "string" || dataFile === "")) {
+  if (dataFile !== undefined && (typeof dataFile !== "string" || dataFile === ""))
     throw new Error(`${CALL}: dataFile is ${JSON.stringify(dataFile)}. Give a path, or leave it out.`);
-  }
   const choices = Object.entries(readings ?? {}).map(([name, choice]) => `${name}=${choice}`);
   const settings = {
     ...rest,

@@ -30,11 +30,7 @@ const NOT_THERE = new Set([404, 405, 410, 421, 501]);
 
 type Kind = "not_there" | "refuses_unsigned" | "takes_unsigned" | "fails";
 
-/**
- * Looks for the path at which somebody who listens takes webhooks, by POST requests without signature and body, one a
- * path: a receiver that checks signatures refuses them, and one that does not yet finds nothing in them to act upon. At
- * most seven, one after the other, and no more once the path is found.
- */
+/** Looks for the path that takes webhooks by at most seven unsigned, empty POSTs, one after the other. */
 export async function probeReceiver({ host, port }: { host: string; port: number }): Promise<Probe> {
   const origin = `http://${host}:${port}`;
   const usual = new URL(USUAL_PATHS[0], origin).href;

@@ -72,13 +72,12 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     const [name, ...args] = options.command;
     if (name === undefined) throw new Error("startReceiver: the command is empty");
     if (isInterrupted()) return interrupted();
-    if (options.locate === undefined && (await isListening(address))) {
+    if (options.locate === undefined && (await isListening(address)))
       return failure(
         "port_taken",
         `Something already listens on ${place}, so this receiver could not be told apart from it. ` +
           "Stop the other process, or choose another port with --url.",
       );
-    }
 
     const settings: SpawnOptions = {
       detached: true,
@@ -100,9 +99,8 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       started.once("spawn", () => resolve(undefined));
       started.once("error", resolve);
     });
-    if (spawnError !== undefined || started.pid === undefined) {
+    if (spawnError !== undefined || started.pid === undefined)
       return failure("not_found", explainSpawnError(name, spawnError));
-    }
 
     child = started;
     tail.follow(started);
@@ -200,15 +198,13 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
 }
 
 function explainSpawnError(program: string, error: NodeJS.ErrnoException | undefined): string {
-  if (error?.code === "ENOENT") {
+  if (error?.code === "ENOENT")
     return (
       `The command ${JSON.stringify(program)} was not found. Give program and arguments as separate words after --, ` +
       "such as: -- node server.js. For shell syntax, write: -- sh -c '…'"
     );
-  }
-  if (error?.code === "EACCES") {
+  if (error?.code === "EACCES")
     return `The file ${JSON.stringify(program)} may not be executed. Make it executable (chmod +x), or name its interpreter first.`;
-  }
   return `The command ${JSON.stringify(program)} could not be started: ${error?.message ?? "no process id"}.`;
 }
 

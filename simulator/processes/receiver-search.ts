@@ -5,11 +5,7 @@ import { FINDINGS, probeReceiver, takesSecret, type Probe } from "./receiver-pro
 /** What was found at a port, and whether it accepted an event that was signed with the given secret. */
 export type FoundReceiver = Probe & { listener: Listener; hasSecret: boolean };
 
-/**
- * Asks those of `ports` that are open, one after the other, whether they take webhooks; the likeliest receiver comes first.
- * With a `secret`, those that refuse an unsigned request get a test event signed with it, and one that accepts it is the
- * likeliest. The search ends at the first that is certain.
- */
+/** Asks the open ones of `ports` for webhooks, with a signed test event if `secret` is given; the likeliest come first. */
 export async function searchReceivers(ports: readonly number[], secret?: string): Promise<FoundReceiver[]> {
   const found: FoundReceiver[] = [];
   for (const listener of await listListeners(ports)) {

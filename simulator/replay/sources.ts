@@ -39,11 +39,10 @@ export async function openSource(options: {
   const { name, findEvent, newId } = options;
   if (eventIdSchema.safeParse(name).success) return known(name, [await findEvent(name)]);
   if (isEventType(name)) return known(name, [sampleEnvelope(name, { id: newId() })]);
-  if (!existsSync(name)) {
+  if (!existsSync(name))
     return refused(
       `${name} is no event id (evt_…), no file and no event type.${didYouMean(name, EVENT_TYPES)}`,
     );
-  }
   if (!statSync(name).isFile()) return refused(`${name} is no file, but a folder or a device.`);
   return openFile(name);
 }

@@ -30,9 +30,8 @@ export function openStateFile(
   replay: { sources: string[]; total: number },
 ): { ok: true; progress: ReplayProgress; state: StateFile } | Refused {
   const kept = read(path);
-  if (kept === "broken") {
+  if (kept === "broken")
     return refused(`${path} is not the state of a replay: choose another file for --resume.`);
-  }
   if (
     kept !== undefined &&
     (kept.total !== replay.total || kept.sources.join("\n") !== replay.sources.join("\n"))

@@ -71,13 +71,11 @@ function loadOnce(simulator: Simulator, options: AppOptions) {
 function explainBind(error: unknown, { port, host }: ServerOptions): string {
   if (!(error instanceof Error)) throw error;
   const code = "code" in error ? error.code : undefined;
-  if (code === "EADDRINUSE") {
+  if (code === "EADDRINUSE")
     return `Port ${port} on ${host} is taken (another simulator?): stop what runs there, or choose another with --port.`;
-  }
   if (code === "EACCES")
     return `Port ${port} needs more rights than you have: choose one above 1023 with --port.`;
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
     return `This machine has no address ${host}: leave --host out to bind to loopback.`;
-  }
   return `Cannot listen on ${host}:${port}: ${error.message}.`;
 }

@@ -32,9 +32,8 @@ export function shellSignature(recipe: SignatureRecipe, headerName: string): She
   if (recipe.signedBody !== undefined) lines.push(`signed() { ${printfOf(recipe.signedBody)}; }`);
   // At a limit of the window the second must not end between signing and arriving; nor where the header does not say
   // which it was, and a receiver may take its own.
-  if (moments.some(isAtLimit) || (usesTime && !showsTime)) {
+  if (moments.some(isAtLimit) || (usesTime && !showsTime))
     lines.push('S=$(date +%s); while [ "$(date +%s)" = "$S" ]; do sleep 0.01; done');
-  }
   if (sharesTime) lines.push("NOW=$(date +%s)");
   if (usesTime) lines.push(`T=${wordOf(recipe.t, scene)}`);
   return { lines: [...lines, ...signing], headers };
@@ -97,9 +96,8 @@ function hashCommand({ key, spelling = "hex" }: Digest, recipeKey: string | unde
 }
 
 function wordOf(parts: readonly Part[], scene: Scene): string {
-  if (parts.every((part) => typeof part === "string" || part instanceof Uint8Array)) {
+  if (parts.every((part) => typeof part === "string" || part instanceof Uint8Array))
     return quoted(Buffer.concat(parts.map((part) => Buffer.from(part))));
-  }
   const pieces = parts.map((part, index) => {
     if (typeof part === "string" || part instanceof Uint8Array) return literal(part);
     const next = parts[index + 1];
@@ -128,12 +126,10 @@ function filledIn(
   if (part.kind === "digest" && part.keep !== undefined) return `$(printf %.${part.keep}s "$${name}")`;
   // Any other digit: 1 for 0, and 0 for all the rest.
   const other = "tr 0123456789abcdef 1000000000000000";
-  if (part.kind === "digest" && part.wrongDigit === "first") {
+  if (part.kind === "digest" && part.wrongDigit === "first")
     return `$(printf %.1s "$${name}" | ${other})\${${name}#?}`;
-  }
-  if (part.kind === "digest" && part.wrongDigit === "last") {
+  if (part.kind === "digest" && part.wrongDigit === "last")
     return `\${${name}%?}$(printf %s "$${name}" | tail -c 1 | ${other})`;
-  }
   return isFollowed ? `\${${name}}` : `$${name}`;
 }
 

@@ -41,15 +41,13 @@ export function ourProgram(started: Started = thisStart()): string {
   const shell = shellOf(started);
   const script = started.script.replaceAll("\\", "/");
   const [, installedIn] = INSTALLED.exec(script) ?? [];
-  if (installedIn !== undefined && /\/_npx\/[^/]+$/.test(installedIn)) {
+  if (installedIn !== undefined && /\/_npx\/[^/]+$/.test(installedIn))
     return `npx ${shellWordFor(npxPackage(installedIn), shell)}`;
-  }
   if (installedIn !== undefined) return isWithin(started.directory, installedIn) ? `npx ${NAME}` : NAME;
   if (/\/(?:simulator\/main|tools\/(?:start|simulator))\.ts$/.test(script))
     return fromCheckout(started, shell);
-  if (script.endsWith("/dist/simulator/main.js")) {
+  if (script.endsWith("/dist/simulator/main.js"))
     return `node ${shellWordFor(relative(started.directory, started.script), shell)}`;
-  }
   return NAME;
 }
 

@@ -134,13 +134,11 @@ export function createHappen(options: {
   /** The item that `id` names, if any; refused when it is of another kind or somebody else's. */
   function existing(business: Business, kind: ItemKind, id: unknown): Found {
     if (id === undefined) return { ok: true, item: undefined };
-    if (typeof id !== "string" || id === "") {
+    if (typeof id !== "string" || id === "")
       return refused(`The id of a ${kind} is a text that is not empty, not ${JSON.stringify(id)}.`);
-    }
     const item = timeline.find(id);
-    if (item === undefined || (isA(kind, item) && item.organization === business.number)) {
+    if (item === undefined || (isA(kind, item) && item.organization === business.number))
       return { ok: true, item };
-    }
     const owner = businesses[item.organization]?.organization;
     const fix = isA(kind, item)
       ? `use that organization or another id`

@@ -6,10 +6,7 @@ export type ItemKind = "call" | "voicemail";
 /** The place of an item in its list: by time, and within one second by number. */
 export type Place = { createdAt: number; seq: number };
 
-/**
- * A call or voicemail; a call that has not ended is in no list. `facet` is what its list can be filtered by: the outcome, or
- * `reviewed`.
- */
+/** A call or voicemail; a call that has not ended is in no list. `facet` is its outcome, or whether it was reviewed. */
 export type Item = Place & {
   organization: number;
   kind: ItemKind | "open call";

@@ -35,12 +35,10 @@ export function createCall(source: Source & { id: string; baseUrl: string }): Ca
 export function withTransferForms(call: WorldObject, readings: Readings): WorldObject {
   const { transfer_to: to, transfer_succeeded: succeeded } = call;
   const formed = { ...call };
-  if (readings.transfer_to_form === "object" && typeof to === "string") {
+  if (readings.transfer_to_form === "object" && typeof to === "string")
     formed["transfer_to"] = { type: "staff_line", phone_number: to };
-  }
-  if (readings.transfer_succeeded_form === "string" && typeof succeeded === "boolean") {
+  if (readings.transfer_succeeded_form === "string" && typeof succeeded === "boolean")
     formed["transfer_succeeded"] = succeeded ? "succeeded" : "failed";
-  }
   return formed;
 }
 

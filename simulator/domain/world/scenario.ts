@@ -85,11 +85,10 @@ export function parseScenario(json: unknown): ParsedScenario {
   if (!parsed.success) return refused(parsed.error.issues.map(explain).join(" "));
   const { callers, steps } = parsed.data;
   const happenings = steps.reduce((sum, { times }) => sum + times, 0);
-  if (happenings > MOST_HAPPENINGS) {
+  if (happenings > MOST_HAPPENINGS)
     return refused(
       `steps: with their times they are ${happenings} happenings, and a scenario has ${MOST_HAPPENINGS} at most.`,
     );
-  }
   const misplaced = steps.findIndex(({ type, organization }) => {
     const { trade } = EVENT_KINDS[type];
     return trade !== undefined && organization !== trade && TRADE_NAMES.some((name) => name === organization);
@@ -195,12 +194,11 @@ export function planSteps(options: {
   }
 
   function fill(value: unknown, business: Business): unknown {
-    if (typeof value === "string") {
+    if (typeof value === "string")
       return value.replaceAll(PLACEHOLDER, (_, name: string, field: string) => {
         const caller = callerNamed(name, business);
         return field === "name" ? caller.name : caller.phone;
       });
-    }
     if (Array.isArray(value)) return value.map((inner) => fill(inner, business));
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, fill(inner, business)]));

@@ -22,11 +22,7 @@ const NEXT_HAPPENING = `UPDATE world SET happenings = happenings + 1 RETURNING h
 
 export type World = ReturnType<typeof createWorld>;
 
-/**
- * Everything that the service knows: organizations, agents, calls and voicemails. Created once in a database, it stays
- * what it was made from: where the database already holds a world, `seed`, `calls` and `epochMs` are
- * those of that world (`origin` tells), and what happened since is still there.
- */
+/** Everything that the service knows. A database that holds a world keeps its own `seed`, `calls` and `epochMs`. */
 export function createWorld(options: {
   database: Database;
   seed: number;
