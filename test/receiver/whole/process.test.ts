@@ -1,15 +1,13 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listen } from "../../helpers/listen.ts";
 import { get, idOf, newBody, post } from "../helpers/events.ts";
-import { MAIN, runCommand, startProcess } from "../helpers/process.ts";
+import { runCommand, startProcess } from "../helpers/process.ts";
 import { knock, open, rawRequest, readAnswer } from "../helpers/raw.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
-import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
 
@@ -22,30 +20,6 @@ test("a start that finds its port taken says which", async () => {
   const { code, stderr } = await runCommand([], { ...environment, DATABASE_URL: database() });
   expect(code).toBe(3);
   expect(stderr).toMatch(new RegExp(`cannot listen: .*EADDRINUSE.*:${String(port)}\\. End the program`));
-});
-
-test.skipIf(!existsSync("/dev/full"))("an output or a .env that cannot be used is said in one line", () => {
-  const cwd = temporaryDirectory();
-  const program = [process.execPath, ...RUN_TYPESCRIPT, MAIN];
-  const environment = { SIGNING_SECRET: "whsec_0123456789", RECEIVER_ROLE: "ingest" };
-  const said = (script: string) => {
-    const env = { ...process.env, ...environment };
-    const { status, stderr } = spawnSync("sh", ["-c", script, "sh", ...program], {
-      cwd,
-      env,
-      encoding: "utf8",
-    });
-    return [status, stderr];
-  };
-  expect(said('"$@" doctor > /dev/full')).toEqual([
-    3,
-    expect.stringMatching(/^voice-agent-receiver: cannot write the output: .*\n$/),
-  ]);
-  mkdirSync(join(cwd, ".env"));
-  expect(said('"$@" health')).toEqual([
-    2,
-    expect.stringMatching(/^voice-agent-receiver: \.env is no file .*\n$/),
-  ]);
 });
 
 test("--watch alone is start's, and a changed .env counts for the handlers, beneath the shell's variables", async () => {

@@ -1,13 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isAlive } from "../../helpers/is-alive.ts";
 import { newBody, post, SECRET } from "../helpers/events.ts";
-import { runCommand, startProcess } from "../helpers/process.ts";
+import { MAIN, runCommand, startProcess } from "../helpers/process.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 import { ALL } from "../../helpers/run/sizes.ts";
+import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
 
@@ -154,3 +156,27 @@ test.runIf(ALL && process.platform === "linux")(
     expect(receiver.lines.at(-1)).toContain("stopped");
   },
 );
+
+test.skipIf(!existsSync("/dev/full"))("an output or a .env that cannot be used is said in one line", () => {
+  const cwd = temporaryDirectory();
+  const program = [process.execPath, ...RUN_TYPESCRIPT, MAIN];
+  const environment = { SIGNING_SECRET: "whsec_0123456789", RECEIVER_ROLE: "ingest" };
+  const said = (script: string) => {
+    const env = { ...process.env, ...environment };
+    const { status, stderr } = spawnSync("sh", ["-c", script, "sh", ...program], {
+      cwd,
+      env,
+      encoding: "utf8",
+    });
+    return [status, stderr];
+  };
+  expect(said('"$@" doctor > /dev/full')).toEqual([
+    3,
+    expect.stringMatching(/^voice-agent-receiver: cannot write the output: .*\n$/),
+  ]);
+  mkdirSync(join(cwd, ".env"));
+  expect(said('"$@" health')).toEqual([
+    2,
+    expect.stringMatching(/^voice-agent-receiver: \.env is no file .*\n$/),
+  ]);
+});
