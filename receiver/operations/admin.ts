@@ -3,18 +3,11 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 import type { Config } from "../config.ts";
-import { EVENT_STATES } from "../store/ledger-port.ts";
 import type { PageOptions } from "./page/index.ts";
 import { presentEvent } from "./present.ts";
+import { filterSchema } from "./selection.ts";
 
-const listQuerySchema = z.object({
-  state: z.enum(EVENT_STATES).optional(),
-  type: z.string().optional(),
-  handler: z.string().optional(),
-  cause: z.string().optional(),
-  limit: z.coerce.number().int().min(1).max(1_000).default(50),
-  before_seq: z.coerce.number().int().min(1).optional(),
-});
+const listQuerySchema = filterSchema.extend({ limit: z.coerce.number().int().min(1).max(1_000).default(50) });
 
 /**
  * The operator's side, on a port of its own: metrics, the inbox as JSON, and the page. `adminAllowedHosts` are the names it

@@ -5,11 +5,12 @@ import { REDACTED } from "./privacy.ts";
 export function presentEvent(event: InboxEvent): Record<string, unknown> {
   const { id, type, state, deferredUntilMs, ...known } = event;
   const deferred = deferredUntilMs === null ? {} : { deferredUntilMs };
-  return inSnakeCase({ id, type: type === null ? null : shownType(type), state, ...known, ...deferred });
+  return inSnakeCase({ id, type: type && shownType(type), state, ...known, ...deferred });
 }
 
-/** The type of an event for operators, new types too; `other` if it has not the form of a type. */
-export function shownType(type: string): string {
+/** The type of an event for operators, new types too; `other` if it has not the form of a type, `pruned` if it is gone. */
+export function shownType(type: string | null): string {
+  if (type === null) return "pruned";
   return /^[a-z_]{1,30}(?:\.[a-z_]{1,30}){1,3}$/.test(type) ? type : "other";
 }
 

@@ -1,5 +1,13 @@
+import { z } from "zod";
 import { causeOfError } from "../../shared/causes.ts";
+import { EVENT_STATES } from "../store/ledger-port.ts";
 import type { EventFilter, InboxEvent, InboxJob, Ledger } from "../store/port.ts";
+
+/** What a list of events is asked for in an address. */
+export const filterSchema = z
+  .object({ state: z.enum(EVENT_STATES), type: z.string(), handler: z.string(), cause: z.string() })
+  .extend({ before_seq: z.coerce.number().int().min(1) })
+  .partial();
 
 /** Which events or jobs an operator means: of these events, or of all that match and were received since then. */
 export type Selection = EventFilter & {
@@ -7,72 +15,70 @@ export type Selection = EventFilter & {
   sinceMs?: number | undefined;
 };
 
-export type Action = { kind: "requeue" } | { kind: "discard"; reason: string };
+export type Action = { kind: "requeue" | "discard"; reason?: string | undefined };
 
 /** How many jobs of a handler, with a cause, an action would change. No handler: its event was wanted by none. */
 export type Choice = { handler: string | undefined; cause: string; jobs: number };
 
-const PAGE_EVENTS = 500;
+const PAGE_EVENTS = 200;
 const MOST_COUNTED = 100_000;
-const CHANGES = { requeue: ["dead", "ignored"], discard: ["waiting", "dead"] } as const;
+const CHANGES = { requeue: ["dead", "ignored"], discard: ["waiting", "dead"] };
 
-/** Page by page and oldest first, so that a million of them hold up nothing. */
+/** Page by page and oldest first, up to what is the newest now: a million of them hold up nothing. */
 export async function* pagesOf(ledger: Ledger, selection: Selection): AsyncGenerator<InboxEvent[]> {
   const { ids = [], sinceMs = 0, ...filter } = selection;
   for (let at = 0; at < ids.length; at += PAGE_EVENTS) {
     const found = await Promise.all(ids.slice(at, at + PAGE_EVENTS).map(ledger.find));
     yield found.filter((event) => event !== undefined);
   }
-  for (let afterSeq: number | undefined = selection.ids ? undefined : 0; afterSeq !== undefined;) {
-    const page: InboxEvent[] = await ledger.list(filter, { limit: PAGE_EVENTS, afterSeq });
-    yield page.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs);
-    afterSeq = page[PAGE_EVENTS - 1]?.seq;
+  const [newest] = selection.ids ? [] : await ledger.list(filter, { limit: 1 });
+  const lastSeq = newest?.seq ?? 0;
+  for (let afterSeq = 0; afterSeq < lastSeq;) {
+    const page = await ledger.list(filter, { limit: PAGE_EVENTS, afterSeq });
+    yield page.filter(({ seq, receivedAtMs }) => seq <= lastSeq && receivedAtMs >= sinceMs);
+    afterSeq = page.at(-1)?.seq ?? lastSeq;
   }
 }
 
 /** Counts what an action would change, the most first. It stops at a hundred thousand jobs: then `isMore` is true. */
 export async function count(ledger: Ledger, selection: Selection, kind: Action["kind"]) {
   const choices = new Map<string, Choice>();
-  let counted = 0;
+  let total = 0;
   for await (const jobs of jobsOf(ledger, selection, kind)) {
     for (const { handler, cause } of jobs) {
       const key = JSON.stringify([handler, cause]);
       choices.set(key, { handler, cause, jobs: (choices.get(key)?.jobs ?? 0) + 1 });
     }
-    counted += jobs.length;
-    if (counted >= MOST_COUNTED) break;
+    total += jobs.length;
+    if (total >= MOST_COUNTED) break;
   }
-  const isMore = counted >= MOST_COUNTED;
-  return { choices: [...choices.values()].toSorted((a, b) => b.jobs - a.jobs), isMore };
+  const isMore = total >= MOST_COUNTED;
+  return { choices: [...choices.values()].toSorted((a, b) => b.jobs - a.jobs), total, isMore };
 }
 
-/** Does it for all that is selected, and nothing beside it. Returns, and calls back meanwhile with, the jobs changed so far. */
-export async function act(
-  ledger: Ledger,
-  selection: Selection,
-  action: Action,
-  onProgress: (jobs: number) => void = () => undefined,
-): Promise<number> {
+/** Does it for all that is selected, and nothing beside it, in slices. Yields the number of jobs changed so far. */
+export async function* act(ledger: Ledger, selection: Selection, action: Action): AsyncGenerator<number> {
+  const { kind, reason = "no reason" } = action;
+  const state = selection.state === "done" ? "done" : undefined;
   let changed = 0;
-  for await (const page of jobsOf(ledger, selection, action.kind))
+  for await (const page of jobsOf(ledger, selection, kind))
     for (const [handler, jobs] of Map.groupBy(page, (job) => job.handler)) {
       const ids = jobs.map(({ id }) => id);
-      const changing =
-        action.kind === "requeue"
-          ? ledger.requeue(ids, handler)
-          : ledger.discard(ids, { handler, reason: action.reason });
-      changed += await changing;
-      onProgress(changed);
+      if (kind === "requeue") changed += await ledger.requeue(ids, handler, state);
+      else changed += await ledger.discard(ids, { handler, reason });
+      yield changed;
     }
-  return changed;
 }
 
 type Chosen = { id: string; handler: string | undefined; cause: string };
 
 async function* jobsOf(ledger: Ledger, selection: Selection, kind: Action["kind"]): AsyncGenerator<Chosen[]> {
   const { state, handler, cause } = selection;
+  // What is done is requeued only if that state was chosen.
+  const states = kind === "requeue" && state === "done" ? ["done"] : CHANGES[kind];
   const isMeant = (job: InboxJob): boolean =>
-    CHANGES[kind].some((one) => one === job.state && (state ?? one) === one) &&
+    states.includes(job.state) &&
+    (state ?? job.state) === job.state &&
     (handler ?? job.handler) === job.handler &&
     (cause ?? causeOf(job)) === causeOf(job);
   const mayBeUnwanted = kind === "requeue" && (handler ?? cause) === undefined;
@@ -84,7 +90,8 @@ async function* jobsOf(ledger: Ledger, selection: Selection, kind: Action["kind"
     });
 }
 
-/** Of an ignored job the cause is the reason that an operator gave. */
+/** Of an ignored job the cause is the reason that an operator gave; what is done has none. */
 function causeOf({ state, lastError }: InboxJob): string {
+  if (state === "done") return "";
   return state === "ignored" ? (lastError ?? "") : causeOfError(lastError ?? "");
 }

@@ -42,7 +42,7 @@ const REQUEUE = `
   UPDATE receiver.job SET state = 'created', start_after = now(), retry_count = 0, started_on = NULL, completed_on = NULL,
     policy = CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, output = output - 'cause',
     data = jsonb_build_object('since', floor(extract(epoch FROM now()) * 1000))
-  WHERE ${OF_NAMED} AND state IN ('failed', 'cancelled') RETURNING id`;
+  WHERE ${OF_NAMED} AND CASE WHEN $3 THEN state = 'completed' ELSE state IN ('failed', 'cancelled') END RETURNING id`;
 const DISCARD = `
   UPDATE receiver.job SET ${cancelled("$3::text")} WHERE ${OF_NAMED} AND (state < 'active' OR state = 'failed') RETURNING id`;
 
@@ -94,7 +94,8 @@ export function createLedger({ run, transaction }: Database): Ledger {
       return { events: 0, unwanted: 0, ...events, handlers, causes };
     },
     handlers: async () => (await announced(run)).map(({ name, types }) => ({ name, types })),
-    requeue: async (ids, handler) => inBatches(ids, async (query, some) => requeue(query, some, handler)),
+    requeue: async (ids, handler, state) =>
+      inBatches(ids, async (query, some) => requeue(query, some, handler, state === "done")),
     discard: async (ids, { handler = null, reason }) =>
       inBatches(ids, async (query, some) => changedBy(query, DISCARD, [some, handler, reason])),
     prune: async ({ bodiesMs, idsMs }) => ({
@@ -125,9 +126,14 @@ export function createLedger({ run, transaction }: Database): Ledger {
     return changed;
   }
 
-  async function requeue(query: Query, ids: readonly string[], handler?: string): Promise<number> {
+  async function requeue(
+    query: Query,
+    ids: readonly string[],
+    handler?: string,
+    done = false,
+  ): Promise<number> {
     const events = await query<StoredEvent & { unwanted: 0 | 1 | null; has: string[] }>(LIST, [ids]);
-    const changed = await changedBy(query, REQUEUE, [ids, handler ?? null]);
+    const changed = await changedBy(query, REQUEUE, [ids, handler ?? null, done]);
     // Others get jobs that they never had: of the handler that was named, or of all if no handler had wanted them.
     const handlers = (await announced(query)).filter(({ name }) => handler === undefined || name === handler);
     const offered = events

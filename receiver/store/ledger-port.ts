@@ -99,11 +99,11 @@ export type Ledger = {
   /** Handlers as the worker announced them last. */
   handlers: () => Promise<{ name: string; types: readonly string[] | "*" }[]>;
   /**
-   * Makes dead and ignored jobs of these events wait again, due at once, with all their attempts before them. With
-   * `handler` only its own, and it gets a job of an event that it wants and had none of. An event that no handler wanted
-   * is offered to all again. Returns how many events have changed; 1,000 ids at the most.
+   * Makes dead and ignored jobs of these events (or, with `"done"`, those that are done) wait again, due at once, with all
+   * their attempts before them. With `handler` only its own, and it gets a job of an event that it wants and had none of.
+   * An event that no handler wanted is offered to all again. Returns how many events have changed; 1,000 ids at the most.
    */
-  requeue: (ids: readonly string[], handler?: string) => Promise<number>;
+  requeue: (ids: readonly string[], handler?: string, state?: "done") => Promise<number>;
   /** Ends waiting and dead jobs of these events as `ignored`, with the reason. Returns how many events have changed. */
   discard: (
     ids: readonly string[],

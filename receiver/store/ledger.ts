@@ -17,7 +17,7 @@ const OF_EVENT = `event = $seq AND handler <> ${String(NOBODY)} AND ($handler IS
 const REQUEUE = `
   UPDATE jobs SET state = 'waiting', due_at_ms = $nowMs, attempts = 0, deferred = 0, waiting_since_ms = $nowMs,
     finished_at_ms = NULL, cause = NULL
-  WHERE ${OF_EVENT} AND state IN ('dead', 'ignored') RETURNING event, handler, key`;
+  WHERE ${OF_EVENT} AND (state = $state OR $state IS NULL AND state IN ('dead', 'ignored')) RETURNING event, handler, key`;
 const DISCARD = `
   UPDATE jobs SET state = 'ignored', due_at_ms = 0, finished_at_ms = $nowMs, cause = $reason
   WHERE ${OF_EVENT} AND state IN ('waiting', 'dead') RETURNING event, handler, key`;
@@ -66,7 +66,7 @@ export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: C
     ...createViews(db),
     counts: createCounts(db),
     handlers: async () => queue.announced().handlers.map(({ name, types }) => ({ name, types })),
-    requeue: async (ids, handler) => changeEach(ids, handler, requeue),
+    requeue: async (ids, handler, state) => changeEach(ids, handler, (...event) => requeue(...event, state)),
     discard: async (ids, { handler, reason }) =>
       changeEach(ids, handler, ({ seq }, number, nowMs) =>
         settled(discardJobs.all({ seq, handler: number, nowMs, reason }), nowMs),
@@ -110,9 +110,10 @@ export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: C
     return changed;
   }
 
-  function requeue({ seq, type, body, isUnwanted }: EventRow, number: number | null, nowMs: number): boolean {
+  function requeue(event: EventRow, number: number | null, nowMs: number, state?: "done"): boolean {
+    const { seq, type, body, isUnwanted } = event;
     if (!body) return false;
-    if (settled(requeueJobs.all({ seq, handler: number, nowMs }), nowMs)) return true;
+    if (settled(requeueJobs.all({ seq, handler: number, nowMs, state: state ?? null }), nowMs)) return true;
     // It gets jobs that it never had: of the handler that was named, or of all if no handler had wanted it.
     const { handlers } = queue.announced();
     const offered = handlers.filter((one) => one.number === number || (number === null && isUnwanted === 1));

@@ -15,7 +15,7 @@
  *     │ │        returned: not counted       │
  *     │ └─────── crashed: its process ended ─┘      (as failed: the attempt counts)
  *     │
- *     └── requeue ◀── dead, ignored        ignored: its handler is gone, or an operator discarded it
+ *     └── requeue ◀── dead, ignored, done  ignored: its handler is gone, or an operator discarded it
  *
  * A waiting job that has a `key` is *held* until no earlier job of the same handler and key is waiting or running. Dead
  * and ignored jobs hold nobody. An event that no handler wants has no job and counts as ignored. After RETENTION_DAYS

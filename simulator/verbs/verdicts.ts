@@ -24,7 +24,9 @@ export function createVerdictVerbs(
     /** Where the kit's receiver, if it is asked, shows its operator the event `{id}`; null for others. */
     operatorPage(): string | null {
       const { urlTemplate = "" } = asked?.observer ?? {};
-      return urlTemplate.endsWith("/inbox/{id}") ? urlTemplate.replace("/inbox/{id}", "/events/{id}") : null;
+      return urlTemplate.endsWith("/inbox/{id}")
+        ? urlTemplate.replace("/inbox/{id}", "/event?id={id}")
+        : null;
     },
     isObserved: (): boolean => stop !== undefined,
     /** Asks no more, and leaves nothing to be judged. */

@@ -27,7 +27,7 @@ test("an operator sees why events are dead, discards one with a reason, and requ
   for (const width of [1440, 1024, 390]) {
     const page = await browser.openPage(url, { script: AXE, viewport: { width, height: 844 } });
     const question = "/confirm?action=discard&state=dead";
-    for (const path of ["/", "/events?state=dead", `/events/${ids[0] ?? ""}`, question]) {
+    for (const path of ["/", "/events?state=dead", `/event?id=${ids[0] ?? ""}`, question]) {
       await page.goto(url + path);
       expect(await page.evaluate(BROKEN), `${path} at ${String(width)}`).toEqual([]);
       // Without a script, that is how a page can load itself again.
@@ -43,6 +43,7 @@ test("an operator sees why events are dead, discards one with a reason, and requ
   await page.getByRole("row", { name: "log-call Customer <id> of <address> is unknown 1" }).waitFor();
   await page.getByLabel("Reason").fill("a test customer");
   await page.getByRole("button", { name: "Discard 1 job" }).click();
+  await page.getByRole("link", { name: "discard: 1 chosen" }).click();
   await page.getByText("a test customer").waitFor();
   await page.getByRole("link", { name: "Overview" }).click();
   await page
@@ -50,7 +51,7 @@ test("an operator sees why events are dead, discards one with a reason, and requ
     .getByRole("link", { name: "Requeue…" })
     .click();
   await page.getByRole("button", { name: "Requeue 3 jobs" }).click();
-  await page.getByText(/^requeue \(dead, log-call, .*\): 3 events, done$/).waitFor();
+  await page.getByRole("row", { name: /^requeue: dead, log-call, .* 3 of 3 done/ }).waitFor();
   // The page shows what becomes of it by itself.
   await page.getByRole("link", { name: "Overview" }).click();
   const [job] = await inbox.jobs.claim("log-call", 1);

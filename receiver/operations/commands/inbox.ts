@@ -30,7 +30,7 @@ function lineOf(event: InboxEvent, handler: string | undefined): string {
   const { state, attempts, lastError } = event.jobs.find((job) => job.handler === handler) ?? event;
   const tries = attempts === 1 ? "1 attempt" : `${String(attempts)} attempts`;
   const received = new Date(event.receivedAtMs).toISOString();
-  const type = (event.type === null ? "" : shownType(event.type)).padEnd(17);
+  const type = shownType(event.type).padEnd(17);
   return [state.padEnd(7), received, type, event.id, tries, lastError ?? ""].join("  ").trimEnd();
 }
 
@@ -67,7 +67,11 @@ export async function requeueEvents(
   await checkHandler(ledger, handler);
   const chosen = { type, sinceMs: momentOf(since), ids: isNamed ? ids : undefined };
   if (state !== undefined)
-    return changeOf("requeued", await act(ledger, { ...chosen, state, handler }, { kind: "requeue" }), 0);
+    return changeOf(
+      "requeued",
+      await last(act(ledger, { ...chosen, state, handler }, { kind: "requeue" })),
+      0,
+    );
   let changed = 0;
   for await (const page of pagesOf(ledger, chosen)) {
     const pageIds = page.map(({ id }) => id);
@@ -83,8 +87,14 @@ export async function discardEvents(
   { handler, reason }: { handler: string; reason: string },
 ): Promise<Outcome> {
   await checkHandler(ledger, handler);
-  const changed = await act(ledger, { ids, handler }, { kind: "discard", reason });
+  const changed = await last(act(ledger, { ids, handler }, { kind: "discard", reason }));
   return changeOf("discarded", changed, ids.length - changed);
+}
+
+async function last(numbers: AsyncIterable<number>): Promise<number> {
+  let last = 0;
+  for await (const number of numbers) last = number;
+  return last;
 }
 
 async function checkHandler(ledger: Ledger, handler: string | undefined): Promise<void> {

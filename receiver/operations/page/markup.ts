@@ -23,23 +23,18 @@ function escaped(text: string): string {
   return printable(text).replaceAll(/[&<>"']/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }
 
-/** A text of several lines. */
-export function lines(text: string): Markup {
-  return { markup: text.split("\n").map(escaped).join("\n") };
-}
-
 const STYLE = `
 :root { color-scheme: light dark; --back: #fff; --text: #1c1c21; --line: #8885; --quiet: #63636b; --good: #1a7f37; --bad: #c21e2b; --wait: #8a5a00; --accent: #0860ca; }
 @media (prefers-color-scheme: dark) { :root { --back: #16161a; --text: #ececf1; --quiet: #a5a5ad; --good: #4ac26b; --bad: #ff8078; --wait: #d9a520; --accent: #6cb6ff; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 84rem; padding: 1rem; background: var(--back); color: var(--text); font: 15px/1.45 system-ui, sans-serif; }
-header, form, nav { display: flex; flex-wrap: wrap; gap: .5rem .9rem; align-items: end; } header { align-items: center; border-bottom: 1px solid var(--line); } header form { margin-left: auto; } form { margin: .6rem 0; }
-h1 { font-size: 1.35rem; margin: 1.1rem 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; } a { color: var(--accent); } .quiet, label { color: var(--quiet); } label { max-width: 100%; } .done { color: var(--good); } .dead { color: var(--bad); } .waiting, .running { color: var(--wait); }
+header, form, nav { display: flex; flex-wrap: wrap; gap: .5rem .9rem; align-items: end; } header { align-items: center; border-bottom: 1px solid var(--line); } header form { margin-left: auto; } form { margin: .6rem 0; } form p { flex-basis: 100%; margin: 0; } td form { margin: 0; }
+h1 { font-size: 1.35rem; margin: 1.1rem 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; } a { color: var(--accent); } .quiet, label { color: var(--quiet); } label { max-width: 100%; } .done { color: var(--good); } .dead, .failed { color: var(--bad); } .waiting, .running { color: var(--wait); }
 .note, pre { border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; overflow-wrap: anywhere; } .alert { border-color: var(--bad); border-left-width: 5px; color: var(--bad); } code, pre { font: .85rem/1.4 ui-monospace, monospace; } pre { white-space: pre-wrap; }
-.scroll { overflow-x: auto; width: 100%; } table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
+.scroll { overflow-x: auto; width: 100%; } table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: baseline; padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; color: var(--quiet); font-size: .85rem; } td.wide { white-space: normal; overflow-wrap: anywhere; width: 100%; min-width: 16rem; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 button, input, .button { font: inherit; min-height: 2.3rem; padding: .25rem .8rem; border-radius: .4rem; border: 1px solid var(--line); background: var(--back); color: var(--text); max-width: 100%; } button, .button { cursor: pointer; text-decoration: none; display: inline-block; line-height: 1.7rem; }
-input[type=checkbox] { width: 1.5rem; height: 1.5rem; min-height: 0; margin: 0; } button.primary { background: #0860ca; color: #fff; border-color: #0860ca; } button.danger { background: #b01c28; color: #fff; border-color: #b01c28; } :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+input[type=checkbox] { width: 1.5rem; height: 1.5rem; min-height: 0; margin: 0; vertical-align: middle; } button.primary { background: #0860ca; color: #fff; border-color: #0860ca; } button.danger { background: #b01c28; color: #fff; border-color: #b01c28; } :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 @media (max-width: 46rem) { table, tbody, tr, td { display: block; width: auto; } thead { position: absolute; left: -999rem; } tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } td, td.wide { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; min-width: 0; } td.number { text-align: left; } td::before { content: attr(data-name) ": "; color: var(--quiet); } }
 `;
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
@@ -47,23 +42,22 @@ const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 /** Of every page: it loads its own style and nothing else, no script, no picture, no frame. */
 export const HEADERS = {
   "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": "no-store",
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "same-origin",
 };
 
-/** A whole page below `base`. One that shows what changes loads itself again. */
-export function layout(
-  base: string,
-  title: string,
-  main: Markup,
-  refreshSeconds: number | undefined,
-): string {
+/** What stands on a page. One that shows what changes loads itself again. */
+export type View = { title: string; main: Markup; status?: number; refreshSeconds?: number | undefined };
+
+/** A whole page below `base`. */
+export function layout(base: string, { title, main, refreshSeconds }: View): string {
   const refresh = refreshSeconds && markup`<meta http-equiv="refresh" content="${refreshSeconds}" />`;
   const page = markup`<html lang="en"><head><meta charset="utf-8" />
 <meta name="viewport" content="width=device-width, initial-scale=1" />${refresh}<title>${title} · receiver</title>${{ markup: `<style>${STYLE}</style>` }}</head>
 <body><header><strong>Receiver</strong><nav aria-label="Pages"><a href="${base}/">Overview</a><a href="${base}/events">Events</a>
-<a href="${base}/events?state=dead">Dead</a></nav><form action="${base}/events" role="search">
+<a href="${base}/events?state=dead">Dead</a><a href="${base}/actions">Actions</a></nav><form action="${base}/event" role="search">
 <input name="id" aria-label="Id of an event" placeholder="evt_…" required /><button>Find</button></form></header>
 <main><h1>${title}</h1>${main}</main></body></html>`;
   return `<!doctype html>\n${page.markup}\n`;
@@ -88,11 +82,12 @@ export function table(headings: string, rows: readonly (readonly Value[])[], non
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-/** Links to the questions that come before a requeue and a discard, of what is in this state. */
-export function actions(base: string, selection: Fields, state = selection["state"]): Markup {
+/** Links to the questions that come before a requeue and a discard, where what is in this state can be changed. */
+export function questions(base: string, selection: Fields): Markup {
+  const { state = "dead" } = selection;
   const to = (action: string, words: string): Markup =>
     markup`<a class="button" href="${link(`${base}/confirm`, { action, ...selection })}">${words}</a> `;
-  return markup`${state !== "waiting" && to("requeue", "Requeue…")}${state !== "ignored" && to("discard", "Discard…")}`;
+  return markup`${/dead|ignored|done/.test(state) && to("requeue", "Requeue…")}${/dead|waiting/.test(state) && to("discard", "Discard…")}`;
 }
 
 export function link(path: string, fields: Fields): string {

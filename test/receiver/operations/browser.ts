@@ -17,11 +17,11 @@ export async function get(url: string, headers: Record<string, string> = {}): Pr
 /** Confirms a question as a browser does: a form without an action goes to the address of its page. */
 export async function post(
   url: string,
-  { reason, ...asked }: Record<string, string>,
+  { reason = "a test", total = "all", ...asked }: Record<string, string>,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
   const { origin } = new URL(url);
-  const body = new URLSearchParams(reason === undefined ? {} : { reason }).toString();
+  const body = new URLSearchParams({ reason, total }).toString();
   const form = { "content-type": "application/x-www-form-urlencoded", origin, ...headers };
   const question = `${url}?${new URLSearchParams(asked).toString()}`;
   return answerTo(await request(question, { method: "POST", headers: form, body }));

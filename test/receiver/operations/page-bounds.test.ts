@@ -29,7 +29,7 @@ test("an event with a body over 64 KB shows its beginning", async () => {
   const many = Array.from({ length: 9_000 }, () => "+12125550123");
   const envelope = { id, type: "call.completed", data: { many } };
   await inbox.stored({ id, envelope });
-  const { text } = await get(`${(await serveAdmin(inbox)).url}/events/${id}`);
+  const { text } = await get(`${(await serveAdmin(inbox)).url}/event?id=${id}`);
   expect(text).toMatch(/\+10000000000.*…/s);
   expect(text).not.toContain("12125550123");
   expect(text.length).toBeLessThan(100_000);
@@ -60,17 +60,30 @@ test("a page of ticked boxes is one question about all of them", async () => {
   expect(words(await get(`${url}/confirm?${query.toString()}`))).toContain("Requeue 50 jobs");
 });
 
-test("a job of thousands shows how far it is, and goes on without the browser", async () => {
+test("an action on thousands shows how far it is, goes on without the browser, and ends where it is canceled", async () => {
   const inbox = await openInbox();
-  await inbox.handled(dead("HTTP 500"));
-  const slow = Promise.withResolvers<number>();
-  const { url } = await serveAdmin(inbox, { ledger: { requeue: async () => slow.promise } });
-  expect(await post(`${url}/confirm`, { action: "requeue", state: "dead" })).toMatchObject({ status: 303 });
-  const running = await get(`${url}/`);
-  expect(words(running)).toContain("requeue (dead): 0 events, runs");
+  for (let count = 0; count < 201; count += 1) await inbox.handled(dead("HTTP 500"));
+  const slices: PromiseWithResolvers<number>[] = [];
+  const requeue = async () =>
+    (slices[slices.push(Promise.withResolvers<number>()) - 1] ?? Promise.withResolvers<number>()).promise;
+  const { url } = await serveAdmin(inbox, { ledger: { requeue } });
+  const shown = async () => words(await get(`${url}/actions`));
+  const form = { action: "requeue", state: "dead", total: "201" };
+  for (const _ of ["goes on", "is canceled"]) expect((await post(`${url}/confirm`, form)).status).toBe(303);
+  const running = await get(`${url}/actions`);
+  expect(words(running)).toMatch(
+    /requeue: dead 0 of 201 running .* Cancel requeue: dead 0 of 201 running .* Cancel/,
+  );
   expect(running.text).toContain('content="2"');
-  slow.resolve(1);
-  await expect.poll(async () => words(await get(`${url}/`))).toContain("requeue (dead): 1 events, done");
+  const [, latest = ""] = /action="(\/actions\/\d+)"/.exec(running.text) ?? [];
+  expect((await post(url + latest, {}, { "sec-fetch-site": "cross-site" })).status).toBe(403);
+  expect(await post(url + latest, {})).toMatchObject({ status: 303, location: "/actions" });
+  for (const slice of slices) slice.resolve(200);
+  await expect.poll(() => slices.length).toBe(3);
+  slices[2]?.resolve(1);
+  await expect.poll(shown).toMatch(/dead 200 of 201 canceled .* dead 201 of 201 done/);
+  expect(slices).toHaveLength(3);
+  expect((await get(`${url}/actions`)).text).not.toContain("http-equiv");
 });
 
 test("it can be mounted beneath a path of another app, closed to whom its guard does not let in", async () => {
@@ -85,7 +98,7 @@ test("it can be mounted beneath a path of another app, closed to whom its guard 
   app.get("/", (_request, response) => void response.send("mine"));
   const { url } = await listen(createServer(app));
   const headers = { "x-user": "admin" };
-  for (const path of ["", "/", "/events", `/events/${unknown[0]!}`])
+  for (const path of ["", "/", "/events", `/event?id=${unknown[0]!}`])
     expect((await get(`${url}/ops/receiver${path}`)).status).toBe(403);
   expect((await post(`${url}/ops/receiver/confirm`, { action: "requeue", state: "dead" })).status).toBe(403);
   expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
@@ -105,8 +118,7 @@ test("it can be mounted beneath a path of another app, closed to whom its guard 
 
   const links = [...overview.text.matchAll(/(?:href|action)="([^"]*)"/g)].map(([, link]) => link);
   for (const link of links) expect(link).toMatch(/^\/ops\/receiver\//);
-  const back = "/ops/receiver/events?state=dead";
   const acted = await post(`${url}/ops/receiver/confirm`, { action: "requeue", state: "dead" }, headers);
-  expect(acted).toMatchObject({ status: 303, location: back });
+  expect(acted).toMatchObject({ status: 303, location: "/ops/receiver/actions" });
   expect((await get(`${url}/`)).text).toBe("mine");
 });

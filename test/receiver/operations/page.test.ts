@@ -48,12 +48,9 @@ describe("events", () => {
     for (const id of unknown) expect(list.text).toContain(id);
     expect(list.text).not.toContain(crashed);
     expect(words(list)).toContain(`Events: dead, log-call, ${CAUSE}`);
-    expect(await get(`${url}/events?id=%20${crashed}%20`)).toMatchObject({
-      status: 303,
-      location: `/events/${crashed}`,
-    });
-    expect((await get(`${url}/events/${newEventId()}`)).status).toBe(404);
-    expect((await get(`${url}/events/..%2f..`)).status).toBe(404);
+    expect(words(await get(`${url}/event?id=%20${crashed}%20`))).toContain("kitchen dead 1 ended");
+    expect((await get(`${url}/event?id=${newEventId()}`)).status).toBe(404);
+    expect((await get(`${url}/event?id=..%2f..`)).status).toBe(404);
   });
 
   test("one shows its jobs with the last errors, and its envelope without what may be about a person", async () => {
@@ -68,11 +65,11 @@ describe("events", () => {
     await inbox.handled({ kind: "failed", error: "first", delayMs: 0 }, { id, envelope, body });
     const [job] = await inbox.jobs.claim("log-call", 1);
     await inbox.jobs.end(job!, dead("second <script>alert(1)</script>"));
-    const shown = await get(`${(await serveAdmin(inbox)).url}/events/${id}`);
+    const shown = await get(`${(await serveAdmin(inbox)).url}/event?id=${id}`);
     expect(words(shown)).toMatch(/log-call dead 2 ended .* 2: second .* 1: first/);
     expect(shown.text).not.toMatch(/<script|12125550123/);
     expect(shown.text).toContain("9007199254740993000");
-    const whole = await get(`${(await serveAdmin(inbox, { adminShowsBodies: true })).url}/events/${id}`);
+    const whole = await get(`${(await serveAdmin(inbox, { adminShowsBodies: true })).url}/event?id=${id}`);
     expect(whole.text).toContain("+12125550123");
   });
 });
@@ -95,14 +92,12 @@ describe("requeue and discard", () => {
       state: "dead",
       handler: "log-call",
       cause: CAUSE,
+      total: "2",
     });
-    expect(answer).toMatchObject({
-      status: 303,
-      location: `/events?${new URLSearchParams({ state: "dead", handler: "log-call", cause: CAUSE }).toString()}`,
-    });
-    expect(words(await get(url + (answer.location ?? "")))).toContain(
-      `requeue (dead, log-call, ${CAUSE}): 2 events, done`,
-    );
+    expect(answer).toMatchObject({ status: 303, location: "/actions" });
+    const actions = await get(`${url}/actions`);
+    expect(words(actions)).toContain(`requeue: dead, log-call, ${CAUSE} 2 of 2 done`);
+    expect(actions.text).toContain(`href="/events?state=dead&#38;handler=log-call&#38;cause=`);
     for (const id of unknown) expect((await inbox.ledger.find(id))?.state).toBe("waiting");
     expect((await inbox.ledger.find(crashed))?.state).toBe("dead");
 
@@ -122,7 +117,7 @@ describe("requeue and discard", () => {
         jobs: [{ lastError: "test calls" }],
       });
     expect((await inbox.ledger.find(crashed))?.state).toBe("dead");
-    expect(words(await get(`${url}/events/${failing}`))).toContain("test calls");
+    expect(words(await get(`${url}/event?id=${failing}`))).toContain("test calls");
   });
 
   test("change the job that is meant and not its siblings", async () => {
@@ -136,8 +131,9 @@ describe("requeue and discard", () => {
     expect(await states()).toEqual(["dead", "waiting"]);
     // The list of one handler: what is ticked there means its jobs.
     const list = await get(`${url}/events?handler=email`);
-    const [, name = "", value = ""] = /<input type="hidden" name="(\w+)" value="(\w+)"/.exec(list.text) ?? [];
-    await post(`${url}/confirm`, { action: "discard", id, [name]: value, reason: "spam" });
+    const hidden = [...list.text.matchAll(/<input type="hidden" name="(\w+)" value="(\w+)"/g)];
+    const kept = Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]));
+    await post(`${url}/confirm`, { action: "discard", id, ...kept, reason: "spam" });
     expect(await states()).toEqual(["dead", "ignored"]);
   });
 
@@ -148,11 +144,13 @@ describe("requeue and discard", () => {
     const { url, lines } = await serveAdmin(inbox, { adminToken });
     const authorization = `Basic ${Buffer.from(`maria:${adminToken}`).toString("base64")}`;
     const question = await get(`${url}/confirm?action=discard&id=${id}`, { authorization });
-    expect(question.text).toContain(`href="/events/${id}"`);
-    const answer = await post(`${url}/confirm`, { action: "discard", id, reason: "spam" }, { authorization });
-    expect(answer.location).toBe(`/events/${id}`);
+    expect(question.text).toContain(`href="/event?id=${id}"`);
+    await post(`${url}/confirm`, { action: "discard", id, reason: "spam" }, { authorization });
+    expect(words(await get(`${url}/actions`, { authorization }))).toMatch(
+      /discard: 1 chosen 1 of all done .* maria/,
+    );
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-      { level: "warn", operator: "maria", kind: "discard", reason: "spam", ids: 1, events: 1 },
+      { level: "warn", operator: "maria", kind: "discard", reason: "spam", ids: 1, jobs: 1, ended: "done" },
     ]);
     expect(words(await get(`${url}/confirm?action=discard&id=${id}`, { authorization }))).toContain(
       "No job that matches can be discarded.",
@@ -162,7 +160,7 @@ describe("requeue and discard", () => {
   test("need something that is chosen, and a form of this page", async () => {
     const { unknown, ...inbox } = await troubled();
     const { url } = await serveAdmin(inbox);
-    expect((await get(`${url}/confirm?action=requeue`)).status).toBe(400);
+    expect((await get(`${url}/confirm?action=requeue&state=dead&id=`)).status).toBe(400);
     expect((await get(`${url}/confirm?action=delete&state=dead`)).status).toBe(400);
     const form = { action: "requeue", state: "dead" };
     for (const headers of [
@@ -173,13 +171,27 @@ describe("requeue and discard", () => {
     ])
       expect((await post(`${url}/confirm`, form, headers)).status).toBe(403);
     expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
-    expect(await post(`${url}/confirm`, form)).toMatchObject({ status: 303, location: "/events?state=dead" });
+    expect(await post(`${url}/confirm`, form)).toMatchObject({ status: 303 });
+  });
+
+  test("of what is done are asked for by that state, and handle it once more", async () => {
+    const inbox = await openInbox({ crm: "call.completed", email: "call.completed" });
+    const id = await inbox.handled({ kind: "done" }, { handler: "crm" });
+    const { url } = await serveAdmin(inbox);
+    expect(words(await get(`${url}/confirm?action=requeue&handler=crm`))).toContain("can be requeued");
+    expect(words(await get(`${url}/confirm?action=requeue&state=done`))).toMatch(/crm 1 .*Requeue 1 job/);
+    await post(`${url}/confirm`, { action: "requeue", state: "done" });
+    expect(await inbox.jobs.claim("crm", 2)).toMatchObject([{ id, attempt: 1 }]);
+    // The last ten are kept.
+    for (let count = 0; count < 11; count += 1)
+      await post(`${url}/confirm`, { action: "requeue", state: "done" });
+    expect((await get(`${url}/actions`)).text.match(/requeue: done/g)).toHaveLength(10);
   });
 });
 
 test("every page forbids scripts, frames and being kept", async () => {
   const { url } = await serveAdmin(await troubled());
-  for (const path of ["/", "/events", "/confirm?action=requeue&state=dead", "/events/x"]) {
+  for (const path of ["/", "/events", "/confirm?action=requeue&state=dead", "/event?id=x", "/actions"]) {
     const { headers, text } = await get(url + path);
     expect(headers["content-security-policy"]).toMatch(
       /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; frame-ancestors 'none'/,

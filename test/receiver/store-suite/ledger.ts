@@ -118,6 +118,8 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await jobOf(store, id)).toMatchObject({ errors: [{ error: "no" }] });
       expect(await store.ledger.requeue([id, done])).toBe(0);
       expect(await store.ledger.list({ state: "dead" }, { limit: 5 })).toEqual([]);
+      expect(await store.ledger.requeue([id, done], undefined, "done")).toBe(1);
+      expect(await claimOne(store)).toMatchObject({ id: done, attempt: 1 });
     });
 
     test("a requeue for one handler leaves the others alone, and gives it an event that it had no job of", async () => {

@@ -15,7 +15,7 @@ export function BodyView({ text, label, note }: { text: string; label: string; n
   const isRaw = wantsRaw || pretty === undefined;
   return (
     <div>
-      <div class="body-bar flex wraps">
+      <div class="body-bar flex">
         <h3>{label}</h3>
         <span class="muted">
           {note ?? `${new TextEncoder().encode(text).length.toLocaleString("en")} bytes`}

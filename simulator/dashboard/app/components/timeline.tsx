@@ -48,7 +48,7 @@ function slotParts(slot: SlotOf, slots: SlotOf[]) {
     <b title={`Attempt ${number}`}>{sinceStartWords(slots, slot)}</b>,
     <span class={`outcome ${state}`}>{attempt ? outcomeWord(attempt) : rest || "not needed"}</span>,
     <span class="slot-real muted" title={attempt && `Real time ${fullTimeOf(attempt.wall_started_at)}`}>
-      {attempt && `real ${timeOf(attempt.wall_started_at)} ${millisecondsOf(attempt.duration_ms)}`}
+      {attempt && `real ${timeOf(attempt.wall_started_at)} · ${millisecondsOf(attempt.duration_ms)}`}
     </span>,
     state !== "unused" && (
       <time datetime={at} title={`Schedule time ${fullTimeOf(at)}`}>
