@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { envelopeSchema } from "../../shared/events.ts";
@@ -16,11 +15,12 @@ test.each(APPS)(
     const port = await freePort();
     const [program, ...words] = command(app);
     const child = spawn(program, words, {
+      // Their database is data/receiver.db there.
+      cwd: temporaryDirectory(),
       env: {
         PATH: process.env["PATH"],
         PORT: String(port),
         SIGNING_SECRET: "whsec_mounted_example",
-        DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
       },
       stdio: ["ignore", "pipe", "inherit"],
     });

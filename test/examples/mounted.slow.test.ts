@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import { describe, test } from "vitest";
 import { selectChecks } from "../../simulator/verify/catalogue.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
@@ -28,10 +27,12 @@ describe.concurrent(
         secret: `whsec_${randomBytes(24).toString("hex")}`,
         seed: randomBytes(4).toString("hex"),
         checks: CHECKS,
+        // Their database is data/receiver.db in the folder where they are started.
         command: [
-          "env",
-          `DATABASE_URL=sqlite:${join(temporaryDirectory(onTestFinished), "receiver.db")}`,
-          "LOG_LEVEL=warn",
+          "sh",
+          "-c",
+          'cd "$0" && LOG_LEVEL=warn exec "$@"',
+          temporaryDirectory(onTestFinished),
           ...command(app),
         ],
         readyTimeoutMs: 30_000,
