@@ -7,6 +7,7 @@ import { type CreatedDelivery, fanOut } from "./fan-out.ts";
 import { FAULTS, type Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Readings } from "./readings.ts";
+import { EVENT_KINDS } from "./world/event-types.ts";
 import type { HappenOptions } from "./world/happenings.ts";
 import type { World } from "./world/world.ts";
 import { notFound, type Refused, refused } from "./refused.ts";
@@ -71,7 +72,7 @@ export function createEmitter(options: {
     { withItsCall = false, to = endpoints.list() } = {},
   ): EmitResult {
     const { type, orgId, object, caller, faults } = happening;
-    const callGoesOn = !withItsCall && type !== "call.completed";
+    const callGoesOn = !withItsCall && EVENT_KINDS[type].item !== "call";
     const happened = world.happen(type, { orgId, object, caller, callGoesOn });
     if (!happened.ok) return happened;
     const news = [{ type, object: happened.object }];

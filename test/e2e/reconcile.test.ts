@@ -7,7 +7,7 @@ import { SECRET } from "../receiver/helpers/events.ts";
 import { startTestReceiver } from "../receiver/helpers/receiver.ts";
 import { hurriedClock } from "../receiver/helpers/rest-service.ts";
 
-test("without an outage there is nothing to heal: not after stories, nor after single triggers, whose calls end when told", async () => {
+test("without an outage there is nothing to heal: not after stories, nor after single triggers, whose calls end when told; but for a transfer", async () => {
   const { store, url } = await startTestReceiver();
   const simulator = await startSimulator({ calls: 0 });
   onTestFinished(() => simulator.close());
@@ -32,11 +32,14 @@ test("without an outage there is nothing to heal: not after stories, nor after s
   await simulator.clock.advance("1d");
   expect(await reconciled()).toEqual({ healed: 0, alreadyThere: 9 });
 
-  for (const type of EVENT_TYPES) await simulator.emit(type);
+  for (const type of EVENT_TYPES) if (type !== "call.transferred") await simulator.emit(type);
   const { events } = await simulator.emit("order.created");
   expect(await reconciled()).toEqual({ healed: 0, alreadyThere: 11 });
+  // Its object is the call itself, which the list has like every object of a webhook.
+  await simulator.emit("call.transferred");
+  expect(await reconciled()).toEqual({ healed: 1, alreadyThere: 12 });
 
   const ended = { object: { id: events[0]?.data.object["call_id"] } };
   await simulator.emit("call.completed", ended);
-  expect(await reconciled()).toEqual({ healed: 0, alreadyThere: 12 });
+  expect(await reconciled()).toEqual({ healed: 0, alreadyThere: 14 });
 });

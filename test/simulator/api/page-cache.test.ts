@@ -76,7 +76,7 @@ test("over HTTP: what happens shows at once; each key sees its own", async () =>
   const before = await calls();
   expect(await calls()).toEqual(before);
   expect(await calls("va_test_services")).not.toEqual(before);
-  await simulator.emit("order.created");
+  await simulator.emit("call.completed");
   const after = await calls();
   expect(after).toHaveLength(before.length + 1);
   expect(after.slice(1)).toEqual(before);

@@ -190,7 +190,7 @@ test("what is observed is said, and where the operator of the kit's own receiver
   expect(await about()).toMatchObject({ is_observed: false, operator_page: null });
   const reading = () => Promise.resolve({ known: true as const, count: 1 });
   for (const [urlTemplate, page] of [
-    ["http://127.0.0.1:3001/inbox/{id}", "http://127.0.0.1:3001/events/{id}"],
+    ["http://127.0.0.1:3001/inbox/{id}", "http://127.0.0.1:3001/event?id={id}"],
     ["http://127.0.0.1:3001/handled/{id}", null],
   ] as const) {
     simulator.verdicts.observe(Object.assign(reading, { urlTemplate }));
