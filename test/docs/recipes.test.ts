@@ -15,7 +15,7 @@ import { blocksOf } from "./pages.ts";
 /** The recipes as the page has them, against a service that answers oddly. */
 
 type Services = { post: unknown; now: () => Date };
-type Answer = { status?: number; headers?: Record<string, string>; body?: string };
+type Answer = { status?: number; headers?: Record<string, string>; body?: string } | "silence";
 type Asked = { path: string | undefined; key: unknown; body: string };
 
 let answers: Answer[];
@@ -32,29 +32,30 @@ beforeAll(async () => {
       .replaceAll('"zod"', `"${import.meta.resolve("zod")}"`);
     writeFileSync(join(folder, basename(file)), source);
   }
-  const load = async (name: string): Promise<Record<string, unknown>> =>
-    import(/* @vite-ignore */ pathToFileURL(join(folder, `${name}.ts`)).href) as Promise<
-      Record<string, unknown>
-    >;
-  const names = ["kitchen", "bookings", "email", "crm", "slack"];
-  handlers = Object.assign({}, ...(await Promise.all(names.map(load)))) as typeof handlers;
+  const recipes = (await import(/* @vite-ignore */ pathToFileURL(join(folder, "index.ts")).href)) as {
+    handlers: Handler<Services>[];
+    createServices: CreateServices<Services>;
+  };
+  handlers = Object.fromEntries(recipes.handlers.map((one) => [one.name, one]));
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = z.object({ port: z.number() }).parse(server.address());
   Object.assign(process.env, { SHOP_URL: `http://127.0.0.1:${String(port)}`, SHOP_TOKEN: "t" });
-  const { createServices } = (await load("services")) as { createServices: CreateServices<Services> };
-  ({ services } = await createServices());
+  ({ services } = await recipes.createServices());
   delete process.env["SHOP_URL"];
   delete process.env["SHOP_TOKEN"];
   return () => {
     server.close();
+    server.closeAllConnections();
     rmSync(folder, { recursive: true });
   };
 });
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await text(request);
   asked.push({ path: request.url, key: request.headers["idempotency-key"], body });
-  const { status = 200, headers = {}, body: said = "ok" } = answers.shift() ?? {};
+  const next = answers.shift() ?? {};
+  if (next === "silence") return;
+  const { status = 200, headers = {}, body: said = "ok" } = next;
   response.writeHead(status, headers).end(said);
 }
 
@@ -69,23 +70,37 @@ async function benchOf(name: string, options: { services?: Services; now?: strin
   return bench(handler, { services, ...options });
 }
 
-test("the kitchen waits while its printer is busy, however that is said, and sends an order once", async () => {
-  answers = [
-    { status: 429, headers: { "retry-after": "7" }, body: "slow down" },
-    { status: 503, headers: { "retry-after": "Sun, 01 Mar 2026 12:01:00 GMT" } },
-    { status: 500 },
-    { body: "ok" },
-  ];
-  const { run, advance } = await benchOf("kitchen", { now: "2026-03-01T12:00:00Z" });
-  const event = sampleEnvelope("order.created");
-  expect(await run(event)).toMatchObject({ outcome: "later", nextAttemptInSeconds: 7 });
-  expect(await advance(7)).toMatchObject([{ outcome: "later", nextAttemptInSeconds: 53 }]);
-  expect(await advance(53)).toMatchObject([{ outcome: "failed", attempt: 1, nextAttemptInSeconds: 60 }]);
-  expect(await advance(60)).toMatchObject([{ outcome: "done", attempt: 2 }]);
-  expect(new Set(asked.map(({ path, key }) => `${String(path)} ${String(key)}`))).toEqual(
-    new Set([`/tickets ${event.id}`]),
-  );
-});
+test.each([
+  { name: "kitchen", type: "order.created", calls: 1 },
+  { name: "email", type: "voicemail.created", calls: 2 },
+  { name: "crm", type: "call.completed", calls: 1 },
+  { name: "slack", type: "call.transferred", calls: 1 },
+] as const)(
+  "$name bears a service that answers oddly: busy, silent, broken, then well",
+  async ({ name, type, calls }) => {
+    answers = [
+      { status: 429, headers: { "retry-after": "7" }, body: "slow down" },
+      { status: 503, headers: { "retry-after": "Mon, 02 Mar 2026 15:01:00 GMT" } },
+      "silence",
+      { status: 500 },
+      { body: "ok" },
+    ];
+    const now = "2026-03-02T15:00:00Z";
+    const { run, advance } = await benchOf(name, {
+      services: { ...services, now: () => new Date(now) },
+      now,
+    });
+    expect(await run(sampleEnvelope(type))).toMatchObject({ outcome: "later", nextAttemptInSeconds: 7 });
+    expect(await advance(7)).toMatchObject([{ outcome: "later", nextAttemptInSeconds: 53 }]);
+    const silent = advance(53);
+    await expect.poll(() => asked.length).toBe(3);
+    await advance(60);
+    expect(await silent).toMatchObject([{ outcome: "failed", attempt: 1 }]);
+    expect(await advance(60)).toMatchObject([{ outcome: "failed", attempt: 2 }]);
+    expect(await advance(60)).toMatchObject([{ outcome: "done", attempt: 3 }]);
+    expect(new Set(asked.map(({ key }) => key)).size).toBe(calls);
+  },
+);
 
 test("an order that the kitchen refuses is dead at once, with what it said", async () => {
   answers = [{ status: 422, body: "no such dish" }];
