@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HandledCounts } from "./check.ts";
-import { isAtRest } from "./judgement.ts";
+import { isHandled } from "./judgement.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { Observer, Reading } from "../observer/observer.ts";
 import { sideBySide } from "./side-by-side.ts";
@@ -13,9 +13,11 @@ const FIRST_POLL_MS = 50;
 const LONGEST_POLL_MS = 500;
 /** The last reading gets this much, also when the time of the run is over. */
 const LAST_READ_MS = 2_000;
+/** An event that is put off for no longer is waited for: a service that is busy says so for seconds. */
+const SOON_MS = 10_000;
 
 /**
- * Waits until every acknowledged event of `entries` was handled, put off or ignored, until `withinMs` have passed without
+ * Waits until every acknowledged event of `entries` was handled, put off for long or ignored, until `withinMs` have passed without
  * any progress, or until `leftMs` says that no time is left. All counts it returns were read after `quietMs` without a
  * delivery, and after the last event that it waited for.
  */
@@ -27,8 +29,9 @@ export async function settle(options: {
   leftMs?: () => number;
   /** Told how many events are waited for. */
   onWait?: (events: number) => void;
+  now?: () => number;
 }): Promise<HandledCounts> {
-  const { entries, observe, quietMs, leftMs = () => Number.POSITIVE_INFINITY } = options;
+  const { entries, observe, quietMs, leftMs = () => Number.POSITIVE_INFINITY, now = Date.now } = options;
   let isOver = false;
 
   /** Waits as long as fewer and fewer of `open` are left. */
@@ -42,7 +45,7 @@ export async function settle(options: {
       // Less and less often: a receiver that is slow should not be busy with our questions.
       await sleep(pollMs);
       const readings = await readAll(waiting, observe, dueAt);
-      const left = waiting.filter(({ eventId }) => isOpen(readings.get(eventId)));
+      const left = waiting.filter(({ eventId }) => isOpen(readings.get(eventId), now()));
       // A slow receiver gets its time as long as it moves.
       if (left.length < waiting.length) dueAt = performance.now() + options.withinMs;
       waiting = left;
@@ -57,7 +60,7 @@ export async function settle(options: {
   let counts = await readAtRest();
   const open = entries.filter(
     ({ eventId, acknowledged, documented, superseded }) =>
-      acknowledged && documented && superseded !== true && isOpen(counts.get(eventId)),
+      acknowledged && documented && superseded !== true && isOpen(counts.get(eventId), now()),
   );
   if (open.length > 0) {
     await waitFor(open);
@@ -69,8 +72,10 @@ export async function settle(options: {
   };
 }
 
-function isOpen(reading: Reading | undefined): boolean {
-  return reading?.known === true && !isAtRest(reading);
+function isOpen(reading: Reading | undefined, nowMs: number): boolean {
+  if (reading?.known !== true || isHandled(reading) || reading.isIgnored === true) return false;
+  const { deferredUntil } = reading;
+  return deferredUntil === undefined || Date.parse(deferredUntil) - nowMs <= SOON_MS;
 }
 
 const NO_TIME: Reading = { known: false, reason: "There was no time left to read effects back." };

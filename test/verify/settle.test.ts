@@ -74,10 +74,22 @@ describe("effects have come to rest", () => {
     async (more) => {
       const startedAt = performance.now();
       const observe = async (): Promise<Reading> => ({ known: true, count: 0, ...more });
-      await settle({ entries: [entry("a")], observe, withinMs: 30_000, quietMs: 1 });
+      const now = () => Date.parse("2026-11-28T08:59:49Z");
+      await settle({ entries: [entry("a")], observe, withinMs: 30_000, quietMs: 1, now });
       expect(performance.now() - startedAt).toBeLessThan(10_000);
     },
   );
+
+  test("after a wait for an event that is put off for some seconds", async () => {
+    const { observe } = receiver({ a: 3 });
+    const deferred = async (id: string) => ({
+      deferredUntil: "2026-11-28T09:00:00Z",
+      ...(await observe(id)),
+    });
+    const now = () => Date.parse("2026-11-28T08:59:50Z");
+    const given = { entries: [entry("a")], observe: deferred, withinMs: 30_000, quietMs: 1, now };
+    expect(isHandled((await settle(given)).of("a"))).toBe(true);
+  });
 
   test.each([
     ["was never acknowledged", { acknowledged: false }],
