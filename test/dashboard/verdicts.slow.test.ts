@@ -64,7 +64,7 @@ test("each delivery says whether the receiver did right, and a line at the top s
   await detail.getByText("Insert the event id under a unique constraint").waitFor();
   await detail.getByText("The receiver says: done, handled twice.").waitFor();
   const shown = await detail.getByRole("link", { name: "As its receiver shows it" }).getAttribute("href");
-  expect(shown).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/events\/evt_[0-9a-f]{32}$/);
+  expect(shown).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/event\?id=evt_[0-9a-f]{32}$/);
   expect(page.url()).toContain("verdict=not");
   await page.keyboard.press("u");
   await detail.waitFor({ state: "detached" });
