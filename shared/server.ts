@@ -164,12 +164,22 @@ export function endSoon(socket: Socket): void {
 /** Has node:http parse a bounded part of what came in each turn, and nothing more once a connection is over. */
 function createPortions(): (socket: Socket, connection: Connection) => void {
   let left = PORTIONS_A_TURN;
-  /** These have more to parse in the next turn. */
+  let isTurnDue = false;
+  /** These have more to parse in one of the next turns: the longest paused is first. */
   const paused = new Set<Socket>();
   const nextTurn = (): void => {
+    isTurnDue = false;
     left = PORTIONS_A_TURN;
-    for (const socket of paused) socket.resume();
-    paused.clear();
+    // No more than can be parsed: each of the others would only be paused again.
+    for (const socket of [...paused].slice(0, left)) {
+      paused.delete(socket);
+      socket.resume();
+    }
+    if (paused.size > 0) schedule();
+  };
+  const schedule = (): void => {
+    if (!isTurnDue) setImmediate(nextTurn);
+    isTurnDue = true;
   };
   return (socket, connection) => {
     const parsers = socket.listeners("data");
@@ -179,7 +189,7 @@ function createPortions(): (socket: Socket, connection: Connection) => void {
         if (left === 0) paused.add(socket.pause());
         // Or it was told to wait, until an answer or a part of a body has been taken.
         if (socket.isPaused()) return socket.unshift(bytes.subarray(at));
-        if (left === PORTIONS_A_TURN) setImmediate(nextTurn);
+        schedule();
         left -= 1;
         for (const parse of parsers) Reflect.apply(parse, socket, [bytes.subarray(at, at + PORTION_BYTES)]);
       }
