@@ -54,7 +54,7 @@ async function ours(events: number): Promise<number> {
 
     const all = await startReceiver({ role: "all", secret: SECRET, directory });
     const done = async (): Promise<number> =>
-      events - (await metric(all.adminUrl, "receiver_handler_jobs", /state="(?:waiting|running)"/));
+      metric(all.adminUrl, "receiver_handling_seconds_count", /outcome="done"/);
     // From the first that is seen as done, so that starting is left out, to the last.
     const first = await waitFor(done, (count) => count > 0);
     const last = await waitFor(done, (count) => count === events);
