@@ -24,8 +24,8 @@ const EXIT = { bug: 1, stuck: 70, broken: 78 };
 
 /**
  * The process in which handlers run. It may be blocked, fill its memory or crash: then its supervisor starts another, and
- * the attempts that it was making count. Its arguments are the
- * URL of the handlers' module, and the moment since which no such process has worked.
+ * the attempts that it was making count. Its arguments are the URL of the handlers' module, and since when no such process
+ * has worked.
  */
 const loaded = loadConfig(process.env, { needsSecret: false });
 if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
