@@ -12,17 +12,15 @@ import {
 import { createServer } from "node:http";
 
 const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "" } = process.env;
-/** Long where the bug shows only in what was not handled yet, so that no slow machine hides it. */
-const HANDLING_DELAY_MS = /^(?:never-recovers|drops)/.test(MUTANT)
-  ? 1_000
-  : MUTANT.includes("marks")
-    ? 0
-    : 150;
+/** Where the bug shows only in what was not handled yet, nothing is handled until nothing has come for this long. */
+const QUIET_MS = /^(?:never-recovers|drops)/.test(MUTANT) ? 1_500 : 0;
+const HANDLING_DELAY_MS = MUTANT.includes("marks") ? 0 : 150;
 const WORK_MS = 2;
 const seen = new Set<string>();
 const handled = new Map<string, number>();
 const dead = new Set<string>();
 const kept: Buffer[] = [];
+let lastAt = 0;
 
 if (MUTANT === "does-not-restart" && existsSync(`${STORE}.lock`)) {
   console.error(`${STORE}.lock exists: is another receiver running?`);
@@ -31,9 +29,8 @@ if (MUTANT === "does-not-restart" && existsSync(`${STORE}.lock`)) {
 writeFileSync(`${STORE}.lock`, "");
 recover();
 process.on("SIGTERM", () => {
-  const waiting = [...seen].filter((id) => !handled.has(id) && !dead.has(id));
-  if (MUTANT === "drops-at-sigterm" || (MUTANT === "drops-a-queue" && waiting.length > 5))
-    for (const id of waiting) write("dropped", id);
+  if (MUTANT === "drops-at-sigterm" || (MUTANT === "drops-a-queue" && isFull()))
+    for (const id of waiting()) write("dropped", id);
   if (MUTANT === "cuts-at-sigterm") process.exit();
   server.close(() => process.exit());
 });
@@ -85,8 +82,9 @@ const server = createServer((request, response) => {
       return response.end("{}");
     }
     accept(id);
-    // One after another, so that some are under way when the first has its answer.
-    if (MUTANT === "cuts-at-sigterm") return void setTimeout(() => response.end("{}"), 40 * (seen.size % 14));
+    // Every other one waits, so that some are under way when the first has its answer, however late SIGTERM comes.
+    if (MUTANT === "cuts-at-sigterm" && seen.size % 2 === 0)
+      return void setTimeout(() => response.end("{}"), 5_000);
     return response.end("{}");
   });
 });
@@ -94,8 +92,24 @@ server.listen(Number(PORT), "127.0.0.1");
 
 function accept(id: string): string {
   write("stored", id);
-  setTimeout(() => handle(id), HANDLING_DELAY_MS);
+  lastAt = performance.now();
+  setTimeout(() => handleWhenQuiet(id), Math.max(QUIET_MS, HANDLING_DELAY_MS));
   return "{}";
+}
+
+function waiting(): string[] {
+  return [...seen].filter((id) => !handled.has(id) && !dead.has(id));
+}
+
+function isFull(): boolean {
+  return waiting().length > 5;
+}
+
+function handleWhenQuiet(id: string): void {
+  // A full queue stays full until SIGTERM comes, however late that is.
+  const leftMs = MUTANT === "drops-a-queue" && isFull() ? QUIET_MS : lastAt + QUIET_MS - performance.now();
+  if (leftMs > 0) setTimeout(() => handleWhenQuiet(id), leftMs);
+  else handle(id);
 }
 
 function handle(id: string): void {
