@@ -37,7 +37,7 @@ export function createDatabase(url: string, schema: string, given?: object): Dat
     (on: Pool | PoolClient): Query =>
     async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) => {
       const named = schema === "receiver" ? text : text.replaceAll(/\breceiver(?=\.|_handlers\b)/g, schema);
-      return (await on.query<Row>({ text: named, values: [...values], types: VALUES })).rows;
+      return (await on.query<Row>({ text: named, values: values.map(storable), types: VALUES })).rows;
     };
 
   return {
@@ -123,15 +123,15 @@ export const VALUES = {
   },
 };
 
-/** What an error means to the sender of an event. */
-export function refusalOf(error: unknown, isConnected: boolean): Refusal {
+/** What an error means to the sender of an event. One without a code of the server's may have come after the commit. */
+export function refusalOf(error: unknown): Refusal {
   const detail = described(error);
   const [, , reason] = KNOWN.find(([pattern]) => pattern.test(codeOf(error))) ?? [];
-  if (error instanceof Error && "severity" in error) return { ok: false, reason: reason ?? "busy", detail };
-  if (isConnected) return { ok: false, reason: "outcome_unknown", detail };
+  const isOfServer = error instanceof Error && "severity" in error;
   // The pool's words for: all its connections were in use for too long.
   const isExhausted = detail === "timeout exceeded when trying to connect";
-  return { ok: false, reason: isExhausted ? "overloaded" : "connection_lost", detail };
+  const other = isOfServer ? "busy" : isExhausted ? "overloaded" : "outcome_unknown";
+  return { ok: false, reason: reason ?? other, detail };
 }
 
 /** An error with its code, and with what to do if its message does not say that. */
@@ -153,6 +153,7 @@ const IS_STANDBY = "It is a standby, or was made read-only: name the primary in 
 
 /** Codes of errors: the server's, and those of sockets. */
 const KNOWN: readonly (readonly [code: RegExp, fix: string, reason?: Unavailable])[] = [
+  [/^E(?:CONNREFUSED|NOTFOUND|HOSTUNREACH)$/, IS_AWAY, "connection_lost"],
   [/^E[A-Z]+$/, IS_AWAY],
   [/^42501$/, HAS_NO_RIGHT],
   [/^25006$/, IS_STANDBY, "read_only"],
@@ -166,6 +167,11 @@ const KNOWN: readonly (readonly [code: RegExp, fix: string, reason?: Unavailable
 ];
 
 /** A text as PostgreSQL can hold it: without zero bytes and halves of surrogate pairs. */
-export function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\uFFFD");
+export function storable<Value>(value: Value): Value | string {
+  return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\uFFFD") : value;
+}
+
+/** Rows for `json_to_recordset`. */
+export function json(rows: unknown): string {
+  return JSON.stringify(rows, (_, value: unknown) => storable(value));
 }

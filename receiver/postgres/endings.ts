@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { endingOfCrash, writtenOf } from "../store/job-rules.ts";
 import type { Ending, JobHandler } from "../store/port.ts";
-import { storable, together, type Query } from "./connection.ts";
+import { json, together, type Query } from "./connection.ts";
 
 /** The token of a claim is the moment at which it was made, to the microsecond. */
 const END = `
@@ -66,7 +66,7 @@ export function createEndings(run: Query, clock: Clock) {
 
   /** Returns the places of those that were still held. */
   async function write(query: Query, all: readonly Ended[]): Promise<Set<number>> {
-    const rows = await query<{ n: number }>(END, [JSON.stringify(all.map(rowOf))]);
+    const rows = await query<{ n: number }>(END, [json(all.map(rowOf))]);
     return new Set(rows.map(({ n }) => n));
   }
 
@@ -74,7 +74,7 @@ export function createEndings(run: Query, clock: Clock) {
     const { name, id, token, beat } = claim;
     const { errors, deferred, cause, ...written } = writtenOf(ending, claim, clock.nowMs());
     // Most jobs never fail, and keep nothing.
-    const output = errors === null ? null : { errors, deferred, cause: cause && storable(cause) };
+    const output = errors === null ? null : { errors, deferred, cause };
     return { n, name, id, token, beat, ...written, output };
   }
 }

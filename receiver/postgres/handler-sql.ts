@@ -39,10 +39,7 @@ export async function useTransaction<Result>(
   };
 
   const query: HandlerDatabase["query"] = async (text, parameters = []) => {
-    const values = parameters.map((value, index) => {
-      const given = bound(value, index + 1);
-      return typeof given === "string" ? storable(given) : given;
-    });
+    const values = parameters.map((value, index) => storable(bound(value, index + 1)));
     return (await send({ text, values, types: VALUES })).rows;
   };
   try {

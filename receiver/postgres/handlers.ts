@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { GONE, keyOf } from "../store/job-rules.ts";
 import type { JobHandler } from "../store/port.ts";
-import { PATIENTLY, storable, type Database, type Query } from "./connection.ts";
+import { json, PATIENTLY, type Database, type Query } from "./connection.ts";
 import { SEARCH_PATH } from "./handler-sql.ts";
-import { JOB_POLICY, SET_BOOKMARK } from "./schema.ts";
+import { JOB_POLICY, NOBODY, SET_BOOKMARK } from "./schema.ts";
 
 const BATCH = 200;
 
@@ -17,26 +17,28 @@ export const cancelled = (cause: string): string => `
   output = coalesce(output, '{}') || jsonb_build_object('cause', ${cause})`;
 const IGNORE_GONE = `
   UPDATE receiver.job SET ${cancelled(`'${GONE}'`)}
-  WHERE name = ANY (ARRAY(SELECT name FROM receiver.queue WHERE split_part(name, '/', 1) NOT IN (SELECT name FROM receiver.announced)))
+  WHERE name <> '${NOBODY}' AND name = ANY (ARRAY(SELECT name FROM receiver.queue WHERE split_part(name, '/', 1) NOT IN (SELECT name FROM receiver.announced)))
     AND (state < 'active' OR state = 'active' AND heartbeat_on < now() - heartbeat_seconds * interval '1 s')`;
 const LIST_NEW = `
-  SELECT id, type, body FROM receiver.events
-  WHERE unwanted IS NULL AND body IS NOT NULL ORDER BY seq LIMIT ${String(BATCH)} FOR UPDATE`;
+  SELECT id, type, body FROM receiver.job JOIN receiver.events USING (id)
+  WHERE name = '${NOBODY}' AND state < 'active' AND NOT blocked ORDER BY seq LIMIT ${String(BATCH)} FOR UPDATE OF job`;
 
 /** The queue orders jobs by it. A job without a value waits for no other. An index holds no long text. */
 export const KEY = `CASE WHEN name LIKE '%/key' THEN coalesce(encode(sha256(convert_to(key, 'UTF8')), 'hex'), id::text) END`;
 /** By the time of arrival, by which pg-boss orders jobs; its own insert gives a batch one time. */
 export const addJobs = (events: string): string => `
-  INSERT INTO receiver.job (id, name, policy, singleton_key, created_on, ${JOB_POLICY.columns})
-  SELECT id, name, CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, ${KEY}, received_at, ${JOB_POLICY.values}
-  FROM ${events} CROSS JOIN json_to_recordset(jobs) AS wanted(name text, key text) ON CONFLICT DO NOTHING`;
+  INSERT INTO receiver.job (id, name, state, policy, singleton_key, created_on, completed_on, ${JOB_POLICY.columns})
+  SELECT id, name, coalesce(state, 'created')::receiver.job_state, CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, ${KEY},
+    received_at, CASE WHEN state = 'cancelled' THEN received_at END, ${JOB_POLICY.values}
+  FROM ${events} CROSS JOIN json_to_recordset(jobs) AS wanted(name text, key text, state text) ON CONFLICT DO NOTHING`;
 /** Gives stored events their jobs. Returns the ids of those that got one. */
 const OFFER = `
   WITH given AS MATERIALIZED (SELECT * FROM json_to_recordset($1) AS given(id uuid, jobs json)),
     added AS (${addJobs("given JOIN receiver.events USING (id)")} RETURNING id),
-    marked AS (
-      UPDATE receiver.events SET unwanted = coalesce(unwanted, true) AND json_array_length(jobs) = 0
-      FROM given WHERE events.id = given.id)
+    wanted AS (DELETE FROM receiver.job USING added WHERE job.name = '${NOBODY}' AND job.id = added.id),
+    unwanted AS (
+      UPDATE receiver.job SET ${cancelled("NULL")} FROM given
+      WHERE job.name = '${NOBODY}' AND job.id = given.id AND job.state = 'created' AND json_array_length(jobs) = 0)
   SELECT DISTINCT id FROM added`;
 const FIND_MIGRATIONS = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
@@ -66,24 +68,22 @@ export function jobsOf(
 ): { name: string; key: string | null }[] {
   return handlers
     .filter(({ types }) => types === "*" || types.includes(type))
-    .map((handler) => {
-      const key = keyOf(envelope, handler.key);
-      return { name: queueOf(handler), key: key === null ? null : storable(key) };
-    });
+    .map((handler) => ({ name: queueOf(handler), key: keyOf(envelope, handler.key) }));
 }
 
 export type StoredEvent = { id: string; type: string; body: Buffer };
 
-/** Gives each of these events the jobs that these handlers want of it. Returns how many got one. */
+/** Gives these events the jobs that these handlers want of them. Returns how many got one. */
 export async function offer(
   query: Query,
-  events: readonly (StoredEvent & { handlers: readonly Announced[] })[],
+  events: readonly StoredEvent[],
+  handlers: readonly Announced[],
 ): Promise<number> {
-  const offered = events.map(({ id, type, body, handlers }) => ({
+  const offered = events.map(({ id, type, body }) => ({
     id,
     jobs: jobsOf(type, JSON.parse(body.toString("utf8")), handlers),
   }));
-  return (await query(OFFER, [JSON.stringify(offered)])).length;
+  return (await query(OFFER, [json(offered)])).length;
 }
 
 /** Says that a worker of these handlers is there. Also ends jobs of handlers that are gone, and makes those of events that came before there were handlers. */
@@ -99,9 +99,7 @@ export async function announce(
 
 async function catchUp(query: Query): Promise<number> {
   const events = await query<StoredEvent>(LIST_NEW);
-  const handlers = await announced(query);
-  const offered = events.map((event) => ({ ...event, handlers }));
-  await offer(query, offered);
+  await offer(query, events, await announced(query));
   return events.length;
 }
 

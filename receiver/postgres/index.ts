@@ -14,7 +14,6 @@ const BEAT_MS = 5_000;
 const SEEN_ROUNDS = 12;
 /** Without a heartbeat for so long others may soon take what a worker has in hand. */
 const CUT_OFF_MS = 20_000;
-const LISTEN_AGAIN_MS = 1_000;
 
 const NOW = `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "nowMs"`;
 
@@ -28,8 +27,10 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
   });
   const boss = createBoss(database);
   const { jobs, beat, reap, holds } = createJobs(database, boss, clock);
-  let cancel = (): void => undefined;
-  let beatAtMs = 0;
+  let cancelRound = (): void => undefined;
+  let cancelCutOff = (): void => undefined;
+  let wake: (() => void) | undefined;
+  let listening: Promise<PoolClient> | undefined;
 
   return {
     intake: createIntake(database),
@@ -43,68 +44,62 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
         }
         await announce(database, handlers);
         await reap(handlers);
-        beatAtMs = clock.monotonicMs();
         void work(handlers, 1);
       },
-      onArrival: (callback) => listen(callback),
+      onArrival: (callback) => {
+        wake = callback;
+        void listen();
+        return () => {
+          wake = undefined;
+          stopListening();
+        };
+      },
     },
     ledger: createLedger(database),
     nowMs: async () => (await database.run<{ nowMs: number }>(NOW))[0]?.nowMs ?? 0,
     close: async () => {
-      cancel();
+      cancelRound();
+      cancelCutOff();
+      stopListening();
       await database.close();
     },
   };
 
   /** What a worker does beside its jobs. What fails is tried again in the next round. */
   async function work(handlers: readonly JobHandler[], round: number): Promise<void> {
-    const atMs = clock.monotonicMs();
-    try {
-      await beat();
-      beatAtMs = atMs;
-      if (round % SEEN_ROUNDS === 0) await announce(database, handlers);
-      await reap(handlers);
-    } catch {
-      if (!database.isClosed() && holds() && clock.monotonicMs() - beatAtMs > CUT_OFF_MS)
-        onCutOff?.("PostgreSQL took no heartbeat for 20 s: another worker may begin what runs here");
-    }
-    if (!database.isClosed()) cancel = clock.after(BEAT_MS, () => void work(handlers, round + 1));
+    void listen();
+    const cancelNext = clock.after(CUT_OFF_MS, cutOff);
+    const isBeaten = await beat().then(
+      () => true,
+      () => false,
+    );
+    (isBeaten ? cancelCutOff : cancelNext)();
+    if (isBeaten) cancelCutOff = cancelNext;
+    if (round % SEEN_ROUNDS === 0) await announce(database, handlers).catch(() => undefined);
+    await reap(handlers).catch(() => undefined);
+    if (!database.isClosed()) cancelRound = clock.after(BEAT_MS, () => void work(handlers, round + 1));
   }
 
-  /** One connection, which only shortens the wait for the next look. */
-  function listen(callback: () => void): () => void {
-    let client: PoolClient | undefined;
-    let cancelWait = (): void => undefined;
-    let isStopped = false;
-    void begin();
-    return () => {
-      isStopped = true;
-      end();
-    };
+  function cutOff(): void {
+    if (!database.isClosed() && holds())
+      onCutOff?.("PostgreSQL took no heartbeat for 20 s: another worker may begin what runs here");
+  }
 
-    async function begin(): Promise<void> {
-      try {
-        client = await database.connect();
-        client.once("error", again).on("notification", callback);
-        await client.query(`LISTEN ${channelOf(schema)}`);
-      } catch {
-        again();
-      }
-      if (isStopped) end();
+  /** On one connection, which only shortens the wait for the next look. */
+  async function listen(): Promise<void> {
+    if (!wake || listening) return;
+    listening = database.connect();
+    try {
+      const client = await listening;
+      client.on("notification", () => wake?.()).on("error", stopListening);
+      await client.query(`LISTEN ${channelOf(schema)}`);
+    } catch {
+      stopListening();
     }
+  }
 
-    function again(): void {
-      end();
-      if (!isStopped) cancelWait = clock.after(LISTEN_AGAIN_MS, () => void begin());
-    }
-
-    function end(): void {
-      cancelWait();
-      client
-        ?.removeListener("error", again)
-        .on("error", () => undefined)
-        .release(true);
-      client = undefined;
-    }
+  function stopListening(): void {
+    void listening?.then((client) => client.release(true)).catch(() => undefined);
+    listening = undefined;
   }
 };

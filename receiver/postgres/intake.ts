@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { Acceptance, Intake, NewEvent, Refusal } from "../store/port.ts";
-import { refusalOf, storable, type Database, type Query } from "./connection.ts";
+import { json, refusalOf, type Database, type Query } from "./connection.ts";
 import { addJobs, announced, jobsOf } from "./handlers.ts";
+import { NOBODY } from "./schema.ts";
 
 /**
  * Durable, also if the role or the database says otherwise. A webhook and reconcile must not store the same object at the
@@ -14,10 +15,10 @@ const BEGIN = `
 const ADD = `
   WITH given AS MATERIALIZED (
     SELECT g.*, nextval('receiver.seqs') AS seq, clock_timestamp() + n * interval '1 microsecond' AS at FROM json_to_recordset($1)
-      AS g(n integer, id uuid, type text, object text, source text, wanted boolean, start integer, length integer, jobs json)
+      AS g(n integer, id uuid, type text, object text, source text, start integer, length integer, jobs json)
   ), stored AS (
-    INSERT INTO receiver.events (seq, id, type, object_id, source, received_at, unwanted, body)
-    SELECT seq, id, type, object, source, at, NOT wanted, substring($2::bytea FROM start FOR length)
+    INSERT INTO receiver.events (seq, id, type, object_id, source, received_at, body)
+    SELECT seq, id, type, object, source, at, substring($2::bytea FROM start FOR length)
     FROM given WHERE object IS NULL OR NOT EXISTS (
       SELECT FROM receiver.events AS twin WHERE object_id = object AND twin.type = given.type
         AND (twin.source = 'reconcile' OR given.source = 'reconcile'))
@@ -50,14 +51,10 @@ export const channelOf = (schema: string): string => `${schema}_stored`;
 export function createIntake({ schema, run, transaction, isClosed }: Database): Intake {
   return {
     accept: async (batch) =>
-      refusing(async (onConnected) => {
-        if (batch.length === 0) return { ok: true as const, acceptances: [] };
-        const acceptances = await transaction(async (query) => {
-          onConnected();
-          return accept(query, batch);
-        });
-        return { ok: true as const, acceptances };
-      }),
+      refusing(async () => ({
+        ok: true as const,
+        acceptances: await transaction(async (query) => accept(query, batch)),
+      })),
     probe: async () =>
       refusing(async () => {
         await run(PROBE);
@@ -65,15 +62,12 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
       }),
   };
 
-  async function refusing<Result>(
-    work: (onConnected: () => void) => Promise<Result>,
-  ): Promise<Result | Refusal> {
+  async function refusing<Result>(work: () => Promise<Result>): Promise<Result | Refusal> {
     if (isClosed()) return { ok: false, reason: "closed", detail: "The receiver is shutting down." };
-    let isConnected = false;
     try {
-      return await work(() => (isConnected = true));
+      return await work();
     } catch (error) {
-      return refusalOf(error, isConnected);
+      return refusalOf(error);
     }
   }
 
@@ -81,32 +75,23 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
     const isReconcile = batch.some(({ source }) => source === "reconcile");
     await query(BEGIN, [isReconcile, `${schema} objects`]);
     const handlers = await announced(query);
+    const nobody = { name: NOBODY, key: null, state: handlers.length === 0 ? "created" : "cancelled" };
     let end = 1;
-    const rows = batch.map(({ id, type, objectId, source, body, envelope }, n) => {
-      const start = end;
-      end += body.length;
-      const jobs = jobsOf(type, envelope, handlers);
-      return {
-        n,
-        id: hexOf(id),
-        type: storable(type),
-        object: objectId === null ? null : storable(objectId),
-        source,
-        // Before the first announcement nobody knows whether it is wanted.
-        wanted: handlers.length === 0 ? null : jobs.length > 0,
-        start,
-        length: body.length,
-        jobs,
-      };
+    const rows = batch.map(({ id, type, objectId: object, source, body, envelope }, n) => {
+      const [start, { length }] = [end, body];
+      end += length;
+      const wanted = jobsOf(type, envelope, handlers);
+      const jobs = wanted.length > 0 ? wanted : [nobody];
+      return { n, id: hexOf(id), type, object, source, start, length, jobs };
     });
     const bodies = Buffer.concat(batch.map(({ body }) => body));
-    const added = await query<{ n: number }>(ADD, [JSON.stringify(rows), bodies, channelOf(schema)]);
+    const added = await query<{ n: number }>(ADD, [json(rows), bodies, channelOf(schema)]);
     const news = new Set(added.map(({ n }) => n));
     const repeated = rows.filter(({ n }) => !news.has(n));
     const found =
       repeated.length === 0
         ? []
-        : await query<{ id: string; sha256: string | null }>(COUNT_DUPLICATES, [JSON.stringify(repeated)]);
+        : await query<{ id: string; sha256: string | null }>(COUNT_DUPLICATES, [json(repeated)]);
     const hashes = new Map(found.map(({ id, sha256 }) => [id, sha256]));
     return batch.map(({ id, body }, n): Acceptance => {
       if (news.has(n)) return { duplicate: false };

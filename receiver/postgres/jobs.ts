@@ -1,7 +1,7 @@
 import type { PgBoss } from "pg-boss";
 import type { Clock } from "../clock.ts";
 import { JobLost, type Job, type Jobs } from "../store/port.ts";
-import { storable, together, type Database } from "./connection.ts";
+import { together, type Database } from "./connection.ts";
 import { createEndings, type Claim } from "./endings.ts";
 import { useTransaction } from "./handler-sql.ts";
 import { hexOf } from "./intake.ts";
@@ -88,12 +88,12 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
       ),
 
     findStep: async (job, name) => {
-      const values = [hexOf(job.id), job.handler, storable(name)];
+      const values = [hexOf(job.id), job.handler, name];
       return (await run<{ result: string }>(FIND_STEP, values))[0]?.result;
     },
     recordStep: async (job, name, json) => {
       const { name: queue, id, token } = claimOf(job);
-      const values = [queue, id, token, job.handler, storable(name), storable(json)];
+      const values = [queue, id, token, job.handler, name, json];
       if ((await run(RECORD_STEP, values)).length === 0) throw new JobLost(job);
     },
   };

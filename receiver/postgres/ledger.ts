@@ -2,7 +2,7 @@ import type { Counts, HandlerCounts, Ledger } from "../store/port.ts";
 import type { Database, Query } from "./connection.ts";
 import { announced, cancelled, offer, type StoredEvent } from "./handlers.ts";
 import { hexOf } from "./intake.ts";
-import { SET_BOOKMARK } from "./schema.ts";
+import { NOBODY, SET_BOOKMARK } from "./schema.ts";
 import { createViews, QUEUES, unixMs } from "./views.ts";
 
 /** Events that are changed, and rows that are pruned, in one transaction. */
@@ -21,22 +21,25 @@ const COUNT_JOBS = `
     count(*) FILTER (WHERE state = 'cancelled') AS ignored,
     ${unixMs("min(created_on) FILTER (WHERE state <= 'active')")} AS "oldestUnfinishedAtMs"
   FROM (SELECT name FROM receiver.announced UNION SELECT name FROM counted) AS names LEFT JOIN counted USING (name)
-  GROUP BY name ORDER BY name COLLATE "C"`;
+  WHERE name <> '' GROUP BY name ORDER BY name COLLATE "C"`;
 const COUNT_CAUSES = `
   SELECT split_part(name, '/', 1) AS handler, coalesce(output->>'cause', '') AS cause, count(*) AS dead
   FROM receiver.job WHERE state = 'failed' GROUP BY 1, 2 ORDER BY 3 DESC`;
 const COUNT_EVENTS = `
-  SELECT (SELECT count(*) FROM receiver.events WHERE unwanted AND body IS NOT NULL) AS unwanted,
+  SELECT (SELECT count(*) FROM receiver.job WHERE name = '${NOBODY}' AND state = 'cancelled') AS unwanted,
     (SELECT count(*) FROM receiver.events) AS events`;
 
 /** Events by their ids or aliases, unless they are pruned. */
 const NAMED = `(id = ANY ($1) OR alias = ANY ($1)) AND body IS NOT NULL`;
+/** Those that get jobs that they never had: of the handler that was named, or of all if no handler had wanted them. */
 const LIST = `
-  SELECT id, type, body, unwanted,
-    ARRAY(SELECT split_part(name, '/', 1) FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id) AS has
-  FROM receiver.events WHERE ${NAMED} ORDER BY seq FOR UPDATE`;
+  SELECT id, type, body FROM receiver.events WHERE ${NAMED} AND CASE WHEN $2::text IS NULL
+    THEN EXISTS (SELECT FROM receiver.job WHERE name = '${NOBODY}' AND job.id = events.id AND state = 'cancelled')
+    ELSE NOT EXISTS (SELECT FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id
+      AND (split_part(name, '/', 1) = $2 OR name = '${NOBODY}' AND state = 'created')) END
+  ORDER BY seq FOR UPDATE`;
 const OF_NAMED = `
-  name = ANY (${QUEUES}) AND id = ANY (ARRAY(SELECT id FROM receiver.events WHERE ${NAMED}))
+  name <> '${NOBODY}' AND name = ANY (${QUEUES}) AND id = ANY (ARRAY(SELECT id FROM receiver.events WHERE ${NAMED}))
   AND ($2::text IS NULL OR split_part(name, '/', 1) = $2)`;
 const REQUEUE = `
   UPDATE receiver.job SET state = 'created', start_after = now(), retry_count = 0, started_on = NULL, completed_on = NULL,
@@ -48,7 +51,7 @@ const DISCARD = `
 
 const PRUNE = `
   WITH old AS MATERIALIZED (
-    SELECT seq, id FROM receiver.events WHERE seq > $1 AND body IS NOT NULL AND unwanted IS NOT NULL
+    SELECT seq, id FROM receiver.events WHERE seq > $1 AND body IS NOT NULL
       AND received_at < to_timestamp($2::text::double precision / 1000)
       AND NOT EXISTS (SELECT FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id AND state NOT IN ('completed', 'cancelled'))
     ORDER BY seq LIMIT ${String(BATCH)} FOR UPDATE
@@ -94,10 +97,21 @@ export function createLedger({ run, transaction }: Database): Ledger {
       return { events: 0, unwanted: 0, ...events, handlers, causes };
     },
     handlers: async () => (await announced(run)).map(({ name, types }) => ({ name, types })),
-    requeue: async (ids, handler, state) =>
-      inBatches(ids, async (query, some) => requeue(query, some, handler, state === "done")),
-    discard: async (ids, { handler = null, reason }) =>
-      inBatches(ids, async (query, some) => changedBy(query, DISCARD, [some, handler, reason])),
+    requeue: async (ids, handler, state) => {
+      let changed = 0;
+      for (let at = 0; at < ids.length; at += BATCH) {
+        const values = [ids.slice(at, at + BATCH).map(hexOf), handler ?? null];
+        changed += await transaction(async (query) => {
+          const events = await query<StoredEvent>(LIST, values);
+          const handlers = (await announced(query)).filter(({ name }) => name === (handler ?? name));
+          const again = await changedBy(query, REQUEUE, [...values, state === "done"]);
+          return again + (await offer(query, events, handlers));
+        });
+      }
+      return changed;
+    },
+    discard: async (ids, { handler, reason }) =>
+      changedBy(run, DISCARD, [ids.map(hexOf), handler ?? null, reason]),
     prune: async ({ bodiesMs, idsMs }) => ({
       bodies: await untilFew(async (after) => run<{ seq: number }>(PRUNE, [after, String(bodiesMs)])),
       ids: await untilFew(async () => run<{ seq: number }>(DELETE_IDS, [idsMs])),
@@ -112,39 +126,9 @@ export function createLedger({ run, transaction }: Database): Ledger {
       void (await (value === undefined ? run(DELETE_BOOKMARK, [name]) : run(SET_BOOKMARK, [name, value]))),
     check: async () => (await run<{ line: string }>(CHECK)).map(({ line }) => line),
   };
-
-  /** Returns how many of the events have changed. */
-  async function inBatches(
-    ids: readonly string[],
-    change: (query: Query, ids: readonly string[]) => Promise<number>,
-  ): Promise<number> {
-    let changed = 0;
-    for (let at = 0; at < ids.length; at += BATCH) {
-      const some = ids.slice(at, at + BATCH).map(hexOf);
-      changed += await transaction(async (query) => change(query, some));
-    }
-    return changed;
-  }
-
-  async function requeue(
-    query: Query,
-    ids: readonly string[],
-    handler?: string,
-    done = false,
-  ): Promise<number> {
-    const events = await query<StoredEvent & { unwanted: 0 | 1 | null; has: string[] }>(LIST, [ids]);
-    const changed = await changedBy(query, REQUEUE, [ids, handler ?? null, done]);
-    // Others get jobs that they never had: of the handler that was named, or of all if no handler had wanted them.
-    const handlers = (await announced(query)).filter(({ name }) => handler === undefined || name === handler);
-    const offered = events
-      .filter(({ unwanted, has }) =>
-        handler === undefined ? unwanted === 1 : unwanted !== null && !has.includes(handler),
-      )
-      .map((event) => ({ ...event, handlers }));
-    return changed + (await offer(query, offered));
-  }
 }
 
+/** Returns how many of the events have changed. */
 async function changedBy(query: Query, text: string, values: unknown[]): Promise<number> {
   const rows = await query<{ id: string }>(text, values);
   return new Set(rows.map(({ id }) => id)).size;

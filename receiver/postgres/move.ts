@@ -3,9 +3,9 @@ import { systemClock as clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { EXIT, Refused, terminal, type Context, type Outcome } from "../operations/commands/run.ts";
 import { openDatabase, type DatabaseFile } from "../store/database.ts";
-import { createDatabase, storable, type Database } from "./connection.ts";
+import { createDatabase, json, type Database } from "./connection.ts";
 import { KEY } from "./handlers.ts";
-import { addQueue, createBoss, createSchema, JOB_POLICY } from "./schema.ts";
+import { addQueue, createBoss, createSchema, JOB_POLICY, NOBODY } from "./schema.ts";
 
 /** Events in one statement. */
 const BATCH = 50;
@@ -18,14 +18,12 @@ const LIST = `
   WITH batch AS MATERIALIZED (SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(BATCH)})
   SELECT (SELECT max(seq) FROM batch) AS last, (
     SELECT json_group_array(json_object('seq', seq, 'id', hex(id), 'alias', nullif(hex(alias), ''), 'type', type, 'object', object_id,
-      'source', source, 'at', received_at_ms, 'duplicates', duplicates, 'handled', handled, 'body', nullif(hex(body), ''),
-      'unwanted', json(CASE WHEN body IS NULL OR EXISTS (SELECT 1 FROM jobs WHERE event = seq AND handler > 0) THEN 'false'
-        WHEN EXISTS (SELECT 1 FROM jobs WHERE event = seq) THEN 'true' ELSE 'null' END))) FROM batch) AS events, (
+      'source', source, 'at', received_at_ms, 'duplicates', duplicates, 'handled', handled, 'body', nullif(hex(body), ''))) FROM batch) AS events, (
     SELECT json_group_array(json_object('id', hex(id), 'seq', seq, 'at', received_at_ms, 'key', jobs.key, 'attempts', attempts,
-      'name', ${QUEUE}, 'due', due_at_ms, 'finished', finished_at_ms, 'since', waiting_since_ms,
+      'name', CASE WHEN number > 0 THEN ${QUEUE} ELSE '${NOBODY}' END, 'due', due_at_ms, 'finished', finished_at_ms, 'since', waiting_since_ms,
       'state', CASE state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' WHEN 'ignored' THEN 'cancelled' ELSE 'created' END,
       'output', json_object('errors', errors, 'deferred', deferred, 'cause', cause)))
-    FROM batch JOIN jobs ON event = seq JOIN handlers ON number = handler WHERE number > 0) AS jobs, (
+    FROM batch LEFT JOIN jobs ON event = seq LEFT JOIN handlers ON number = handler WHERE body IS NOT NULL) AS jobs, (
     SELECT json_group_array(json_object('id', hex(id), 'handler', handlers.name, 'name', steps.name, 'result', result))
     FROM batch JOIN steps ON event = seq JOIN handlers ON number = handler) AS steps`;
 
@@ -33,25 +31,25 @@ const COUNT = `SELECT count(*) AS events, (SELECT value FROM receiver.bookmarks 
 /** All of a batch, or nothing. A job that waits behind its key had the largest number there is as its due time. */
 const ADD = `
   WITH new_events AS (
-    INSERT INTO receiver.events (seq, id, alias, type, object_id, source, received_at, duplicates, unwanted, handled, body)
-    SELECT seq, id, alias, type, object, source, to_timestamp(at::double precision / 1000), duplicates, unwanted, handled, decode(body, 'hex')
+    INSERT INTO receiver.events (seq, id, alias, type, object_id, source, received_at, duplicates, handled, body)
+    SELECT seq, id, alias, type, object, source, to_timestamp(at::double precision / 1000), duplicates, handled, decode(body, 'hex')
     FROM json_to_recordset($1) AS e(seq bigint, id uuid, alias uuid, type text, object text, source text, at bigint, duplicates integer,
-      unwanted boolean, handled integer, body text) RETURNING 1
+      handled integer, body text) RETURNING 1
   ), new_jobs AS (
     INSERT INTO receiver.job (id, name, state, policy, singleton_key, retry_count, start_after, completed_on, created_on,
       output, data, ${JOB_POLICY.columns})
     SELECT id, name, state::receiver.job_state, CASE WHEN name LIKE '%/key' AND state = 'created' THEN 'key_strict_fifo' END, ${KEY},
-      attempts, to_timestamp(0) + CASE WHEN due < ${String(Number.MAX_SAFE_INTEGER)} THEN due ELSE at END * interval '1 ms',
+      coalesce(attempts, 0), to_timestamp(0) + CASE WHEN due < ${String(Number.MAX_SAFE_INTEGER)} THEN due ELSE at END * interval '1 ms',
       to_timestamp(0) + finished * interval '1 ms', to_timestamp(0) + at * interval '1 ms' + seq % 1000 * interval '1 microsecond',
       output, jsonb_build_object('since', since), ${JOB_POLICY.values}
     FROM json_to_recordset($2) AS j(id uuid, seq bigint, name text, state text, key text, attempts integer, due bigint, finished bigint,
-      at bigint, output jsonb, since bigint) RETURNING 1
+      at bigint, output jsonb, since bigint) RETURNING name
   ), new_steps AS (
     INSERT INTO receiver.steps SELECT id, handler, name, result
     FROM json_to_recordset($3) AS s(id uuid, handler text, name text, result text) RETURNING 1
   ), bookmark AS (
     INSERT INTO receiver.bookmarks VALUES ('${MOVED_UP_TO}', $4::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value)
-  SELECT (SELECT count(*) FROM new_events) AS events, (SELECT count(*) FROM new_jobs) AS jobs,
+  SELECT (SELECT count(*) FROM new_events) AS events, (SELECT count(*) FROM new_jobs WHERE name <> '${NOBODY}') AS jobs,
     (SELECT count(*) FROM new_steps) AS steps, setval('receiver.seqs', $4::text::bigint)`;
 
 type Moved = { events: number; jobs: number; steps: number };
@@ -95,17 +93,11 @@ async function copy({ db }: DatabaseFile, database: Database): Promise<Moved> {
     const batch = next.get(from);
     if (!batch || batch.last === null) break;
     from = batch.last;
-    const rows = [batch.events, batch.jobs, batch.steps].map(storableJson);
+    const rows = [batch.events, batch.jobs, batch.steps].map((rows) => json(JSON.parse(rows)));
     const [added] = await database.run<Moved>(ADD, [...rows, String(from)]);
     for (const kind of ["events", "jobs", "steps"] as const) moved[kind] += added?.[kind] ?? 0;
     terminal.progress(`${String(moved.events)} events copied`);
   }
   terminal.progress("");
   return moved;
-}
-
-function storableJson(json: string): string {
-  return JSON.stringify(JSON.parse(json), (_, value: unknown) =>
-    typeof value === "string" ? storable(value) : value,
-  );
 }

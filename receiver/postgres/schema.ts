@@ -8,6 +8,9 @@ const VERSION = "1";
 /** How long the handlers of a worker that is not seen any more are still there: a rolling deploy is shorter. */
 const GONE_SECONDS = 600;
 
+/** The queue of events that no handler wants: their jobs are cancelled. Before there are handlers, they wait. */
+export const NOBODY = "/nobody";
+
 /**
  * Tables of schema 1, beside pg-boss's own in the same schema. The job of an event has the event's id in the handler's
  * queue. Tables that handlers' migrations make are in `receiver_handlers`.
@@ -24,7 +27,6 @@ const CREATE = `
     source text,
     received_at timestamptz NOT NULL,
     duplicates integer NOT NULL DEFAULT 0,
-    unwanted boolean,                         -- null until there are handlers that could want it
     handled integer,                          -- set when the event is pruned
     body bytea                                -- null once the event is pruned
   );
@@ -32,8 +34,6 @@ const CREATE = `
   ALTER TABLE receiver.events ALTER COLUMN body SET STORAGE EXTERNAL;
   CREATE UNIQUE INDEX ON receiver.events (alias) WHERE alias IS NOT NULL;
   CREATE INDEX ON receiver.events USING hash (object_id) WHERE object_id IS NOT NULL;
-  CREATE INDEX ON receiver.events (seq) WHERE unwanted IS NULL;
-  CREATE INDEX ON receiver.events (seq) WHERE unwanted;
   CREATE INDEX ON receiver.events (seq) WHERE body IS NOT NULL;
   CREATE INDEX ON receiver.events USING brin (received_at) WITH (autosummarize = on);
 
@@ -99,6 +99,7 @@ export async function createSchema(database: Database): Promise<void> {
       // It commits by itself, on another connection.
       const boss = createBoss(database);
       await boss.start();
+      await addQueue(boss, NOBODY);
       await boss.stop({ graceful: false, close: false });
       await query(CREATE);
     });

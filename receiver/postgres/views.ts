@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { HELD, inboxEvent, valuesOf, type EventRow, type JobRow } from "../store/job-rules.ts";
 import type { InboxEvent, Ledger } from "../store/port.ts";
-import { storable, type Query } from "./connection.ts";
+import type { Query } from "./connection.ts";
 import { hexOf } from "./intake.ts";
 
 /** All queues, by which pg-boss's key finds the jobs of an event. */
@@ -24,18 +24,15 @@ const WITH_JOBS = `
         'attempts', retry_count + (started_on IS NOT NULL AND job.state <> 'cancelled')::integer,
         'dueAtMs', CASE WHEN ${IS_HELD} THEN ${String(HELD)} ELSE ${unixMs("start_after")} END, 'finishedAtMs', ${unixMs("completed_on")},
         'deferred', coalesce((output->'deferred')::integer, 0), 'errors', output->>'errors', 'cause', output->>'cause') ORDER BY name)
-      FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id),
-      CASE WHEN unwanted THEN json_build_array(json_build_object('handler', '', 'state', 'ignored', 'handled', 0, 'attempts', 0,
-        'dueAtMs', 0, 'finishedAtMs', ${unixMs("received_at")}, 'deferred', 0, 'errors', NULL, 'cause', NULL)) END, '[]') AS jobs
+      FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id), '[]') AS jobs
   FROM receiver.events`;
 const FIND = `${WITH_JOBS} WHERE id = $1 OR alias = $1`;
 const FIND_BODY = `SELECT body FROM receiver.events WHERE seq = $1`;
-/** An event that no handler wanted has no job, and counts as ignored. */
 const MATCHES = `
   ($2::text IS NULL OR type = $2) AND ($3 = 0 OR body IS NULL)
-  AND ($4 = 0 OR (unwanted AND $5::text = 'ignored' AND $6::text IS NULL AND $7::text IS NULL) OR EXISTS (
-    SELECT FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id AND ($5 IS NULL OR ${STATE} = $5)
-      AND ($6 IS NULL OR split_part(name, '/', 1) = $6) AND ($7 IS NULL OR output->>'cause' = $7)))`;
+  AND ($4 = 0 OR EXISTS (
+    SELECT FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id AND ($5::text IS NULL OR ${STATE} = $5)
+      AND ($6::text IS NULL OR split_part(name, '/', 1) = $6) AND ($7::text IS NULL OR output->>'cause' = $7)))`;
 /** There are few of many: an index finds them. */
 const RARE = new Map([
   ["running", "id IN (SELECT id FROM receiver.job WHERE state = 'active') AND"],
@@ -59,8 +56,7 @@ export function createViews(run: Query): Pick<Ledger, "find" | "body" | "list"> 
       const from = isUp ? page.afterSeq : (page.beforeSeq ?? Number.MAX_SAFE_INTEGER);
       const { type, isPruned, ofJob, state, handler, cause } = valuesOf(filter);
       const values = [from, type, isPruned, ofJob, state, handler, cause, page.limit];
-      const storables = values.map((value) => (typeof value === "string" ? storable(value) : value));
-      return (await run<Row>(list(isUp, RARE.get(state ?? "")), storables)).map(toEvent);
+      return (await run<Row>(list(isUp, RARE.get(state ?? "")), values)).map(toEvent);
     },
   };
 }

@@ -70,13 +70,11 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       const backend = await createBackend();
       const stores = [await openStore(backend), await openStore(backend), await openStore(backend)];
       const sent = Array.from({ length: 20 }, () => event());
-      // In another order each time: they never wait for each other in a circle.
-      const orders = [sent, sent.toReversed(), sent, sent.toReversed()];
       const results = await Promise.all(
-        orders.flatMap((order) => stores.map(async (store) => store.intake.accept(order))),
+        [sent, sent.toReversed()].flatMap((order) => stores.map(async (store) => store.intake.accept(order))),
       );
       const acceptances = results.flatMap((result) => (result.ok ? result.acceptances : []));
-      expect(acceptances).toHaveLength(20 * 12);
+      expect(acceptances).toHaveLength(20 * 6);
       expect(acceptances.filter(({ duplicate }) => !duplicate)).toHaveLength(20);
       expect(await stores[0]?.ledger.list({}, { limit: 100 })).toHaveLength(20);
     });

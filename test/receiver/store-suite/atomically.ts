@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Job } from "../../../receiver/store/port.ts";
 import {
   accept,
   acceptAndClaim,
@@ -40,23 +41,25 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const { backend, store } = await begin(createBackend);
       await accept(store, event(), event(), event());
       const jobs = await claim(store);
-      const outcomes = await Promise.allSettled(
-        jobs.map(async (job, index) =>
-          store.jobs.atomically(
-            job,
-            async (db) => {
-              await writeEffect(db, job);
-              if (index === 1) throw new Error("changed my mind");
-            },
-            never,
-          ),
-        ),
-      );
+      const write = async (job: Job, isFailing = false): Promise<void> =>
+        store.jobs.atomically(
+          job,
+          async (db) => {
+            await writeEffect(db, job);
+            if (isFailing) throw new Error("changed my mind");
+          },
+          never,
+        );
+      const outcomes = await Promise.allSettled(jobs.map(async (job, index) => write(job, index === 1)));
       expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
       expect(await effects(backend)).toHaveLength(2);
       const [, failed] = jobs;
-      expect(await jobOf(store, failed?.id ?? "")).toMatchObject({ state: "running" });
-      expect(failed && (await store.jobs.end(failed, { kind: "dead", error: "x" }))).toBe(true);
+      if (!failed) throw new Error("three were claimed");
+      expect(await jobOf(store, failed.id)).toMatchObject({ state: "running" });
+      // Nothing of it is committed by the next transaction either.
+      await expect(write(failed, true)).rejects.toThrow("changed my mind");
+      await write(failed);
+      expect(await effects(backend)).toHaveLength(3);
     });
 
     test("a statement that failed fails the whole, also if its error was caught", async () => {
