@@ -27,7 +27,7 @@ test("an operator sees why events are dead, discards one with a reason, and requ
   for (const width of [1440, 1024, 390]) {
     const page = await browser.openPage(url, { script: AXE, viewport: { width, height: 844 } });
     const question = "/confirm?action=discard&state=dead";
-    for (const path of ["/", "/events?state=dead", `/event?id=${ids[0] ?? ""}`, question]) {
+    for (const path of ["/", "/events?state=dead", `/event?id=${ids[0] ?? ""}`, question, "/actions"]) {
       await page.goto(url + path);
       expect(await page.evaluate(BROKEN), `${path} at ${String(width)}`).toEqual([]);
       // Without a script, that is how a page can load itself again.
@@ -51,7 +51,7 @@ test("an operator sees why events are dead, discards one with a reason, and requ
     .getByRole("link", { name: "Requeue…" })
     .click();
   await page.getByRole("button", { name: "Requeue 3 jobs" }).click();
-  await page.getByRole("row", { name: /^requeue: dead, log-call, .* 3 of 3 done/ }).waitFor();
+  await page.getByRole("row", { name: /^requeue: dead, log-call, .* 3 of 3 jobs done/ }).waitFor();
   // The page shows what becomes of it by itself.
   await page.getByRole("link", { name: "Overview" }).click();
   const [job] = await inbox.jobs.claim("log-call", 1);

@@ -8,7 +8,7 @@ import type { Receiver } from "../../compose.ts";
 import type { Log } from "../log.ts";
 import { prettyEnvelope, shownType } from "../present.ts";
 import { count, filterSchema, type Selection } from "../selection.ts";
-import { createActions, isRunning, type Past } from "./actions.ts";
+import { createActions } from "./actions.ts";
 import { HEADERS, layout, link, markup, moment, questions, table, type Markup, type View } from "./markup.ts";
 
 export type PageOptions = Pick<Receiver, "health" | "metrics" | "workerStatus"> & {
@@ -20,9 +20,6 @@ export type PageOptions = Pick<Receiver, "health" | "metrics" | "workerStatus"> 
   /** Asked before each answer when the page is mounted in an app of others; without it everyone gets in. */
   guard?: ((request: IncomingMessage) => boolean | Promise<boolean>) | undefined;
 };
-
-/** `base` is where the page is mounted, such as `/operator`; empty on the admin port. */
-type Asked = { base: string; query: Request["query"] };
 
 const LIST_LIMIT = 50;
 const CAUSES_WITH_TIME = 10;
@@ -43,10 +40,10 @@ export function createOperatorPage(options: PageOptions): Express {
   app.use(async (request, response, next) => {
     const mayEnter = options.guard === undefined || (await options.guard(request));
     if (mayEnter && (request.method === "GET" || isOwnForm(request))) next();
-    else send(request, response, problem(mayEnter ? "This form is not ours." : "Sign in first.", 403));
+    else send(response, problem(mayEnter ? "This form is not ours." : "Sign in first.", 403));
   });
 
-  show("/", async ({ base }) => {
+  show("/", async ({ baseUrl: base }) => {
     const [counts, { checks }] = await Promise.all([ledger.counts(), options.health.readiness()]);
     const alerts = Object.entries(checks).map(([name, check]) => {
       const why = name === "handlers" && options.workerStatus?.().problem;
@@ -61,8 +58,7 @@ export function createOperatorPage(options: PageOptions): Express {
     });
     const handlers = counts.handlers.map(({ handler, failing, oldestUnfinishedAtMs, ...jobs }) => {
       const numbers = (["waiting", "running", "dead", "ignored"] as const).map((state) => {
-        const href = link(`${base}/events`, { state, handler });
-        return markup`<a class="${jobs[state] > 0 ? state : "quiet"}" href="${href}">${jobs[state]}</a>`;
+        return markup`<a class="${jobs[state] > 0 ? state : "quiet"}" href="${link(`${base}/events`, { state, handler })}">${jobs[state]}</a>`;
       });
       const ended = options.metrics.lastMinute().get(handler) ?? 0;
       return [handler, ...numbers, failing, ago(oldestUnfinishedAtMs), ended];
@@ -74,13 +70,12 @@ ${table("Handler,#Waiting,#Running,#Dead,#Ignored,#Failing,Oldest (UTC),#Ended i
     return { title: "Overview", main, refreshSeconds: 10 };
   });
 
-  show("/events", async ({ base, query }) => {
+  show("/events", async ({ baseUrl: base, query }) => {
     const { before_seq: beforeSeq, ...filter } = filterSchema.parse(query);
     const title = `Events: ${wordsOf(filter)}`;
     const events = await ledger.list(filter, { limit: LIST_LIMIT, beforeSeq });
     if (events.length === 0) return { title, main: markup`<p>No event matches.</p>` };
-    const rows = events.map((event) => {
-      const { id, type, receivedAtMs } = event;
+    const rows = events.map(({ id, type, receivedAtMs, ...event }) => {
       const job = event.jobs.find(({ handler }) => handler === filter.handler) ?? event;
       const box = markup`<input type="checkbox" name="id" value="${id}" aria-label="Choose ${id}" />`;
       const name = markup`<a href="${base}/event?id=${id}">${shownType(type)}</a><br /><code class="quiet">${id}</code>`;
@@ -95,45 +90,40 @@ ${before_seq && markup`<a href="${link(`${base}/events`, { ...filter, before_seq
     return { title, main };
   });
 
-  show("/event", async ({ base, query }) => {
-    const { id } = findSchema.parse(query);
+  show("/event", async ({ baseUrl: base, query }) => {
+    const id = z.string().parse(query["id"]).trim();
     const event = eventIdSchema.safeParse(id).success && (await ledger.find(id));
     if (!event) return problem(`No event ${id} was accepted here.`, 404);
-    const { state, source, duplicates, jobs } = event;
-    const rows = jobs.map((job) => {
-      const { handler, state, nextAttemptAtMs: nextMs } = job;
+    const rows = event.jobs.map((job) => {
+      const { handler, state, errors, nextAttemptAtMs: nextMs } = job;
       const waits = job.held ? "behind its key" : job.deferred ? "put off until" : "next attempt";
-      const when = markup`${state !== "running" && (nextMs === null ? "ended" : waits)} ${ago(nextMs ?? job.finishedAtMs)}`;
-      const errors = job.errors.map(
-        (failed) => markup`<div>${failed.attempt}: ${failed.error} ${ago(failed.atMs)}</div>`,
-      );
-      const why = state === "ignored" ? job.lastError : errors;
+      const when = markup`${state !== "running" && (nextMs === null ? "ended" : waits)}<br />${ago(nextMs ?? job.finishedAtMs)}`;
+      const tried = errors.map((one) => markup`<div>${one.attempt}: ${one.error} ${ago(one.atMs)}</div>`);
+      const why = state === "ignored" ? job.lastError : tried;
       return [handler, stateWord(job), job.attempts, when, why, questions(base, { id, handler, state })];
     });
-    const unwanted = markup`No handler wanted it. ${state === "ignored" && questions(base, { id, state })}`;
+    const unwanted = markup`No handler wanted it. ${questions(base, { id, state: "ignored" })}`;
     const bytes = await ledger.body(event.seq);
     const text = bytes && prettyEnvelope(bytes, { isRedacted: !showBodies });
     const envelope = text?.split("\n").map((line) => markup`${line}\n`);
-    const main = markup`<p><code>${id}</code></p><p>${stateWord(event)} · ${source === "reconcile" ? "found missing by reconcile" : "sent by the service"} · received ${ago(event.receivedAtMs)} · ${duplicates} more deliveries</p>
-${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,Change", rows, unwanted)}
+    const main = markup`<p><code>${id}</code></p><p>${stateWord(event)} · ${event.source === "reconcile" ? "found missing by reconcile" : "sent by the service"} · received ${ago(event.receivedAtMs)} · ${event.duplicates} more deliveries</p>
+${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,Change", rows, event.state === "ignored" ? unwanted : "Nothing is known of its jobs.")}
 <h2>Envelope</h2>${envelope ? markup`<pre>${envelope}</pre>` : markup`<p>It is pruned.</p>`}
 ${!showBodies && markup`<p class="quiet">Without what may be about a person. ADMIN_SHOW_BODIES=true shows all of it.</p>`}`;
     return { title: shownType(event.type), main };
   });
 
-  show("/confirm", async ({ base, query }) => {
+  show("/confirm", async ({ baseUrl: base, query }) => {
     const { kind, selection, back } = chosenBy(query);
     const { choices, total, isMore } = await count(ledger, selection, kind);
     const rows = choices.map(({ handler = "no handler wanted it", cause, jobs }) => [handler, cause, jobs]);
-    const counted = markup`${isMore && "more than "}${total}`.markup;
-    const jobs = `${counted} ${total === 1 ? "job" : "jobs"}`;
+    const jobs = markup`${isMore && "more than "}${total} ${total === 1 ? "job" : "jobs"}`.markup;
     const question =
       kind === "requeue"
         ? markup`<p>They wait again, due at once, with all their attempts before them.</p><button class="primary">Requeue ${jobs}</button>`
         : markup`<p>They end as ignored, and stay visible with the reason.</p><label>Reason <input name="reason" required maxlength="200" size="40" /></label> <button class="danger">Discard ${jobs}</button>`;
-    const none = `No job that matches can be ${kind === "requeue" ? "requeued" : "discarded"}.`;
-    const main = markup`${table("Handler,*Why,#Jobs", rows, none)}
-<form method="post">${hidden("total", counted)}${total > 0 && question} <a class="button" href="${base}${back}">Back</a></form>`;
+    const main = markup`${table("Handler,*Why,#Jobs", rows, `No job that matches can be ${kind === "requeue" ? "requeued" : "discarded"}.`)}
+<form method="post">${hidden("total", jobs)}${total > 0 && question} <a class="button" href="${base}${back}">Back</a></form>`;
     return { title: kind === "requeue" ? "Requeue?" : "Discard?", main };
   });
   app.post("/confirm", express.urlencoded({ extended: false }), async (request, response) => {
@@ -144,44 +134,44 @@ ${!showBodies && markup`<p class="quiet">Without what may be about a person. ADM
     response.redirect(303, `${request.baseUrl}/actions`);
   });
 
-  show("/actions", async ({ base }) => {
+  show("/actions", async ({ baseUrl: base }) => {
     const rows = actions.past.map((past) => {
-      const { kind, selection, back, changed, total, operator, startedMs, endedMs } = past;
+      const { number, kind, selection, back, changed, total, state, startedMs, endedMs } = past;
       const what = markup`<a href="${base}${back}">${kind}: ${wordsOf(selection)}</a>`;
-      const cancel = markup`<form method="post" action="${base}/actions/${String(startedMs)}"><button>Cancel</button></form>`;
+      const cancel =
+        state === "running" &&
+        markup`<form method="post" action="${base}/actions/${String(number)}"><button>Cancel</button></form>`;
       const when = markup`${ago(startedMs)}${endedMs && markup`<br />${ago(endedMs)}`}`;
-      const jobs = markup`${changed} of ${total}`;
-      return [what, jobs, stateWord(past), when, operator, isRunning(past) && cancel];
+      return [what, markup`${changed} of ${total}`, stateWord(past), when, past.operator, cancel];
     });
     const none = "Nothing was requeued or discarded since this process started.";
-    const main = table("*What,Jobs,State,Started and ended (UTC),By,Change", rows, none);
-    return { title: "Actions", main, refreshSeconds: actions.past.some(isRunning) ? 2 : undefined };
+    const main = table("*What,Changed,State,Started and ended (UTC),By,Change", rows, none);
+    const isBusy = actions.past.some(({ state }) => state === "running");
+    return { title: "Actions", main, refreshSeconds: isBusy ? 2 : undefined };
   });
-  app.post("/actions/:startedMs", (request, response) => {
-    const isMeant = ({ startedMs }: Past) => String(startedMs) === request.params.startedMs;
-    for (const one of actions.past.filter(isRunning).filter(isMeant)) one.state = "canceled";
+  app.post("/actions/:number", (request, response) => {
+    const meant = actions.past.find(({ number }) => String(number) === request.params.number);
+    if (meant?.state === "running") meant.state = "canceled";
     response.redirect(303, `${request.baseUrl}/actions`);
   });
-  app.use((err: unknown, request: Request, response: Response, next: express.NextFunction) => {
+  app.use((err: unknown, _request: Request, response: Response, next: express.NextFunction) => {
     if (response.headersSent) return next(err);
-    if (err instanceof z.ZodError) return send(request, response, problem(z.prettifyError(err), 400));
+    if (err instanceof z.ZodError) return send(response, problem(z.prettifyError(err), 400));
     // Below 500 it is a form that could not be read.
     const status = err instanceof Error && "status" in err ? Number(err.status) : 500;
     if (status >= 500) log.error({ err }, "the operator's page failed");
-    const why = status < 500 ? String(err) : "The receiver failed. Its log says why.";
-    send(request, response, problem(why, status));
+    send(response, problem(status < 500 ? String(err) : "The receiver failed. Its log says why.", status));
   });
   return app;
 
-  function show(path: string, view: (asked: Asked) => Promise<View>): void {
-    app.get(path, async (request, response) => {
-      send(request, response, await view({ base: request.baseUrl, query: request.query }));
-    });
+  /** `baseUrl` is where the page is mounted, such as `/operator`; empty on the admin port. */
+  function show(path: string, view: (request: Request) => Promise<View>): void {
+    app.get(path, async (request, response) => send(response, await view(request)));
   }
 
-  function send(request: Request, response: Response, view: View): void {
+  function send(response: Response, view: View): void {
     response.status(view.status ?? 200).set(HEADERS);
-    response.send(layout(request.baseUrl, view));
+    response.send(layout(response.req.baseUrl, view));
   }
 }
 
@@ -207,7 +197,6 @@ const questionSchema = filterSchema.omit({ before_seq: true }).extend({
   action: z.enum(["requeue", "discard"]),
   id: z.preprocess((ids) => [ids].flat().filter(Boolean), idsSchema).optional(),
 });
-const findSchema = z.object({ id: z.string().trim() });
 const formSchema = z.object({ reason: z.string().max(200), total: z.string().max(30) }).partial();
 
 /** What an action is asked about, and where its result is seen. */
@@ -221,5 +210,5 @@ function chosenBy(query: Request["query"]) {
 function isOwnForm({ headers }: Request): boolean {
   const { origin, host, "sec-fetch-site": site } = headers;
   if (site !== undefined) return site === "same-origin";
-  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
+  return origin === undefined || [`http://${host}`, `https://${host}`].includes(origin);
 }

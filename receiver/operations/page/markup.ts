@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { printable } from "../../../shared/printable.ts";
 
 /** Markup that is safe to send: what stood in it as a value has been escaped. */
@@ -24,24 +24,22 @@ function escaped(text: string): string {
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --back: #fff; --text: #1c1c21; --line: #8885; --quiet: #63636b; --good: #1a7f37; --bad: #c21e2b; --wait: #8a5a00; --accent: #0860ca; }
-@media (prefers-color-scheme: dark) { :root { --back: #16161a; --text: #ececf1; --quiet: #a5a5ad; --good: #4ac26b; --bad: #ff8078; --wait: #d9a520; --accent: #6cb6ff; } }
+:root { color-scheme: light dark; --line: #8885; --back: light-dark(#fff, #16161a); --text: light-dark(#1c1c21, #ececf1); --quiet: light-dark(#63636b, #a5a5ad); --good: light-dark(#1a7f37, #4ac26b); --bad: light-dark(#c21e2b, #ff8078); --wait: light-dark(#8a5a00, #d9a520); --accent: light-dark(#0860ca, #6cb6ff); }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 84rem; padding: 1rem; background: var(--back); color: var(--text); font: 15px/1.45 system-ui, sans-serif; }
 header, form, nav { display: flex; flex-wrap: wrap; gap: .5rem .9rem; align-items: end; } header { align-items: center; border-bottom: 1px solid var(--line); } header form { margin-left: auto; } form { margin: .6rem 0; } form p { flex-basis: 100%; margin: 0; } td form { margin: 0; }
 h1 { font-size: 1.35rem; margin: 1.1rem 0 .5rem; } h2 { font-size: 1.05rem; margin: 1.6rem 0 .4rem; } a { color: var(--accent); } .quiet, label { color: var(--quiet); } label { max-width: 100%; } .done { color: var(--good); } .dead, .failed { color: var(--bad); } .waiting, .running { color: var(--wait); }
 .note, pre { border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .75rem; overflow-wrap: anywhere; } .alert { border-color: var(--bad); border-left-width: 5px; color: var(--bad); } code, pre { font: .85rem/1.4 ui-monospace, monospace; } pre { white-space: pre-wrap; }
 .scroll { overflow-x: auto; width: 100%; } table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: baseline; padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { font-weight: 600; color: var(--quiet); font-size: .85rem; } td.wide { white-space: normal; overflow-wrap: anywhere; width: 100%; min-width: 16rem; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+th { font-weight: 600; color: var(--quiet); font-size: .85rem; } td.wide { white-space: normal; overflow-wrap: anywhere; width: 100%; min-width: 12rem; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 button, input, .button { font: inherit; min-height: 2.3rem; padding: .25rem .8rem; border-radius: .4rem; border: 1px solid var(--line); background: var(--back); color: var(--text); max-width: 100%; } button, .button { cursor: pointer; text-decoration: none; display: inline-block; line-height: 1.7rem; }
 input[type=checkbox] { width: 1.5rem; height: 1.5rem; min-height: 0; margin: 0; vertical-align: middle; } button.primary { background: #0860ca; color: #fff; border-color: #0860ca; } button.danger { background: #b01c28; color: #fff; border-color: #b01c28; } :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-@media (max-width: 46rem) { table, tbody, tr, td { display: block; width: auto; } thead { position: absolute; left: -999rem; } tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } td, td.wide { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; min-width: 0; } td.number { text-align: left; } td::before { content: attr(data-name) ": "; color: var(--quiet); } }
+@media (max-width: 46rem) { table, tbody, tr, td { display: block; width: auto; } thead { position: absolute; left: -999rem; } tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } td, td.wide { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; min-width: 0; } td.number { text-align: left; } td:empty { display: none; } td::before { content: attr(data-name) ": "; color: var(--quiet); } }
 `;
-const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
 /** Of every page: it loads its own style and nothing else, no script, no picture, no frame. */
 export const HEADERS = {
-  "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${hash("sha256", STYLE, "base64")}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
   "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": "no-store",
   "X-Content-Type-Options": "nosniff",
@@ -53,14 +51,14 @@ export type View = { title: string; main: Markup; status?: number; refreshSecond
 
 /** A whole page below `base`. */
 export function layout(base: string, { title, main, refreshSeconds }: View): string {
-  const refresh = refreshSeconds && markup`<meta http-equiv="refresh" content="${refreshSeconds}" />`;
-  const page = markup`<html lang="en"><head><meta charset="utf-8" />
-<meta name="viewport" content="width=device-width, initial-scale=1" />${refresh}<title>${title} · receiver</title>${{ markup: `<style>${STYLE}</style>` }}</head>
+  return markup`<!doctype html>
+<html lang="en"><head><meta charset="utf-8" />
+<meta name="viewport" content="width=device-width, initial-scale=1" />${refreshSeconds && markup`<meta http-equiv="refresh" content="${refreshSeconds}" />`}<title>${title} · receiver</title>${{ markup: `<style>${STYLE}</style>` }}</head>
 <body><header><strong>Receiver</strong><nav aria-label="Pages"><a href="${base}/">Overview</a><a href="${base}/events">Events</a>
 <a href="${base}/events?state=dead">Dead</a><a href="${base}/actions">Actions</a></nav><form action="${base}/event" role="search">
 <input name="id" aria-label="Id of an event" placeholder="evt_…" required /><button>Find</button></form></header>
-<main><h1>${title}</h1>${main}</main></body></html>`;
-  return `<!doctype html>\n${page.markup}\n`;
+<main><h1>${title}</h1>${main}</main></body></html>
+`.markup;
 }
 
 /**
