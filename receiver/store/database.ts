@@ -1,10 +1,10 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { setImmediate } from "node:timers";
 import Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
 import { LONGEST_LOG_BYTES, openLog, type Log } from "./log.ts";
 import type { Refusal, Unavailable } from "./port.ts";
+import { prepareFile } from "./private-file.ts";
 import { createSchema, isEmpty } from "./schema.ts";
 
 /** How long a write waits for other processes. The service waits 10 s for its answer. */
@@ -73,7 +73,6 @@ export async function openDatabase({
     db.pragma(`journal_size_limit = ${String(LONGEST_LOG_BYTES / 4)}`);
     db.pragma(`wal_autocheckpoint = ${checkpoints ? "1000" : "0"}`);
     await retry(() => createSchema(db, file), clock);
-    makePrivate(file);
   } catch (error) {
     db.close();
     throw error;
@@ -174,31 +173,6 @@ async function retry<Result>(attempt: () => Result, clock: Clock): Promise<Await
       if (unavailability(error) !== "busy" || clock.monotonicMs() >= untilMs) throw error;
       await (tries < TRIES_WITHOUT_SLEEP ? new Promise((turn) => setImmediate(turn)) : clock.sleep(1));
     }
-  }
-}
-
-/**
- * Makes the file, readable by its owner alone, if there is none. It is not opened otherwise: closing a descriptor of it would
- * release the locks that SQLite has in this process.
- */
-export function prepareFile(file: string): void {
-  const folder = dirname(resolve(file));
-  if (!existsSync(folder)) {
-    // One folder is made, such as data/; more of them would hide that the name was mistyped.
-    if (!existsSync(dirname(folder)))
-      throw new Error(`there is no folder ${dirname(folder)}. Make it, or fix DATABASE_URL.`);
-    mkdirSync(folder, { mode: 0o700 });
-  }
-  const found = lstatSync(file, { throwIfNoEntry: false });
-  if (!found) return writeFileSync(file, "", { flag: "ax", mode: 0o600 });
-  if (!found.isFile()) throw new Error(`${file} is not a regular file. Name one in DATABASE_URL.`);
-}
-
-/** Takes others' rights from the file and its log, once it is known to be ours; never from what a link points to. */
-export function makePrivate(file: string): void {
-  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    if (found?.isFile() === true && (found.mode & 0o077) !== 0) chmodSync(path, 0o600);
   }
 }
 

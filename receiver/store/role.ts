@@ -2,7 +2,8 @@ import { realpathSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
-import { makePrivate, prepareFile, unavailability, type DatabaseFile } from "./database.ts";
+import { unavailability, type DatabaseFile } from "./database.ts";
+import { prepareFile } from "./private-file.ts";
 import { refuseTransactionControl } from "./handler-sql.ts";
 import { endingOfCrash, GONE } from "./job-rules.ts";
 import type { JobHandler, Jobs } from "./port.ts";
@@ -130,7 +131,6 @@ export function createWorkerRole(
 /** Waits until no other process has the lock. It is held until the connection is closed, or the process ends. */
 async function takeLock(path: string, clock: Clock, signal: AbortSignal): Promise<Database.Database> {
   prepareFile(path);
-  makePrivate(path);
   const lock = new Database(path, { timeout: 0 });
   for (;;) {
     try {

@@ -1,3 +1,4 @@
+import { readSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { HELD } from "./job-rules.ts";
 
@@ -86,6 +87,15 @@ export function isEmpty(db: Database.Database, file: string): boolean {
   if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
   throw new Error(
     `${file} is not an inbox of this version (schema ${String(version)}, not ${String(SCHEMA_VERSION)}). Name another file in DATABASE_URL, or move this one away: a new one is made.`,
+  );
+}
+
+/** Whether a file that SQLite has not opened yet is empty, or an inbox of this version by its header. */
+export function mayBeInbox(descriptor: number): boolean {
+  const header = Buffer.alloc(72);
+  const isEmptyFile = readSync(descriptor, header, 0, header.length, 0) === 0;
+  return (
+    isEmptyFile || (header.readInt32BE(60) === SCHEMA_VERSION && header.readInt32BE(68) === APPLICATION_ID)
   );
 }
 

@@ -1,5 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -17,10 +25,12 @@ test("it, its log and its folder are made for their owner alone, and others' rig
   const store = await openFile(file);
   await accept(store, event());
   expect([modeOf(folder), modeOf(file), modeOf(`${file}-wal`)]).toEqual([0o700, 0o600, 0o600]);
-  await store.close();
-  chmodSync(file, 0o644);
-  await openFile(file);
-  expect(modeOf(file)).toBe(0o600);
+  const copies = [`${file}.copy`, `${file}.copy-wal`] as const;
+  copyFileSync(file, copies[0]);
+  copyFileSync(`${file}-wal`, copies[1]);
+  for (const copy of copies) chmodSync(copy, 0o640);
+  await openFile(copies[0]);
+  expect(copies.map(modeOf)).toEqual([0o600, 0o600]);
 });
 
 test("what is no regular file is refused at once, and left as it is", async () => {
@@ -53,6 +63,14 @@ test("a file of another program, or of another schema, is refused in one line an
   writeFileSync(file, "this is no database, and longer than its header would have to be".repeat(20));
   await expect(openFile(file)).rejects.toThrow(/not a database/);
   expect(modeOf(file)).toBe(0o664);
+});
+
+test("a file that is open twice in a process keeps its log when another process has read it", async () => {
+  const file = join(temporaryDirectory(), "receiver.db");
+  for (let stores = 0; stores < 2; stores += 1) await accept(await openFile(file), event());
+  const read = "const db = require('better-sqlite3')(process.argv[1]); db.pragma('user_version'); db.close()";
+  spawnSync(process.execPath, ["-e", read, file], { stdio: "inherit" });
+  expect(existsSync(`${file}-wal`)).toBe(true);
 });
 
 test("a link that another user has put beside it takes no rights from what it names", async () => {
