@@ -85,22 +85,22 @@ function ownPool(url: string): Pool {
   return pool.on("connect", (client) => client.on("error", () => undefined));
 }
 
-/** Has `work` do at once all that is asked for while it is busy. Returns its result, and the place of what was asked. */
-export function together<Asked, Result>(work: (all: readonly Asked[]) => Promise<Result>) {
-  let next: { all: Asked[]; result: Promise<Result> } | undefined;
+/** Has `work` do at once all that is asked for while it is busy; it returns a result for each. */
+export function together<Asked, Result>(work: (all: readonly Asked[]) => Promise<Result[]>) {
+  let next: { all: Asked[]; results: Promise<Result[]> } | undefined;
   let last: Promise<unknown> = Promise.resolve();
-  return async (asked: Asked): Promise<{ result: Result; place: number }> => {
+  return async (asked: Asked): Promise<Result | undefined> => {
     if (!next) {
       const all: Asked[] = [];
-      const result = last.then(async () => {
+      const results = last.then(async () => {
         next = undefined;
         return work(all);
       });
-      last = result.catch(() => undefined);
-      next = { all, result };
+      last = results.catch(() => undefined);
+      next = { all, results };
     }
     const place = next.all.push(asked) - 1;
-    return { result: await next.result, place };
+    return (await next.results)[place];
   };
 }
 

@@ -1,8 +1,8 @@
 import type { PgBoss } from "pg-boss";
 import type { Clock } from "../clock.ts";
-import { JobLost, type Job, type Jobs } from "../store/port.ts";
-import { together, type Database } from "./connection.ts";
-import { createEndings, type Claim } from "./endings.ts";
+import { endingOfCrash, writtenOf } from "../store/job-rules.ts";
+import { JobLost, type Ending, type Job, type JobHandler, type Jobs } from "../store/port.ts";
+import { json, together, type Database, type Query } from "./connection.ts";
 import { useTransaction } from "./handler-sql.ts";
 import { hexOf } from "./intake.ts";
 import { unixMs } from "./views.ts";
@@ -17,12 +17,51 @@ const claimWith = (fetch: string): string => `
   SELECT claimed.name, id, "startedOn"::text AS token, "retryCount" + 1 AS attempt, output->>'errors' AS errors, type, body,
     replace(id::text, '-', '') AS hex, ${unixMs("received_at")} AS "receivedAtMs", (data->>'since')::bigint AS since
   FROM claimed JOIN receiver.events USING (id) ORDER BY "createdOn"`;
+/** The token of a claim is the moment at which it was made, to the microsecond. */
+const END = `
+  WITH ended AS MATERIALIZED (
+    SELECT *, state <> 'waiting' AS over FROM json_to_recordset($1) AS ended(n integer, name text, id uuid, token timestamptz,
+      beat timestamptz, state text, "delayMs" double precision, uncounted integer, output jsonb)
+  ), updated AS (
+    UPDATE receiver.job SET
+      state = (CASE ended.state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' ELSE 'retry' END)::receiver.job_state,
+      start_after = clock_timestamp() + "delayMs" * interval '1 ms',
+      -- Without it pg-boss does not count the attempt when it hands the job out again.
+      started_on = CASE WHEN uncounted = 0 THEN job.started_on END,
+      completed_on = CASE WHEN over THEN clock_timestamp() END,
+      -- Without it a dead job holds back nobody.
+      policy = CASE WHEN NOT over THEN job.policy END,
+      output = ended.output
+    FROM ended WHERE job.name = ended.name AND job.id = ended.id AND job.state = 'active' AND job.started_on = token
+      AND (beat IS NULL OR job.heartbeat_on = beat)
+    RETURNING ended.n, ended.state, job.id, job.name
+  ), forgotten AS (
+    DELETE FROM receiver.steps USING updated
+    WHERE updated.state = 'done' AND steps.id = updated.id AND steps.handler = split_part(updated.name, '/', 1))
+  SELECT n FROM updated`;
+/** Also of the queue of another definition of these handlers: with a key, or without. */
+const LIST_EXPIRED = `
+  SELECT name, id, started_on::text AS token, heartbeat_on::text AS beat, retry_count + 1 AS attempt, output->>'errors' AS errors,
+    split_part(name, '/', 1) AS handler
+  FROM receiver.job WHERE state = 'active' AND heartbeat_on < now() - heartbeat_seconds * interval '1 s'`;
+
 const FIND_STEP = `SELECT result FROM receiver.steps WHERE id = $1 AND handler = $2 AND name = $3`;
 const RECORD_STEP = `
   WITH held AS (
     SELECT id FROM receiver.job WHERE name = $1 AND id = $2 AND state = 'active' AND started_on = $3::timestamptz FOR UPDATE)
   INSERT INTO receiver.steps SELECT id, $4, $5, $6 FROM held
   ON CONFLICT (id, handler, name) DO UPDATE SET result = excluded.result RETURNING 1`;
+
+/** What a worker has in hand: a job, and which attempt it is. What is kept with a job in `output` has its errors. */
+type Claim = {
+  name: string;
+  id: string;
+  token: string;
+  beat?: string;
+  attempt: number;
+  errors: string | null;
+};
+type Ended = { claim: Claim; ending: Ending };
 
 type Claimed = Claim & {
   hex: string;
@@ -37,11 +76,12 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
   /** What this process has in hand. */
   const held = new Map<Job, Claim>();
   const hasMore = new Set<string>();
-  const { end, write, reap } = createEndings(run, clock);
   const look = together(async (all: readonly (readonly string[])[]) => {
-    const found = await run<{ name: string }>(LOOK, [all.flat()]);
-    return new Set(found.map(({ name }) => name));
+    const due = new Set((await run<{ name: string }>(LOOK, [all.flat()])).map(({ name }) => name));
+    return all.map((queues) => queues.filter((name) => due.has(name)));
   });
+  /** Attempts that end while one statement is under way are written by the next, together. */
+  const end = together(async (all: readonly Ended[]) => write(run, all));
 
   const jobs: Omit<Jobs, "begin" | "onArrival"> = {
     claim: async (handler, limit) => {
@@ -63,7 +103,7 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
 
     end: async (job, ending) => {
       const claim = held.get(job);
-      const isWritten = claim !== undefined && (await end({ claim, ending }));
+      const isWritten = claim !== undefined && (await end({ claim, ending })) === true;
       held.delete(job);
       return isWritten;
     },
@@ -74,8 +114,8 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
       const result = await transaction(async (query, client) => {
         const worked = await useTransaction({ query, client, clock }, work);
         signal.throwIfAborted();
-        const written = await write(query, [{ claim, ending: { kind: "done" } }]);
-        if (written.size === 0) throw new JobLost(job);
+        const [isWritten] = await write(query, [{ claim, ending: { kind: "done" } }]);
+        if (isWritten !== true) throw new JobLost(job);
         return worked;
       });
       held.delete(job);
@@ -107,16 +147,22 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
         await boss.touch(name, ids);
       }
     },
-    reap,
+    /** Ends attempts of workers that died, of these handlers alone. */
+    reap: async (handlers: readonly JobHandler[]): Promise<void> => {
+      const expired = await run<Claim & { handler: string }>(LIST_EXPIRED);
+      const endings = expired.flatMap(({ handler, ...claim }): Ended[] => {
+        const policy = handlers.find(({ name }) => name === handler);
+        return policy ? [{ claim, ending: endingOfCrash(claim.attempt, policy) }] : [];
+      });
+      if (endings.length > 0) await write(run, endings);
+    },
     holds: () => held.size > 0,
   };
 
   /** Queues that had more when they were claimed from last are not asked. */
   async function dueOf(queues: readonly string[]): Promise<string[]> {
     const known = queues.filter((queue) => hasMore.has(queue));
-    if (known.length > 0) return known;
-    const { result: due } = await look(queues);
-    return queues.filter((queue) => due.has(queue));
+    return known.length > 0 ? known : ((await look(queues)) ?? []);
   }
 
   function toJob(handler: string, row: Claimed): Job {
@@ -132,5 +178,20 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
     const claim = held.get(job);
     if (!claim) throw new JobLost(job);
     return claim;
+  }
+
+  /** Returns of each whether it was still held. */
+  async function write(query: Query, all: readonly Ended[]): Promise<boolean[]> {
+    const rows = await query<{ n: number }>(END, [json(all.map(rowOf))]);
+    const written = new Set(rows.map(({ n }) => n));
+    return all.map((_, n) => written.has(n));
+  }
+
+  function rowOf({ claim, ending }: Ended, n: number) {
+    const { name, id, token, beat } = claim;
+    const { errors, deferred, cause, ...written } = writtenOf(ending, claim, clock.nowMs());
+    // Most jobs never fail, and keep nothing.
+    const output = errors === null ? null : { errors, deferred, cause };
+    return { n, name, id, token, beat, ...written, output };
   }
 }

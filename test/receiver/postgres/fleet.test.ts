@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { Client, Pool } from "pg";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
@@ -153,6 +154,7 @@ describe.skipIf(noServer())("a worker that", () => {
     for (nowMs = 1_000; nowMs <= 20_000; nowMs += 1_000) {
       expect(problems).toEqual([]);
       for (const timer of timers) if (timer.atMs <= nowMs && timers.delete(timer)) timer.run();
+      await setImmediate();
     }
     expect(problems).toEqual([expect.stringMatching(/no heartbeat for 20 s/)]);
   });
