@@ -12,18 +12,20 @@ import type { Simulator } from "../verbs/simulator.ts";
 
 const LONGEST_URL_CHARACTERS = 2_048;
 const LONGEST_SECRET_CHARACTERS = 1_024;
+const LONGEST_NAME_CHARACTERS = 100;
 const MOST_SELECTED = 100;
 
 const urlSchema = z.string().max(LONGEST_URL_CHARACTERS);
 const secretSchema = z.string().max(LONGEST_SECRET_CHARACTERS);
 const settingsSchema = z.strictObject({
   url: urlSchema,
+  name: z.string().trim().max(LONGEST_NAME_CHARACTERS).optional(),
   event_types: z.array(z.enum(EVENT_TYPES)).max(MOST_SELECTED).optional(),
   org_id: nameSchema.nullable().optional(),
   faults: faultsSchema.optional(),
 });
 const registrationSchema = settingsSchema.extend({ secret: secretSchema.optional() });
-const changeSchema = settingsSchema.partial();
+const changeSchema = settingsSchema.partial().extend({ paused: z.boolean().optional() });
 const LONGEST_OVERLAP_SECONDS = 30 * 86_400;
 const rotationSchema = z.strictObject({
   secret: secretSchema.optional(),
@@ -81,8 +83,8 @@ export function endpointRoutes(router: Router, { endpoints, deliveries }: Simula
   });
 }
 
-function settingsOf({ url, event_types: eventTypes, org_id: orgId, faults }: z.infer<typeof changeSchema>) {
-  return { url, eventTypes, orgId, faults };
+function settingsOf({ event_types: eventTypes, org_id: orgId, ...same }: z.infer<typeof changeSchema>) {
+  return { ...same, eventTypes, orgId };
 }
 
 const probeSchema = z.strictObject({ port: z.int().min(1).max(OPTION_BOUNDS.port[1]) });

@@ -120,7 +120,8 @@ export function createEmitter(options: {
           "not_selected",
         );
       const happening = { type: "call.completed", orgId: endpoint.orgId ?? undefined } as const;
-      return announced(() => happen(happening, "test", { to: [{ ...endpoint, eventTypes: [] }] }));
+      const to = [{ ...endpoint, eventTypes: [], paused: false }];
+      return announced(() => happen(happening, "test", { to }));
     },
     /** Sends recorded envelopes to endpoints that selected their type: all, or none if an id is another event here. */
     replay(envelopes: readonly Envelope[], settings: ReplaySettings): EmitResult {
@@ -129,7 +130,7 @@ export function createEmitter(options: {
       if (endpointId !== undefined && only === undefined) return notFound("endpoint", endpointId);
       return announced(() => {
         const emitted: EmittedEvent[] = [];
-        const to = only ? [{ ...only, eventTypes: [], orgId: null }] : endpoints.list();
+        const to = only ? [{ ...only, eventTypes: [], orgId: null, paused: false }] : endpoints.list();
         for (const envelope of envelopes) {
           const id = settings.newIds ? events.newId() : envelope.id;
           const event = events.adopt({ ...envelope, id });

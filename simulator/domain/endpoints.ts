@@ -20,6 +20,7 @@ export type Endpoint = Omit<Kept<typeof endpointSchema>, "faults" | SecretField>
 
 export type EndpointSettings = {
   url: string;
+  name?: string | undefined;
   orgId?: string | null | undefined;
   eventTypes?: string[] | undefined;
   secret?: string | undefined;
@@ -29,11 +30,12 @@ export type EndpointSettings = {
 /** Settings to change; a setting that is undefined stays as it is. */
 export type EndpointChanges = {
   [Name in keyof Omit<EndpointSettings, "secret">]?: EndpointSettings[Name] | undefined;
-};
+} & { paused?: boolean | undefined };
 
 export type EndpointResult = { ok: true; endpoint: Endpoint } | Refused;
 
-type EndpointRow = Omit<Endpoint, "eventTypes" | "faults" | "previousSecret" | "flagged"> & {
+type EndpointRow = Omit<Endpoint, "paused" | "eventTypes" | "faults" | "previousSecret" | "flagged"> & {
+  paused: number;
   eventTypes: string;
   faults: string;
   previous: string | null;
@@ -42,8 +44,8 @@ type EndpointRow = Omit<Endpoint, "eventTypes" | "faults" | "previousSecret" | "
 
 const COLUMNS = `
   ${columnsOf(endpointSchema, DERIVED)}, secret, previous_secret AS previous, previous_until AS previousUntilMs`;
-const INSERT = `INSERT INTO endpoints (id, org_id, url, event_types, secret, faults, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`;
-const UPDATE = `UPDATE endpoints SET org_id = ?, url = ?, event_types = ?, faults = ? WHERE id = ?`;
+const INSERT = `INSERT INTO endpoints (id, org_id, url, name, event_types, secret, faults, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+const UPDATE = `UPDATE endpoints SET org_id = ?, url = ?, name = ?, paused = ?, event_types = ?, faults = ? WHERE id = ?`;
 const ROTATE = `
   UPDATE endpoints SET previous_secret = secret, previous_until = ?, secret = ? WHERE id = ? AND deleted_at IS NULL`;
 const DELETE = `UPDATE endpoints SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL`;
@@ -115,17 +117,19 @@ export function createEndpoints(options: {
       const index = (lastSeq.get() ?? 0) + 1;
       const id = stableId("ep_", 16, { seed: options.seed, purpose: "endpoint", index });
       const { orgId = null, eventTypes = [], secret = options.newSecret(), faults = [] } = settings;
+      const { name = "" } = settings;
       const url = new URL(settings.url).href;
-      insert.run(id, orgId, url, JSON.stringify(eventTypes), secret, faultList(faults), clock.now());
+      insert.run(id, orgId, url, name, JSON.stringify(eventTypes), secret, faultList(faults), clock.now());
       return written(id);
     },
     /** Changes an endpoint that exists; its secrets stay. Pending deliveries go to the new address. */
     change(endpoint: Endpoint, changes: EndpointChanges): EndpointResult {
       const { url = endpoint.url, orgId = endpoint.orgId, eventTypes = endpoint.eventTypes } = changes;
-      const { faults = endpoint.faults } = changes;
+      const { name = endpoint.name, paused = endpoint.paused, faults = endpoint.faults } = changes;
       const problem = problemOf({ url });
       if (problem !== undefined) return problem;
-      update.run(orgId, new URL(url).href, JSON.stringify(eventTypes), faultList(faults), endpoint.id);
+      const selection = JSON.stringify(eventTypes);
+      update.run(orgId, new URL(url).href, name, Number(paused), selection, faultList(faults), endpoint.id);
       return written(endpoint.id);
     },
     /** Gives an endpoint a new secret; the one before goes on signing for `overlapMs` of schedule time. */
@@ -153,7 +157,7 @@ export function createEndpoints(options: {
 
 export function isSubscribed(endpoint: Endpoint, event: { type: string; orgId: string }): boolean {
   const isSelected = endpoint.eventTypes.length === 0 || endpoint.eventTypes.includes(event.type);
-  return isSelected && (endpoint.orgId === null || endpoint.orgId === event.orgId);
+  return !endpoint.paused && isSelected && (endpoint.orgId === null || endpoint.orgId === event.orgId);
 }
 
 /** An endpoint without its secrets, of which only the last four characters are shown. */
@@ -193,6 +197,7 @@ export function readFaults(json: string): Fault[] {
 function fromRow({ previous, previousUntilMs, ...row }: EndpointRow): Endpoint {
   return {
     ...row,
+    paused: row.paused === 1,
     eventTypes: stringListSchema.parse(JSON.parse(row.eventTypes)),
     previousSecret: previous === null ? null : { secret: previous, untilMs: previousUntilMs ?? 0 },
     faults: readFaults(row.faults),

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 
 /** Version of these tables and of the world's, kept as `PRAGMA user_version`: one more with each change of them. */
-export const TABLES_VERSION = 13;
+export const TABLES_VERSION = 14;
 
 const ONE_MORE = `
     INSERT INTO delivery_counts VALUES (NEW.endpoint_id, NEW.event_type, NEW.state, NEW.meant, NEW.verdict, coalesce(NEW.cause, ''), 1)
@@ -30,6 +30,8 @@ export const DELIVERY_TABLES = `
     id TEXT NOT NULL UNIQUE,
     org_id TEXT,
     url TEXT NOT NULL,
+    name TEXT NOT NULL,
+    paused INTEGER NOT NULL DEFAULT 0,
     event_types TEXT NOT NULL,
     secret TEXT NOT NULL,
     -- The secret before the last rotation, and when its overlap ends.

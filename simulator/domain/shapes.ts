@@ -129,6 +129,10 @@ export const endpointSchema = z.object({
   /** Null: every organization of this simulator, which no real endpoint can have but every developer wants. */
   org_id: z.string().nullable(),
   url: z.string(),
+  /** What its user calls it; empty where it goes by its URL. */
+  name: z.string(),
+  /** While it is, events pass it by; what it got before goes on. */
+  paused: z.boolean(),
   /** The selection; empty means every event (SPEC §6 Registration). */
   event_types: z.array(z.string()),
   faults: z.array(z.string()),

@@ -3,7 +3,7 @@ import { verify } from "../../shared/signature.ts";
 import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
-import { openDashboard } from "./open-dashboard.ts";
+import { openDashboard, visit } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
@@ -95,4 +95,38 @@ test("a secret is rotated: both sign while they overlap, and the new one is show
   // What was signed by both then is still right.
   await page.goBack();
   await page.getByText("A correct receiver accepts this signature.").waitFor();
+});
+
+test("an endpoint is changed, goes by the name it was given, and events pass it by while it is paused", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const origin = new URL(url).origin;
+  const receiver = await startEndpoint(200);
+  await control(origin, "POST", "/endpoints", { url: "http://localhost:1/old" });
+  const page = await browser.openPage(`${url}/endpoints`);
+  await page.getByRole("link", { name: "Edit" }).click();
+  const form = page.getByRole("dialog", { name: "Edit the endpoint" });
+  await form.getByLabel("URL", { exact: true }).fill(receiver.url);
+  await form.getByLabel("Name").fill("Kitchen");
+  await form.getByText("Good: somebody listens there.").waitFor();
+  await form.getByRole("button", { name: "Save" }).click();
+  const card = page.locator(".endpoint", { hasText: "Kitchen" });
+  await card.getByRole("button", { name: "Pause" }).click();
+  await card.getByText("Paused: events pass it by").waitFor();
+  await control(origin, "POST", "/events", { type: "order.created" });
+  await card.getByRole("button", { name: "Send a test event" }).click();
+  await page.getByRole("link", { name: "Watch it" }).click();
+  await page.getByText("A correct receiver accepts this signature.").waitFor();
+  await visit(page, "/endpoints");
+  await card.getByRole("button", { name: "Go on" }).click();
+  await card.getByRole("button", { name: "Pause" }).waitFor();
+  await control(origin, "POST", "/events", { type: "booking.created" });
+  await receiver.until(2);
+  expect(receiver.received.map(({ body }) => (JSON.parse(String(body)) as { type: string }).type)).toEqual([
+    "call.completed",
+    "booking.created",
+  ]);
+  await visit(page, "");
+  await page.getByText("No endpoint takes it: it went to nobody.").waitFor();
+  await page.getByLabel("Endpoint", { exact: true }).selectOption({ label: "Kitchen" });
+  await page.locator(".windowed .feed-row", { hasText: "Kitchen" }).nth(1).waitFor();
 });

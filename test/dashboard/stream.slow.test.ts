@@ -52,7 +52,7 @@ test("what happens shows without a reload, and a reset empties the list", async 
   await page.getByText("Nobody to deliver to yet").waitFor();
 
   await control(origin, "POST", "/events", { type: "call.completed" });
-  await page.getByText("No endpoint has selected it: it went to nobody.").waitFor();
+  await page.getByText("No endpoint takes it: it went to nobody.").waitFor();
   const receiver = await startEndpoint(503);
   await control(origin, "POST", "/endpoints", { url: receiver.url });
   await control(origin, "POST", "/events", { type: "voicemail.created" });
@@ -133,4 +133,21 @@ test("after a gap in what it was told, the page believes what it asks for", asyn
   await page.getByText("200 OK").first().waitFor();
   await visit(page, "");
   await expectShown(rows.getByText("200 OK"));
+});
+
+test("a request that waits for two seconds is said to wait", async () => {
+  const { url } = await openDashboard({ calls: 0 });
+  const page = await browser.openPage(url);
+  await page.locator(".connection").getByText("Live").waitFor();
+  const held = Promise.withResolvers<void>();
+  await page.route("**/control/event-types", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.keyboard.press("g");
+  await page.keyboard.press("t");
+  await page.locator(".connection.slow").getByText("Waiting…").waitFor();
+  held.resolve();
+  await page.locator(".connection.open").getByText("Live").waitFor();
+  expect(await page.locator(".connection.slow").count()).toBe(0);
 });

@@ -77,6 +77,8 @@ describe("endpoints", () => {
     id: expect.stringMatching(/^ep_[0-9a-f]{16}$/),
     org_id: null,
     url: "http://localhost:3000/webhooks",
+    name: "",
+    paused: false,
     event_types: [],
     faults: [],
     flagged: false,
@@ -97,6 +99,8 @@ describe("endpoints", () => {
     expect((await ask("GET", "/endpoints")).body).toEqual({ object: "list", data: [view] });
     const changes = {
       url: "https://example.com/in",
+      name: "Kitchen",
+      paused: true,
       event_types: ["order.created"],
       faults: ["drop-answer:2"],
     };

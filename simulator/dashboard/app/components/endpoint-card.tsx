@@ -17,8 +17,8 @@ import { tellSecret } from "./secret-once.tsx";
 
 /** One endpoint with what can be done to it. */
 export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoint; isRotated?: boolean }) {
-  const { id, url, flagged, consecutive_failures: failures, event_types: types, faults } = endpoint;
-  const { previous_secret_until: until } = endpoint;
+  const { id, name, url, paused, flagged, faults } = endpoint;
+  const { consecutive_failures: failures, event_types: types, previous_secret_until: until } = endpoint;
   const { organizations } = useLive();
   const [isRotating, setRotating] = useState(isRotated);
   const organization = organizations?.find((known) => known.id === endpoint.org_id);
@@ -28,6 +28,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
     const link = { href: hrefTo(`/deliveries/${sent?.deliveries[0]?.id ?? ""}`), words: "Watch it" };
     if (sent !== undefined) toast("ok", "A synthetic call.completed is on its way.", link);
   }
+  const pause = () => attempt(() => control.patch(`/endpoints/${id}`, { paused: !paused }));
   async function remove() {
     const text = `Deliveries that still wait for ${url} are given up as dead. Its secret cannot be had again.`;
     if (!(await isMeant({ title: "Delete this endpoint?", action: "Delete", text }))) return;
@@ -46,7 +47,8 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
     <article class="card box stack endpoint">
       <header class="flex wraps between">
         <h2 class="foreign">
-          <a href={hrefTo(`/endpoints/${id}`)}>{url}</a>
+          <a href={hrefTo(`/endpoints/${id}`)}>{name || url}</a>{" "}
+          {paused && <Chip tone="wait">Paused: events pass it by</Chip>}
         </h2>
         <Chip tone={flagged ? "bad" : failures > 0 ? "wait" : "plain"}>
           {flagged && <Icon name="flag" size={13} />}
@@ -56,6 +58,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
       </header>
       <LatelyAnswered endpoint={endpoint} />
       <dl class="facts flex wraps hangs">
+        {name !== "" && <Fact name="URL">{url}</Fact>}
         <Fact name="Events">
           {types.length === 0 ? "all types" : types.map((type) => <TypeName type={type} />)}
         </Fact>
@@ -87,6 +90,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         <Button href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)} words="Deliveries" />
         <span class="spacer" />
         <Button href={hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)} words="Edit" />
+        <Button onClick={pause} words={paused ? "Go on" : "Pause"} />
         <Button kind="danger-words" onClick={remove} words="Delete" />
       </footer>
       {isRotating && <RotateSecret endpoint={endpoint} onDone={rotated} onClose={() => setRotating(false)} />}

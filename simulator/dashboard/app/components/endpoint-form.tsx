@@ -22,6 +22,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   useLive();
   const { value: types } = useGot("/event-types");
   const [url, setUrl] = useState(endpoint?.url ?? firstUrl);
+  const [name, setName] = useState(endpoint?.name ?? "");
   const [eventTypes, setEventTypes] = useState<readonly string[]>(endpoint?.event_types ?? []);
   const [orgId, setOrgId] = useState(endpoint?.org_id ?? "");
   const [secret, setSecret] = useState("");
@@ -35,7 +36,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   );
 
   async function submit() {
-    const settings = { url, event_types: eventTypes, org_id: orgId === "" ? null : orgId, faults };
+    const settings = { url, name, event_types: eventTypes, org_id: orgId === "" ? null : orgId, faults };
     if (props.endpoint === undefined)
       return props.onDone(await control.post("/endpoints", { ...settings, secret: secret || undefined }));
     await control.patch(`/endpoints/${props.endpoint.id}`, settings);
@@ -61,6 +62,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
         hint={hintOf(checked)}
         className={checked?.ok ? (checked.is_listening === false ? "doubt" : "good") : ""}
       />
+      <TextField label="Name" value={name} onInput={setName} placeholder="none: its URL" />
       <ReceiverOffers onFound={(probe) => setUrl(probe.url)} />
       <Checkboxes
         label="Event types"

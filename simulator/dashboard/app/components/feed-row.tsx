@@ -55,7 +55,7 @@ type DeliveryRowProps = { delivery: Delivery } & Partial<Omit<FeedRowProps, "row
 /** One delivery in one line: what happened, where it goes, how it goes, and when it was sent off. */
 export function DeliveryRow({ delivery, query = "", isChosen, isPicked }: DeliveryRowProps) {
   const { id, event_type: type, resend_of: resendOf, verdict, next_attempt_at: nextAt } = delivery;
-  const place = placeOf(live.endpoints?.get(delivery.endpoint_id)?.url);
+  const place = placeOf(live.endpoints?.get(delivery.endpoint_id));
   const isLit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
   // Whether its next attempt would be made if schedule time moved to what is chosen on the line ahead.
   const isWithinReach = live.reachMs !== undefined && nextAt !== null && Date.parse(nextAt) <= live.reachMs;
@@ -113,7 +113,7 @@ function LonelyRow({ event: { id, type, summary, created_at: at } }: { event: Ev
         <span class="cut foreign">{lineOf({ summary, event_type: type })}</span>
       </span>{" "}
       <code class="type-word cut faint foreign">{withControlsShown(type)}</code>{" "}
-      <span class="where cut muted">No endpoint has selected it: it went to nobody.</span> <When at={at} />
+      <span class="where cut muted">No endpoint takes it: it went to nobody.</span> <When at={at} />
     </a>
   );
 }

@@ -100,8 +100,8 @@ function idChoices(text: string): Action[] {
   return path === undefined ? [] : [{ id: text, ...goTo(`${words} ${text}`, "out", path + text) }];
 }
 
-function endpointChoices({ id, url }: Endpoint): Action[] {
-  const place = placeOf(url);
+function endpointChoices({ id, ...endpoint }: Endpoint): Action[] {
+  const place = placeOf(endpoint);
   return [
     { id, note: "endpoint", ...goTo(place, "endpoints", `/endpoints/${id}`) },
     goTo(`Rotate the secret of ${place}`, "key", `/endpoints/${id}?rotate`, "roll key"),

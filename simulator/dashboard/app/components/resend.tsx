@@ -100,7 +100,7 @@ function CountTable({ counts }: Pick<Job, "counts">) {
         .toSorted((a, b) => b.count - a.count)
         .map(({ event_type: type, endpoint_id: id, count }) => [
           <TypeName type={type} />,
-          placeOf(endpoints?.get(id)?.url),
+          placeOf(endpoints?.get(id)),
           <b>{numberOf(count)}</b>,
         ])}
     />

@@ -1,9 +1,16 @@
 import { useState } from "preact/hooks";
 import { useLoaded } from "../core/load.ts";
-import { LANGUAGES } from "../core/snippets.ts";
+import go from "../snippets/go.txt";
+import node from "../snippets/node.txt";
+import php from "../snippets/php.txt";
+import python from "../snippets/python.txt";
+import ruby from "../snippets/ruby.txt";
 import { Segments } from "./button.tsx";
 import { Code } from "./code-view.tsx";
 import { TextField } from "./field.tsx";
+
+/** How a signature is verified in each language (docs/signature.md has the same code). */
+const LANGUAGES = Object.entries({ "Node.js": node, Python: python, Go: go, PHP: php, Ruby: ruby });
 
 /** HMAC-SHA256 of `text` under `secret`, in lower-case hexadecimal; empty until it is known, and without a secret. */
 function useDigest(secret: string, text: string): string {

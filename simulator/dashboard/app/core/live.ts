@@ -98,7 +98,7 @@ export function eventTypes(): readonly string[] {
 
 /** Endpoints by their addresses, to choose from. */
 export function endpointChoices(): [id: string, place: string][] {
-  return [...(live.endpoints?.values() ?? [])].map(({ id, url }) => [id, placeOf(url)]);
+  return [...(live.endpoints?.values() ?? [])].map((endpoint) => [endpoint.id, placeOf(endpoint)]);
 }
 
 /** Organizations by their names, to choose from. */

@@ -1,19 +1,5 @@
 import { control } from "./api.ts";
 import { live } from "./live.ts";
-import go from "../snippets/go.txt";
-import node from "../snippets/node.txt";
-import php from "../snippets/php.txt";
-import python from "../snippets/python.txt";
-import ruby from "../snippets/ruby.txt";
-
-/** How a signature is verified in each language (docs/signature.md has the same code). */
-export const LANGUAGES: [name: string, code: string][] = [
-  ["Node.js", node],
-  ["Python", python],
-  ["Go", go],
-  ["PHP", php],
-  ["Ruby", ruby],
-];
 
 /** One word of a shell, whatever is in it. */
 function shellWord(text: string): string {

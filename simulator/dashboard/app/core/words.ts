@@ -58,8 +58,8 @@ export function lineOf({ summary, event_type: type }: { summary: string; event_t
 }
 
 /** An address without what is the same everywhere. */
-export function placeOf(url: string | undefined): string {
-  return url === undefined ? "endpoint deleted" : url.replace(/^https?:\/\//, "");
+export function placeOf(endpoint: { name?: string; url: string } | undefined): string {
+  return endpoint?.name || (endpoint?.url.replace(/^https?:\/\//, "") ?? "endpoint deleted");
 }
 
 /** Why a signature was or was not accepted. */

@@ -71,8 +71,9 @@ function EndpointList({ endpoints }: { endpoints: Endpoint[] }) {
   const [{ text, page }, setShown] = useState({ text: "", page: 0 });
   const words = text.toLowerCase().split(/\s+/);
   const found = endpoints
-    .filter(({ id, url, org_id: orgId, event_types: types, flagged }) => {
-      const own = [id, placeOf(url), orgId, ...types, flagged && "failing"].join(" ").toLowerCase();
+    .filter(({ id, name, url, org_id: orgId, event_types: types, flagged, paused }) => {
+      const states = [flagged && "failing", paused && "paused"];
+      const own = [id, name, placeOf({ url }), orgId, ...types, ...states].join(" ").toLowerCase();
       return words.every((word) => own.includes(word));
     })
     .toSorted((a, b) => Number(b.flagged) - Number(a.flagged));
@@ -85,7 +86,7 @@ function EndpointList({ endpoints }: { endpoints: Endpoint[] }) {
         <div class="flex wraps between">
           <SearchField
             label="Search endpoints"
-            placeholder="Address, id, type, failing…"
+            placeholder="Name, address, type, failing…"
             value={text}
             onInput={(next) => setShown({ text: next, page: 0 })}
           />

@@ -82,7 +82,7 @@ function VerifyStart() {
         kind="accent"
         title={VERIFY_TITLE}
         onClick={() => verifyEndpoint(endpoint.id)}
-        words={`Verify ${all.length > 1 ? "" : placeOf(endpoint.url)}`}
+        words={`Verify ${all.length > 1 ? "" : placeOf(endpoint)}`}
       />
     </>
   );
@@ -99,7 +99,7 @@ function VerifyProgress({ verification }: { verification: Verification }) {
   return (
     <div class="report-verdict box flex wraps">
       <p>
-        <b>Checking</b> <span class="foreign">{placeOf(url)}</span>
+        <b>Checking</b> <span class="foreign">{placeOf({ url })}</span>
       </p>
       <progress max={Math.max(total, 1)} value={done} aria-label="Checks done" />
       <p class="muted">
