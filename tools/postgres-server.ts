@@ -25,10 +25,10 @@ export type PostgresServer = {
   start: () => Promise<void>;
   /** `immediate` is what a crash of the server is like. */
   stop: (mode: "fast" | "immediate") => Promise<void>;
-  restart: (mode: "fast" | "immediate") => Promise<void>;
   /** A standby that follows this server, which is stopped while its files are copied. */
   addStandby: (directory: string, port: number) => Promise<PostgresServer>;
-  promote: () => Promise<void>;
+  /** Makes a standby the server, at the port of the one that crashed. */
+  promote: (port: number) => Promise<void>;
 };
 
 /**
@@ -87,19 +87,17 @@ function serverIn(
   const control = async (...args: string[]): Promise<void> => {
     await run(join(bin, "pg_ctl"), ["--pgdata", data, "--wait", ...args]);
   };
-  const flags = Object.entries({ ...SETTINGS, ...settings, port: String(port) })
-    .map(([name, value]) => `-c ${name}='${value}'`)
-    .join(" ");
+  const start = async (at: number): Promise<void> => {
+    const flags = Object.entries({ ...SETTINGS, ...settings, port: String(at) });
+    const words = flags.map(([name, value]) => `-c ${name}='${value}'`).join(" ");
+    await control("--log", join(directory, "log"), "--options", words, "start");
+  };
   const server: PostgresServer = {
     port,
     url: (database = "postgres") => `postgres://postgres@127.0.0.1:${String(port)}/${database}`,
     pid: async () => Number((await readFile(join(data, "postmaster.pid"), "utf8")).split("\n")[0]),
-    start: async () => control("--log", join(directory, "log"), "--options", flags, "start"),
+    start: async () => start(port),
     stop: async (mode) => control("--mode", mode, "stop"),
-    restart: async (mode) => {
-      await server.stop(mode);
-      await server.start();
-    },
     addStandby: async (standbyDirectory, standbyPort) => {
       await server.stop("fast");
       await mkdir(standbyDirectory, { recursive: true });
@@ -114,7 +112,11 @@ function serverIn(
       await standby.start();
       return standby;
     },
-    promote: async () => control("promote"),
+    promote: async (at) => {
+      await control("promote");
+      await server.stop("fast");
+      await start(at);
+    },
   };
   return server;
 }

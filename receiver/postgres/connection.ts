@@ -40,11 +40,18 @@ export function createDatabase(url: string, schema: string, given?: object): Dat
       return (await on.query<Row>({ text: named, values: values.map(storable), types: VALUES })).rows;
     };
 
+  const connect = async (): Promise<PoolClient> => {
+    const client = await pool.connect();
+    // A connection that is lost also fails what it was asked. Its `error` event would end the process.
+    if (client.listenerCount("error") === 0) client.on("error", () => undefined);
+    return client;
+  };
+
   return {
     schema,
     run: queryOn(pool),
     transaction: async (work) => {
-      const client = await pool.connect();
+      const client = await connect();
       let isSound = false;
       try {
         await client.query(BEGIN);
@@ -57,7 +64,7 @@ export function createDatabase(url: string, schema: string, given?: object): Dat
         client.release(!isSound);
       }
     },
-    connect: async () => pool.connect(),
+    connect,
     isClosed: () => isClosed,
     close: async () => {
       if (isClosed) return;
@@ -81,8 +88,7 @@ function ownPool(url: string): Pool {
     application_name: "voice-agent-receiver",
   });
   // The error of an idle connection. The next statement opens another one.
-  pool.on("error", () => undefined);
-  return pool.on("connect", (client) => client.on("error", () => undefined));
+  return pool.on("error", () => undefined);
 }
 
 /** Has `work` do at once all that is asked for while it is busy; it returns a result for each. */

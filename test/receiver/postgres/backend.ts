@@ -1,4 +1,4 @@
-import { Client } from "pg";
+import { Client, type Pool } from "pg";
 import { systemClock } from "../../../receiver/clock.ts";
 import { openServerStore } from "../../../receiver/postgres/index.ts";
 import type { Store } from "../../../receiver/store/port.ts";
@@ -40,8 +40,9 @@ export async function postgresBackend(): Promise<Backend & { url: string }> {
   };
 }
 
-export async function openPostgres(url: string): Promise<Store> {
-  return openServerStore({ databaseUrl: url, clock: systemClock, isWorker: true, onFatal: () => undefined });
+export async function openPostgres(url: string, pool?: Pool): Promise<Store> {
+  const onFatal = (): void => undefined;
+  return openServerStore({ databaseUrl: url, pool, clock: systemClock, isWorker: true, onFatal });
 }
 
 /** The test's server does not sync, which `check` reports. */
