@@ -54,8 +54,8 @@ const CREATE = `
 
 const FIND = `
   SELECT to_regclass('receiver.events') IS NOT NULL AS "isThere", obj_description(to_regclass('receiver.events')) AS schema,
-    current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding`;
-type Found = { isThere: 0 | 1; schema: string | null; version: number; encoding: string };
+    current_setting('server_version_num')::integer AS version`;
+type Found = { isThere: 0 | 1; schema: string | null; version: number };
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
 
 export const SET_BOOKMARK = `
@@ -89,8 +89,6 @@ export async function createSchema(database: Database): Promise<void> {
     const major = String(Math.floor(before.version / 10_000));
     throw new Error(`PostgreSQL ${major} is too old. Use 13 or newer.`);
   }
-  if (before && before.encoding !== "UTF8")
-    throw new Error(`The encoding of the database is ${before.encoding}. Make one with ENCODING 'UTF8'.`);
   if (!before?.isThere)
     await transaction(async (query) => {
       await query(PATIENTLY);

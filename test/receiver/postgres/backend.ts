@@ -1,4 +1,4 @@
-import { Client, type Pool } from "pg";
+import { Client } from "pg";
 import { systemClock } from "../../../receiver/clock.ts";
 import { openServerStore } from "../../../receiver/postgres/index.ts";
 import type { Store } from "../../../receiver/store/port.ts";
@@ -20,7 +20,7 @@ export async function postgresBackend(): Promise<Backend & { url: string }> {
   return {
     url,
     isSqlite: false,
-    open: async () => withoutFsync(await openPostgres(url)),
+    open: async () => openPostgres(url),
     pass: async (ms) => void (await query(url, passed(ms))),
     // Its heartbeats end with it; others take over when they are too old.
     kill: async (store) => {
@@ -40,16 +40,8 @@ export async function postgresBackend(): Promise<Backend & { url: string }> {
   };
 }
 
-export async function openPostgres(url: string, pool?: Pool): Promise<Store> {
-  const onFatal = (): void => undefined;
-  return openServerStore({ databaseUrl: url, pool, clock: systemClock, isWorker: true, onFatal });
-}
-
-/** The test's server does not sync, which `check` reports. */
-function withoutFsync(store: Store): Store {
-  const check = async (): Promise<string[]> =>
-    (await store.ledger.check()).filter((line) => !line.startsWith("fsync is off"));
-  return { ...store, ledger: { ...store.ledger, check } };
+export async function openPostgres(url: string): Promise<Store> {
+  return openServerStore({ databaseUrl: url, clock: systemClock, isWorker: true, onFatal: () => undefined });
 }
 
 function passed(ms: number): string {

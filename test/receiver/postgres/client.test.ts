@@ -18,7 +18,7 @@ import {
   openWorker,
   writeEffect,
 } from "../store-suite/harness.ts";
-import { openPostgres, postgresBackend } from "./backend.ts";
+import { postgresBackend } from "./backend.ts";
 import { newDatabase, noServer, query } from "./server.ts";
 
 function clientOf({ client }: HandlerDatabase): Pick<Client, "query"> {
@@ -101,30 +101,6 @@ test.skipIf(noServer())("a transaction that takes over 5 s is rolled back, and i
   expect(await effects(backend)).toEqual([]);
   expect(await store.jobs.end(job, { kind: "done" })).toBe(true);
 });
-
-test.skipIf(noServer())(
-  "an app's own pool may lose the connection of a transaction: nothing was written",
-  async () => {
-    const backend = await postgresBackend();
-    const pool = new Pool({ connectionString: backend.url });
-    onTestFinished(async () => pool.end());
-    const store = await openPostgres(backend.url, pool);
-    await store.jobs.begin([handler()], never);
-    const job = await acceptAndClaim(store);
-    const lost = store.jobs.atomically(
-      job,
-      async (db) => {
-        await writeEffect(db, job);
-        await db.query("SELECT pg_terminate_backend(pg_backend_pid())");
-      },
-      never,
-    );
-    await expect(lost).rejects.toThrow(/terminat/);
-    expect(await effects(backend)).toEqual([]);
-    expect(await store.jobs.end(job, { kind: "done" })).toBe(true);
-    await store.close();
-  },
-);
 
 test.skipIf(noServer())("an app's own pool serves its receiver, which does not end it", async () => {
   const url = await newDatabase();

@@ -79,20 +79,6 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect(await stores[0]?.ledger.list({}, { limit: 100 })).toHaveLength(20);
     });
 
-    test("an event gets one job of each handler that wants its type", async () => {
-      const store = await openWorker(await createBackend(), [
-        handler(),
-        handler({ name: "calls", types: ["call.completed", "call.transferred"] }),
-        handler({ name: "orders", types: ["order.created"] }),
-      ]);
-      const [call = "", other = ""] = await accept(store, event(), event({ type: "fax.received" }));
-      expect((await store.ledger.find(call))?.jobs.map((job) => job.handler)).toEqual([
-        "calls",
-        "everything",
-      ]);
-      expect((await store.ledger.find(other))?.jobs.map((job) => job.handler)).toEqual(["everything"]);
-    });
-
     test("an event that no handler wants is ignored, and is not given to a handler that comes later", async () => {
       const { backend, store } = await begin(createBackend, [
         handler({ name: "orders", types: ["order.created"] }),

@@ -60,16 +60,6 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       expect((await claim(store)).map(({ id }) => id)).toEqual(inOrder);
     });
 
-    test("each handler is a queue of its own", async () => {
-      const store = await openWorker(await createBackend(), [handler(), handler({ name: "slow" })]);
-      const [id = ""] = await accept(store, event());
-      await claimOne(store, "slow");
-      await store.jobs.end(await claimOne(store), { kind: "done" });
-      expect(await jobOf(store, id)).toMatchObject({ state: "done", handled: 1 });
-      expect(await jobOf(store, id, "slow")).toMatchObject({ state: "running", handled: 0 });
-      expect(await store.ledger.find(id)).toMatchObject({ state: "running", handled: 0 });
-    });
-
     test.each([
       { ending: { kind: "done" }, state: "done", attempts: 1, handled: 1, dueInMs: null, lastError: null },
       {
@@ -227,17 +217,6 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       // Events from now on are not for it.
       const [later = ""] = await accept(store, event());
       expect((await store.ledger.find(later))?.jobs.map((job) => job.handler)).toEqual(["everything"]);
-    });
-
-    test("a handler that is new gets the events that come from now on, and one that returns goes on with its jobs' names", async () => {
-      const backend = await createBackend();
-      let store = await openWorker(backend, [handler()]);
-      const [before = ""] = await accept(store, event());
-      await store.close();
-      store = await openWorker(backend, [handler({ name: "new" }), handler()]);
-      const [after = ""] = await accept(store, event());
-      expect(await handleAll(store, "new")).toEqual([after]);
-      expect(await handleAll(store)).toEqual([before, after]);
     });
 
     test("an intake that was open before sees each announcement", async () => {

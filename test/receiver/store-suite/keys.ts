@@ -64,13 +64,6 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
       expect((await claim(store)).map(({ id }) => id)).toEqual([second]);
     });
 
-    test("a job that an attempt was given back of is first again", async () => {
-      const store = await openWorker(await createBackend(), [byPhone]);
-      const [first = ""] = await accept(store, from("a"), from("a"));
-      await store.jobs.end(await claimOne(store), { kind: "returned" });
-      expect((await claim(store)).map(({ id }) => id)).toEqual([first]);
-    });
-
     test("a requeued job goes before later ones of its key, and never beside one that runs", async () => {
       const { backend, store } = await begin(createBackend, [byPhone]);
       const [r1 = "", r2 = "", h = "", last = ""] = await accept(

@@ -240,7 +240,8 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await (await openStore(backend)).ledger.bookmark("here")).toBe("b");
       await store.ledger.setBookmark("here", undefined);
       expect(await store.ledger.bookmark("here")).toBeUndefined();
-      expect(await store.ledger.check()).toEqual([]);
+      // A test's server of PostgreSQL does not sync.
+      expect((await store.ledger.check()).filter((line) => !line.startsWith("fsync is off"))).toEqual([]);
     });
   });
 }
