@@ -195,7 +195,7 @@ const configSchema = z
     ).optional(),
     WORKER_CONCURRENCY: integer(8, 1, 1_000),
     HANDLER_TIMEOUT_SECONDS: integer(60, 1, 86_400),
-    HANDLER_MEMORY_MEGABYTES: integer(512, 64, 65_536),
+    HANDLER_MEMORY_MEGABYTES: integer(512, 128, 65_536),
     MAX_ATTEMPTS: integer(10, 1, 100),
     MAX_AGE_HOURS: integer(72, 1, 8_760),
     MAX_BODY_BYTES: integer(1_048_576, 1_024, 16_777_216),

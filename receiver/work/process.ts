@@ -34,6 +34,8 @@ const secrets = secretsOf(config);
 const clean = createCleaner(secrets);
 const log = createLog({ level: config.logLevel, name: "worker", secrets });
 const stopping = new AbortController();
+/** What this process takes without handlers. */
+const ownBytes = process.memoryUsage.rss();
 const files: string[] = [];
 let worker: Worker | undefined;
 let ended: Ended[] = [];
@@ -123,8 +125,8 @@ async function exit(code: number, graceMs: number): Promise<void> {
 }
 
 function beat(): void {
-  const { heapUsed, external } = process.memoryUsage();
-  send({ kind: "alive", isWorking: worker !== undefined, memoryBytes: heapUsed + external, ended });
+  const memoryBytes = process.memoryUsage.rss() - ownBytes;
+  send({ kind: "alive", isWorking: worker !== undefined, memoryBytes, ended });
   ended = [];
 }
 

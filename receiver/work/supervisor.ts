@@ -28,7 +28,7 @@ export type SupervisorOptions = {
   environment: () => NodeJS.ProcessEnv;
   /** The module of the handlers, if it is not receiver/handlers. */
   handlersModule?: URL | undefined;
-  /** What the handlers' process may take, in JavaScript and in buffers. */
+  /** What the handlers' process may take, beyond what it takes without them. */
   memoryMegabytes: number;
   /** Start another process when a file of the handlers, or `.env`, changes. */
   watch?: boolean | undefined;

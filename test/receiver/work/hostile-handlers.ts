@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import Database from "better-sqlite3";
 import { z } from "zod";
 import type { OnDead } from "../../../receiver/work/attempt.ts";
 import { defineHandler, type HandlerContext } from "../../../receiver/work/handler.ts";
@@ -18,10 +19,13 @@ const behaviours: Record<string, (context: HandlerContext) => unknown> = {
     const hoard: number[][] = [];
     for (;;) hoard.push(Array.from({ length: 100_000 }, Math.random));
   },
-  // Outside of JavaScript's heap, whose limit does not include it.
-  "hoards-buffers": async () => {
-    const hoard = Array.from({ length: 20 }, () => Buffer.alloc(10_000_000, 1));
-    await new Promise(() => hoard);
+  // In SQLite's own memory, which Node.js counts neither in its heap nor in its buffers.
+  "hoards-pages": async () => {
+    const db = new Database(":memory:");
+    db.exec("CREATE TABLE hoard (page)");
+    for (let rows = 0; rows < 250; rows += 1)
+      await setTimeout(1, db.exec("INSERT INTO hoard VALUES (zeroblob(1000000))"));
+    await new Promise(() => db);
   },
   "throws-later": async () => {
     setImmediate(() => {

@@ -35,10 +35,10 @@ test("handlers run with their services, which are closed on a drain, and a termi
   expect(isAlive(pid)).toBe(false);
 });
 
-test.for(["exits", "blocks", ...(ALL ? ["exhausts-memory", "hoards-buffers"] : [])])(
+test.for(["exits", "blocks", ...(ALL ? ["exhausts-memory", "hoards-pages"] : [])])(
   "a handler that %s is named, its attempt counts, and another process goes on",
   async (type) => {
-    const { send, state, lines, pass, deaths } = await start({ HANDLER_MEMORY_MEGABYTES: "96" });
+    const { send, state, lines, pass, deaths } = await start({ HANDLER_MEMORY_MEGABYTES: "128" });
     const id = await send(type);
     await state(id, "running");
     if (type === "blocks") pass(6_000);
