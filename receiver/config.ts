@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { isIPv4 } from "node:net";
 import { parseEnv } from "node:util";
 import { z } from "zod";
-import { decodeText } from "../shared/text-file.ts";
+import { decodeText } from "../shared/text.ts";
 
 /** Every setting of the receiver, read once at the start. docs/operations.md has a line for each variable. */
 export type Config = z.output<typeof configSchema>;

@@ -12,15 +12,6 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** When each event is emitted (SPEC §6 Event types). */
-export const EMITTED_WHEN: Readonly<Record<EventType, string>> = {
-  "call.completed": "A call has ended, whatever came of it.",
-  "call.transferred": "A caller was warm-transferred to the staff line.",
-  "voicemail.created": "A caller has left a voicemail.",
-  "order.created": "Restaurants: an order was confirmed by the AI agent.",
-  "booking.created": "Service businesses: an appointment was booked by the AI agent.",
-};
-
 /** `evt_` and 32 hexadecimal characters; the same on every attempt of one event. */
 export const eventIdSchema = z
   .string()
@@ -62,9 +53,4 @@ export function eventSchema<Type extends EventType>(type: Type) {
 /** Whether `type` is one that the service documents; others may appear at any time and are no error. */
 export function isEventType(type: string): type is EventType {
   return EVENT_TYPES.some((known) => known === type);
-}
-
-/** Whether only the kind of the event's object is published (orders, bookings), so that nothing may rely on its other fields. */
-export function hasOpenShape(type: string): boolean {
-  return isEventType(type) && Object.keys(objectSchemas[type].shape).length === 1;
 }

@@ -1,8 +1,10 @@
 import { createHmac, createSecretKey, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
-import { SIGNATURE_TOLERANCE_SECONDS } from "./limits.ts";
 
 /** The header that every delivery carries; HTTP header names compare without regard to case. */
 export const SIGNATURE_HEADER = "X-Service-Signature";
+
+/** How far `t` may lie from the receiver's clock, on either side. Exactly this much is still accepted (SPEC §8 Limits). */
+export const SIGNATURE_TOLERANCE_SECONDS = 300;
 
 /** Bounds on a header from an unknown sender: what the parser looks at before anything is authenticated. */
 export const MAXIMUM_HEADER_LENGTH = 1_024;

@@ -1,5 +1,5 @@
 import pino from "pino";
-import { printableJson } from "../../shared/printable.ts";
+import { printableJson } from "../../shared/text.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import type { Receipt } from "../intake/inbox.ts";
 import { createCleaner, knownType, REDACTED } from "./privacy.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Envelope, EventType } from "../../shared/events.ts";
-import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
+import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/signature.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import type { NewEvent, Store } from "../store/port.ts";

@@ -1,4 +1,3 @@
-import type { ErrorBody } from "../../shared/resources.ts";
 import type { Organization } from "../../shared/resources.ts";
 import { type ErrorCode, STATUS_OF } from "../domain/refused.ts";
 import type { WorldObject } from "../domain/world/objects.ts";
@@ -7,11 +6,12 @@ type List = { object: "list"; data: readonly WorldObject[]; has_more?: boolean }
 
 /** What an endpoint says: a status and a JSON body. */
 export type Answer = { status: number; body: Organization | WorldObject | List | ErrorBody };
+type ErrorBody = { error: string; message: string };
 
 export function ok(body: Answer["body"]): Answer {
   return { status: 200, body };
 }
 
 export function refusal(error: ErrorCode, message: string): Answer {
-  return { status: STATUS_OF[error], body: { error, message } satisfies ErrorBody };
+  return { status: STATUS_OF[error], body: { error, message } };
 }

@@ -1,4 +1,4 @@
-import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
+import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAXIMUM } from "../domain/limits.ts";
 import type { Readings } from "../domain/readings.ts";
 import { OUTCOMES } from "../domain/world/conversation.ts";
 import { type Refused, refused } from "../domain/refused.ts";

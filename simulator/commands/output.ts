@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
 import stringWidth from "string-width";
-import { printable, printableJson } from "../../shared/printable.ts";
+import { printable, printableJson } from "../../shared/text.ts";
 
 type Style = Parameters<typeof styleText>[0];
 

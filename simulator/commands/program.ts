@@ -1,5 +1,5 @@
 import { Command, CommanderError, Help, type Option } from "commander";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { describeBug } from "../text/errors.ts";
 import { VERSION } from "../processes/version.ts";
 import { COMMANDS } from "./catalogue.ts";

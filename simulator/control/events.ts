@@ -1,18 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import type { Router } from "express";
 import { z } from "zod";
-import {
-  EMITTED_WHEN,
-  envelopeSchema,
-  EVENT_TYPES,
-  type EventType,
-  objectSchemas,
-} from "../../shared/events.ts";
+import { envelopeSchema, EVENT_TYPES, type EventType, objectSchemas } from "../../shared/events.ts";
 import { sampleObjects } from "../../shared/samples.ts";
 import type { EmittedEvent } from "../domain/emitter.ts";
 import type { DeliverySummary } from "../domain/delivery-summaries.ts";
 import type { EventSummary } from "../domain/events.ts";
-import { parseEventType } from "../domain/event-type.ts";
+import { EMITTED_WHEN, parseEventType } from "../domain/event-type.ts";
 import { parseExactly } from "../domain/exact-json.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import { notFound } from "../domain/refused.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
-import { FAILURE_FLAG_THRESHOLD } from "../../shared/limits.ts";
+import { FAILURE_FLAG_THRESHOLD } from "./limits.ts";
 import type { ScheduleClock } from "./clock.ts";
 import { checkEndpointUrl, type EndpointUrl } from "./endpoint-url.ts";
 import { formatFault, parseFault, type Fault } from "./faults.ts";

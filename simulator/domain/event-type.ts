@@ -1,12 +1,15 @@
-import {
-  EVENT_TYPES,
-  hasOpenShape,
-  isEventType,
-  objectSchemas,
-  type EventType,
-} from "../../shared/events.ts";
+import { EVENT_TYPES, isEventType, objectSchemas, type EventType } from "../../shared/events.ts";
 import type { z } from "zod";
 import { didYouMean, type Refused, refused } from "./refused.ts";
+
+/** When each event is emitted (SPEC §6 Event types). */
+export const EMITTED_WHEN: Readonly<Record<EventType, string>> = {
+  "call.completed": "A call has ended, whatever came of it.",
+  "call.transferred": "A caller was warm-transferred to the staff line.",
+  "voicemail.created": "A caller has left a voicemail.",
+  "order.created": "Restaurants: an order was confirmed by the AI agent.",
+  "booking.created": "Service businesses: an appointment was booked by the AI agent.",
+};
 
 export type ParsedEventType = { ok: true; type: EventType } | Refused;
 
@@ -33,4 +36,9 @@ export function objectProblem(
     if (problem !== undefined) return `${[field, ...problem.path].join(".")}: ${problem.message}.`;
   }
   return undefined;
+}
+
+/** Whether only the kind of the event's object is published (orders, bookings), so that nothing may rely on its other fields. */
+export function hasOpenShape(type: string): boolean {
+  return isEventType(type) && Object.keys(objectSchemas[type].shape).length === 1;
 }

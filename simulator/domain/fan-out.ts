@@ -1,6 +1,7 @@
-import { envelopeSchema, hasOpenShape } from "../../shared/events.ts";
+import { envelopeSchema } from "../../shared/events.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { isSubscribed, type Endpoint } from "./endpoints.ts";
+import { hasOpenShape } from "./event-type.ts";
 import type { StoredEvent } from "./events.ts";
 import { parseExactly } from "./exact-json.ts";
 import { FAULTS, faultsOnAttempt, type Fault, type FaultName } from "./faults.ts";

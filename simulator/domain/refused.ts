@@ -1,7 +1,18 @@
 import type { z } from "zod";
-import { ERROR_STATUS } from "../../shared/resources.ts";
 
-/** The HTTP status of every error that is answered: those of the service (SPEC §7), and those that only a simulator has. */
+/**
+ * The HTTP status of every error of the service (SPEC §7). `invalid_request` is a reading: the service does not publish the
+ * code for a bad `limit`, `outcome` or `reviewed`.
+ */
+export const ERROR_STATUS = {
+  invalid_cursor: 400,
+  invalid_request: 400,
+  unauthorized: 401,
+  not_found: 404,
+  server_error: 500,
+} as const;
+
+/** Those of the service, and those that only a simulator has. */
 export const STATUS_OF = {
   ...ERROR_STATUS,
   insufficient_scope: 403,

@@ -1,5 +1,4 @@
-import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
-import { parseSignature, type SignatureProblem } from "../../shared/signature.ts";
+import { SIGNATURE_TOLERANCE_SECONDS, parseSignature, type SignatureProblem } from "../../shared/signature.ts";
 import type { Deviation } from "./deviation.ts";
 import { HEX } from "./digest-variants.ts";
 

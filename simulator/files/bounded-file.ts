@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
-import { decodeText } from "../../shared/text-file.ts";
+import { decodeText } from "../../shared/text.ts";
 import { codeOf } from "../text/errors.ts";
 
 const MOST_BYTES = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
+import { RESPONSE_TIMEOUT_MS } from "../domain/limits.ts";
 import { isSuccess } from "../domain/judgement.ts";
 import { createTurns } from "../sender/turns.ts";
 import { untilAborted } from "../processes/until-aborted.ts";

@@ -8,7 +8,7 @@ import {
   type Envelope,
 } from "../../shared/events.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
-import { decodeText } from "../../shared/text-file.ts";
+import { decodeText } from "../../shared/text.ts";
 import { readBoundedFile } from "../files/bounded-file.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { didYouMean, type Refused, refused } from "../domain/refused.ts";

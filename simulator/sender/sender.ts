@@ -1,5 +1,5 @@
 import type { LookupFunction } from "node:net";
-import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
+import { RESPONSE_TIMEOUT_MS } from "../domain/limits.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Send, SendRequest, SendResult } from "../domain/flights.ts";
 import type { WallTime } from "../domain/wall-time.ts";

@@ -1,5 +1,5 @@
-import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
-import { isPrintable } from "../../shared/printable.ts";
+import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/signature.ts";
+import { isPrintable } from "../../shared/text.ts";
 import { printfOf, quoted } from "../text/shell-words.ts";
 import type { Digest, Moment, Part, SignatureRecipe, Spelling } from "./recipe.ts";
 

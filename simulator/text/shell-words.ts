@@ -1,4 +1,4 @@
-import { isPrintable } from "../../shared/printable.ts";
+import { isPrintable } from "../../shared/text.ts";
 
 /** `text` as one word of bash or zsh, which expand nothing in it; bare where nothing in it means anything. */
 export function shellWord(text: string): string {

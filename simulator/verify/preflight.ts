@@ -1,4 +1,4 @@
-import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
+import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/signature.ts";
 import type { Reading } from "../observer/observer.ts";
 import { ourCommand } from "../text/invocation.ts";
 import { isBooting, whenReady } from "./attempts.ts";

@@ -1,4 +1,4 @@
-import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
+import { RESPONSE_TIMEOUT_MS } from "../domain/limits.ts";
 
 /** How long a run waits for what. */
 export const DEFAULT_TIMING = {

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
+import { RESPONSE_TIMEOUT_MS } from "../../simulator/domain/limits.ts";
 import { wireHeaders } from "../../simulator/domain/attempt-request.ts";
 import { createSender } from "../../simulator/sender/sender.ts";
 import { loopTurns } from "../helpers/loop-turns.ts";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
+import { RESPONSE_TIMEOUT_MS } from "../../simulator/domain/limits.ts";
 import { newBody, post } from "../receiver/helpers/events.ts";
 import { startProcess, type ReceiverProcess } from "../receiver/helpers/process.ts";
 import { open, rawRequest } from "../receiver/helpers/raw.ts";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { RESPONSE_TIMEOUT_MS } from "../../shared/limits.ts";
+import { RESPONSE_TIMEOUT_MS } from "../../simulator/domain/limits.ts";
 import { serve } from "../helpers/process.ts";
 import { figure, slowestDuring, usageOf } from "./measured.ts";
 

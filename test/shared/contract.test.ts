@@ -8,11 +8,12 @@ import {
   isEventType,
   objectSchemas,
 } from "../../shared/events.ts";
-import * as limits from "../../shared/limits.ts";
+import * as limits from "../../simulator/domain/limits.ts";
+import { ERROR_STATUS } from "../../simulator/domain/refused.ts";
 import * as resources from "../../shared/resources.ts";
 import * as samples from "../../shared/samples.ts";
 
-const { callSchema, ERROR_STATUS, errorSchema, listSchema, voicemailSchema } = resources;
+const { callSchema, errorSchema, listSchema, voicemailSchema } = resources;
 const { sampleCall, sampleEnvelope, sampleObjects, sampleVoicemail } = samples;
 
 /** The fields of every object as SPEC §2 and §6 state them, strings where no kind is named; copied from there. */
@@ -152,7 +153,6 @@ test("limits and errors are those of SPEC §7 and §8, and the one code that is 
     LIST_LIMIT_DEFAULT: 25,
     LIST_LIMIT_MAXIMUM: 100,
     RESPONSE_TIMEOUT_MS: 10_000,
-    SIGNATURE_TOLERANCE_SECONDS: 300,
     FAILURE_FLAG_THRESHOLD: 3,
   });
   const clients = { invalid_cursor: 400, invalid_request: 400, unauthorized: 401, not_found: 404 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Inbox, Receipt } from "../../receiver/intake/inbox.ts";
-import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/limits.ts";
+import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/signature.ts";
 import type { Send, SendResult } from "../../simulator/domain/flights.ts";
 import { createRandom, type Random } from "../../simulator/domain/random.ts";
 import type { Timeline } from "./timeline.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { causeOfError } from "../../shared/causes.ts";
-import { printable } from "../../shared/printable.ts";
+import { printable } from "../../shared/text.ts";
 import { createRedactor, withoutUserInfo } from "../../simulator/text/redact.ts";
 import { idIn } from "../../simulator/verify/delivery.ts";
 

@@ -1,13 +1,11 @@
 import { z } from "zod";
 import { type ZodOpenApiObject, type ZodOpenApiOperationObject, createDocument } from "zod-openapi";
-import { EMITTED_WHEN, EVENT_TYPES, type EventType, eventSchema } from "../../shared/events.ts";
-import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAXIMUM } from "../../shared/limits.ts";
+import { EVENT_TYPES, type EventType, eventSchema } from "../../shared/events.ts";
+import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAXIMUM } from "../../simulator/domain/limits.ts";
 import {
   agentSchema,
   bookingSchema,
   callSchema,
-  ERROR_STATUS,
-  type ErrorCode,
   errorSchema,
   listSchema,
   orderSchema,
@@ -21,6 +19,8 @@ import {
   sampleOrganization,
   sampleVoicemail,
 } from "../../shared/samples.ts";
+import { EMITTED_WHEN } from "../../simulator/domain/event-type.ts";
+import { ERROR_STATUS } from "../../simulator/domain/refused.ts";
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 import { ERROR_MEANINGS, FIELD_MEANINGS } from "./words.ts";
 
@@ -179,7 +179,7 @@ function operation(
   };
 }
 
-function failure(...codes: ErrorCode[]) {
+function failure(...codes: (keyof typeof ERROR_STATUS)[]) {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join(" · "),
     content: {

@@ -1,9 +1,9 @@
-import type { ErrorCode } from "../../shared/resources.ts";
+import type { ERROR_STATUS } from "../../simulator/domain/refused.ts";
 import { envelopeSchema } from "../../shared/events.ts";
 import { callSchema, organizationSchema, voicemailSchema } from "../../shared/resources.ts";
 
 /** What each error code is for (SPEC §7). */
-export const ERROR_MEANINGS: Record<ErrorCode, string> = {
+export const ERROR_MEANINGS: Record<keyof typeof ERROR_STATUS, string> = {
   invalid_cursor: "starting_after matches no item of the caller's organization",
   invalid_request: "a parameter has a value that cannot be used (not documented by the service)",
   unauthorized: "missing or invalid API key",

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { printable, printableJson } from "../../../shared/printable.ts";
+import { printable, printableJson } from "../../../shared/text.ts";
 import { systemClock } from "../../clock.ts";
 import { loadConfig, readEnvironment, type Config, type Environment } from "../../config.ts";
 import { openStore } from "../../store/open.ts";

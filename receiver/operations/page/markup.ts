@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { printable } from "../../../shared/printable.ts";
+import { printable } from "../../../shared/text.ts";
 
 /** Markup that is safe to send: what stood in it as a value has been escaped. */
 export type Markup = { readonly markup: string };

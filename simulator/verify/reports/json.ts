@@ -1,4 +1,4 @@
-import { printableJson } from "../../../shared/printable.ts";
+import { printableJson } from "../../../shared/text.ts";
 import { evidenceOf, repeatCommand } from "../evidence.ts";
 import { withoutUserInfo } from "../../text/redact.ts";
 import { type CheckResult, countResults, type Report } from "../report.ts";

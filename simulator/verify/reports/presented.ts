@@ -1,4 +1,4 @@
-import { printable } from "../../../shared/printable.ts";
+import { printable } from "../../../shared/text.ts";
 import { type Evidence, evidenceOf, repeatCommand } from "../evidence.ts";
 import { type CheckResult, countResults, type Report, standingOf } from "../report.ts";
 import { groupByCause, unprovenSentence } from "../summary.ts";

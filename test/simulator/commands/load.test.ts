@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RESPONSE_TIMEOUT_MS } from "../../../shared/limits.ts";
+import { RESPONSE_TIMEOUT_MS } from "../../../simulator/domain/limits.ts";
 import { verify } from "../../../shared/signature.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { run } from "./in-process.ts";

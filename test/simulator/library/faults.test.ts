@@ -1,7 +1,6 @@
 import { createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { SIGNATURE_TOLERANCE_SECONDS } from "../../../shared/limits.ts";
-import { verify } from "../../../shared/signature.ts";
+import { SIGNATURE_TOLERANCE_SECONDS, verify } from "../../../shared/signature.ts";
 import { FAULT_NAMES } from "../../../simulator/domain/faults.ts";
 import { startSimulator, type Envelope, type EventType, type FaultText } from "../../../simulator/index.ts";
 import { listen } from "../../helpers/listen.ts";

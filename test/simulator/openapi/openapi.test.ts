@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import express from "express";
 import { describe, expect, test } from "vitest";
-import { ERROR_STATUS } from "../../../shared/resources.ts";
+import { ERROR_STATUS } from "../../../simulator/domain/refused.ts";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import { createOpenApi } from "../../../simulator/openapi/router.ts";
 import { createOpenApiDocument } from "../../../tools/openapi/document.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { RESPONSE_TIMEOUT_MS } from "../../../shared/limits.ts";
+import { RESPONSE_TIMEOUT_MS } from "../../../simulator/domain/limits.ts";
 import { figure } from "../../borders/measured.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EVENT_TYPES } from "../../../shared/events.ts";
-import { FAILURE_FLAG_THRESHOLD } from "../../../shared/limits.ts";
+import { FAILURE_FLAG_THRESHOLD } from "../../../simulator/domain/limits.ts";
 import type { ClockMode } from "../../../simulator/domain/clock.ts";
 import { createRandom } from "../../../simulator/domain/random.ts";
 import { createSimulator } from "../../../simulator/service/simulator.ts";

@@ -1,7 +1,7 @@
 import { sample, string, uint8Array } from "fast-check";
 import { expect, test } from "vitest";
 import { anyCharacter } from "../../helpers/any-character.ts";
-import { isPrintable } from "../../../shared/printable.ts";
+import { isPrintable } from "../../../shared/text.ts";
 import { printfOf, quoted, shellWord } from "../../../simulator/text/shell-words.ts";
 import { runInBash } from "../../verify/bash.ts";
 

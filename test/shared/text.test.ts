@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPrintable, printable, printableJson } from "../../shared/printable.ts";
+import { decodeText, isPrintable, printable, printableJson } from "../../shared/text.ts";
 
 /** Characters that cannot be seen, beyond those of one unit: of Kaithi, shorthand, music, and tags. */
 const BEYOND = "\u{110bd}\u{1bca0}\u{1d173}\u{e0001}\u{e007f}";
@@ -43,4 +43,28 @@ test("JSON means the same to a program, and holds nothing that a terminal acts o
     expect(json.split("\n").filter((line) => !isPrintable(line))).toEqual([]);
     expect(json).not.toMatch(/##(?:\w*\[)|^\s*::/m);
   }
+});
+
+const TEXT = "SIGNING_SECRET=whsec_é\n";
+
+test.each([
+  ["UTF-8", Buffer.from(TEXT)],
+  ["UTF-8 with a byte order mark", Buffer.from(`\ufeff${TEXT}`)],
+])("%s is read, without its mark", (_, bytes) => {
+  expect(decodeText(bytes, ".env")).toEqual({ ok: true, text: TEXT });
+});
+
+const wide = Buffer.from(TEXT, "utf16le");
+
+test.each([
+  ["UTF-16 of Windows", Buffer.from(`\ufeff${TEXT}`, "utf16le"), ".env is UTF-16 text: save it as UTF-8."],
+  ["UTF-16 without a mark", wide, ".env is UTF-16 text: save it as UTF-8."],
+  ["big-endian UTF-16", Buffer.from(wide).swap16(), ".env is UTF-16 text: save it as UTF-8."],
+  ["Latin-1", Buffer.from(TEXT, "latin1"), ".env is no UTF-8 text: save it as UTF-8."],
+])("%s is named with what to do", (_, bytes, message) => {
+  expect(decodeText(bytes, ".env")).toEqual({ ok: false, message });
+});
+
+test.each([[""], ["a"], ["\0"], ["\0\0\0\0"], ["ab\0d"]])("%j is UTF-8", (text) => {
+  expect(decodeText(Buffer.from(text), "it")).toEqual({ ok: true, text });
 });
