@@ -5,11 +5,14 @@ import { z } from "zod";
 import { decodeText } from "../shared/text.ts";
 
 /** Every setting of the receiver, read once at the start. docs/operations.md has a line for each variable. */
-export type Config = z.output<typeof configSchema>;
+export type Config = ReturnType<typeof settingsOf>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
+
+/** Reads one variable by its rule; a wrong one as if it were absent. */
+type Read = <Value>(name: string, rule: z.ZodType<Value>) => Value;
 
 const LONGEST_FILE_BYTES = 65_536;
 export const ROLES = ["all", "ingest", "worker"] as const;
@@ -27,26 +30,157 @@ export function loadConfig(
 ): ConfigResult {
   const problems: string[] = [];
   const given = withSecretsFromFiles(environment, problems);
-  const parsed = configSchema.safeParse(given);
-  for (const { path, message } of parsed.error?.issues ?? []) problems.push(`${path.join(".")}: ${message}`);
   const has = (name: string): boolean =>
     given[name] !== undefined || problems.some((problem) => problem.startsWith(`${name}_FILE`));
   if (needsSecret && !has("SIGNING_SECRET")) problems.push(`SIGNING_SECRET: ${NO_SECRET}`);
   if (has("API_KEY") !== has("API_BASE_URL"))
     problems.push("API_BASE_URL: the REST API needs API_BASE_URL and API_KEY. Set both or neither.");
-  const adminHost = given["ADMIN_HOST"] ?? "127.0.0.1";
-  if (!isLoopback(adminHost.trim()) && !has("ADMIN_TOKEN"))
-    problems.push(`ADMIN_HOST: ${adminHost} ${OPEN_ADMIN}`);
-  if (parsed.data && parsed.data.retentionDays > parsed.data.idRetentionDays)
+  const config = settingsOf((name, rule) => {
+    const { success, data, error } = rule.safeParse(given[name]);
+    if (success) return data;
+    problems.push(...error.issues.map(({ message }) => `${name}: ${message}`));
+    return rule.parse(undefined);
+  });
+  if (config.adminAllowedHosts === undefined && !has("ADMIN_TOKEN"))
+    problems.push(`ADMIN_HOST: ${config.adminHost} ${OPEN_ADMIN}`);
+  if (config.retentionDays > config.idRetentionDays)
     problems.push("ID_RETENTION_DAYS: must be at least RETENTION_DAYS: an event's id outlives its body.");
-  if (problems.length > 0 || !parsed.success) return { ok: false, problems: problems.toSorted() };
-  return { ok: true, config: parsed.data };
+  return problems.length > 0 ? { ok: false, problems: problems.toSorted() } : { ok: true, config };
 }
 
 const NO_SECRET =
   "is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or name a file that holds it in SIGNING_SECRET_FILE.";
 const OPEN_ADMIN =
   "lets other machines read the inbox. Set ADMIN_TOKEN to what they have to show, or leave ADMIN_HOST out.";
+// Without what clients take out of a path before they send it.
+const PATH = /^(?!.*(?:\/\/|\/\.{1,2}(?:\/|$)))(?!\/(?:healthz|readyz)$)\/[A-Za-z0-9\-._~/]{0,200}$/;
+const PATH_RULE =
+  "must be a path such as /webhooks, of at most 200 letters, digits and -._~/, without // and /../, and not a health check's.";
+const SCHEMA_RULE = "must be a name of lower-case letters, digits and _, such as receiver_staging.";
+const TOKEN_RULE = "must have at least 16 characters and no white space. Make one with: openssl rand -hex 24";
+const KEY_RULE = "contains white space, or what no key has, usually from copying. Remove it.";
+
+function settingsOf(read: Read) {
+  const host = text(/^\S+$/, "contains white space. Remove it.").default("127.0.0.1");
+  const adminHost = read("ADMIN_HOST", host);
+  const [baseUrl, key] = [
+    read("API_BASE_URL", addressRule),
+    read("API_KEY", text(/^[!-~]+$/, KEY_RULE).optional()),
+  ];
+  return {
+    port: read("PORT", integer(3_000, 0, 65_535)),
+    host: read("HOST", host),
+    webhookPath: read("WEBHOOK_PATH", text(PATH, PATH_RULE).default("/webhooks")),
+    /** Active secrets, the current one first. Empty in the role `worker`. */
+    signingSecrets: read("SIGNING_SECRET", secretsRule),
+    ...read("DATABASE_URL", databaseRule),
+    /** Of the tables in PostgreSQL. */
+    databaseSchema: read("DATABASE_SCHEMA", text(/^[a-z][a-z0-9_]{0,30}$/, SCHEMA_RULE).default("receiver")),
+    role: read("RECEIVER_ROLE", choice(ROLES, "all")),
+    adminPort: read("ADMIN_PORT", integer(3_001, 0, 65_535)),
+    adminHost,
+    adminToken: read("ADMIN_TOKEN", text(/^[!-~]{16,}$/, TOKEN_RULE).optional()),
+    /**
+     * The names that the admin port answers to, without a port, since a web page could reach it by a name of its own (DNS
+     * rebinding); undefined: any, since a token is needed.
+     */
+    adminAllowedHosts: isLoopback(adminHost) ? ["127.0.0.1", "localhost", "[::1]"] : undefined,
+    adminShowsBodies: read("ADMIN_SHOW_BODIES", choice(["true", "false"], "false")) === "true",
+    api: baseUrl !== undefined && key !== undefined ? { baseUrl, key } : undefined,
+    workerConcurrency: read("WORKER_CONCURRENCY", integer(8, 1, 1_000)),
+    handlerTimeoutMs: read("HANDLER_TIMEOUT_SECONDS", integer(60, 1, 86_400)) * 1_000,
+    handlerMemoryMegabytes: read("HANDLER_MEMORY_MEGABYTES", integer(512, 128, 65_536)),
+    maximumAttempts: read("MAX_ATTEMPTS", integer(10, 1, 100)),
+    maximumAgeMs: read("MAX_AGE_HOURS", integer(72, 1, 8_760)) * 3_600_000,
+    maxBodyBytes: read("MAX_BODY_BYTES", integer(1_048_576, 1_024, 16_777_216)),
+    keepAliveMs: read("KEEP_ALIVE_SECONDS", integer(5, 1, 3_600)) * 1_000,
+    retentionDays: read("RETENTION_DAYS", integer(30, 1, 3_650)),
+    // The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice.
+    idRetentionDays: read("ID_RETENTION_DAYS", integer(400, 2, 3_650)),
+    minimumFreeBytes: read("MIN_FREE_DISK_BYTES", integer(67_108_864, 0, Number.MAX_SAFE_INTEGER)),
+    shutdownTimeoutMs: read("SHUTDOWN_TIMEOUT_SECONDS", integer(15, 1, 3_600)) * 1_000,
+    logLevel: read("LOG_LEVEL", choice(LOG_LEVELS, "info")),
+  };
+}
+
+/** A whole number within bounds. */
+function integer(fallback: number, minimum: number, maximum: number) {
+  const rule = `must be a whole number from ${String(minimum)} to ${String(maximum)}`;
+  return z
+    .string()
+    .transform((text, context) => {
+      const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+      if (value >= minimum && value <= maximum) return value;
+      context.addIssue(`${rule}, not "${text}". Leave it out for ${String(fallback)}.`);
+      return z.NEVER;
+    })
+    .default(fallback);
+}
+
+function choice<const Choices extends readonly string[]>(choices: Choices, fallback: Choices[number]) {
+  const error = ({ input }: { input?: unknown }): string =>
+    `must be one of ${choices.join(", ")}, not "${String(input)}".`;
+  return z.enum(choices, { error }).default(fallback);
+}
+
+function text(pattern: RegExp, rule: string) {
+  return z.string().regex(pattern, rule);
+}
+
+const secretsRule = z
+  .string()
+  .transform((text, context) => {
+    const secrets = text.split(",");
+    for (const [index, secret] of secrets.entries()) {
+      const which = `secret ${String(index + 1)} of ${String(secrets.length)}`;
+      if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
+      else if (/\s|\p{C}|\uFFFD|^(["']).*\1$/u.test(secret))
+        context.addIssue(
+          `${which} contains white space, or what cannot be seen, or stands in quotes. Remove it.`,
+        );
+    }
+    return secrets;
+  })
+  .default([]);
+
+/** A file for SQLite, or the address of a PostgreSQL database; the other is undefined. */
+const databaseRule = z
+  .string()
+  .default("sqlite:data/receiver.db")
+  .transform((given, context): { databaseFile: string | undefined; databaseUrl: string | undefined } => {
+    const url = given.trim();
+    if (/^postgres(ql)?:/.test(url)) {
+      if (isDecodable(url)) return { databaseUrl: url, databaseFile: undefined };
+      context.addIssue("is no address such as postgres://host:5432/db. In passwords, / is %2F and @ is %40.");
+      return z.NEVER;
+    }
+    const named = url.replace(/^sqlite:(?:\/\/(?=\/))?/, "").trim();
+    const file = named.replace(/^(?:\/\/(?!\/)|file:)+|\?.*$/g, "");
+    if (!url.startsWith("sqlite:") || file === "" || file === ":memory:" || /^~|\0/.test(file))
+      context.addIssue(
+        "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver.",
+      );
+    else if (file !== named) context.addIssue(`takes a file and nothing else. Write sqlite:${file}`);
+    return { databaseFile: file, databaseUrl: undefined };
+  });
+
+function isDecodable(url: string): boolean {
+  try {
+    return decodeURIComponent(new URL(url).href) !== "";
+  } catch {
+    return false;
+  }
+}
+
+const addressRule = z
+  .url({ protocol: /^https?$/, error: "must be an address such as https://api.example.com." })
+  .refine((url) => !/[@?#]/.test(url), "takes no user, query or fragment. The key goes into API_KEY.")
+  .optional();
+
+function isLoopback(given: string): boolean {
+  const name = given.toLowerCase();
+  return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));
+}
 
 /**
  * The environment, and beneath it what the file `.env` of this folder says, if there is one; /dev/null counts as none. Throws
@@ -86,165 +220,4 @@ function readSmallFile(file: string): string {
   const decoded = decodeText(readFileSync(file), file);
   if (!decoded.ok) throw new Error(decoded.message);
   return decoded.text;
-}
-
-/** A whole number within bounds. */
-function integer(fallback: number, minimum: number, maximum: number) {
-  const rule = `must be a whole number from ${String(minimum)} to ${String(maximum)}`;
-  return z
-    .string()
-    .transform((text, context) => {
-      const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-      if (value >= minimum && value <= maximum) return value;
-      context.addIssue(`${rule}, not "${text}". Leave it out for ${String(fallback)}.`);
-      return z.NEVER;
-    })
-    .default(fallback);
-}
-
-function choice<const Choices extends readonly string[]>(choices: Choices, fallback: Choices[number]) {
-  const error = ({ input }: { input?: unknown }): string =>
-    `must be one of ${choices.join(", ")}, not "${String(input)}".`;
-  return z.enum(choices, { error }).default(fallback);
-}
-
-function text(pattern: RegExp, rule: string) {
-  return z.string().regex(pattern, rule);
-}
-
-const host = text(/^\S+$/, "contains white space. Remove it.").default("127.0.0.1");
-const TOKEN_RULE = "must have at least 16 characters and no white space. Make one with: openssl rand -hex 24";
-
-const signingSecrets = z.string().transform((text, context) => {
-  const secrets = text.split(",");
-  for (const [index, secret] of secrets.entries()) {
-    const which = `secret ${String(index + 1)} of ${String(secrets.length)}`;
-    if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
-    else if (/\s|\p{C}|\uFFFD|^(["']).*\1$/u.test(secret))
-      context.addIssue(
-        `${which} contains white space, or what cannot be seen, or stands in quotes. Remove it.`,
-      );
-  }
-  return secrets;
-});
-
-const DATABASE_FORMS =
-  "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver.";
-
-/** A file for SQLite, or the address of a PostgreSQL database; the other is undefined. */
-const databaseUrl = z
-  .string()
-  .default("sqlite:data/receiver.db")
-  .transform((given, context): { databaseFile: string | undefined; databaseUrl: string | undefined } => {
-    const url = given.trim();
-    if (/^postgres(ql)?:/.test(url)) {
-      if (isDecodable(url)) return { databaseUrl: url, databaseFile: undefined };
-      context.addIssue("is no address such as postgres://host:5432/db. In passwords, / is %2F and @ is %40.");
-      return z.NEVER;
-    }
-    const [, slashes = "", file = ""] = /^sqlite:(\/\/(?!\/))?(?:\/\/(?=\/))?(.*)$/.exec(url) ?? [];
-    const plain = file
-      .trim()
-      .replace(/^file:/, "")
-      .replace(/\?.*$/, "");
-    if (slashes !== "" || plain !== file.trim())
-      context.addIssue(`takes a file and nothing else. Write sqlite:${plain}`);
-    else if (plain.startsWith("~"))
-      context.addIssue("begins with ~, which only a shell knows. Write the whole path.");
-    else if (plain === "" || plain === ":memory:" || plain.includes("\0")) context.addIssue(DATABASE_FORMS);
-    return { databaseFile: plain, databaseUrl: undefined };
-  });
-
-function isDecodable(url: string): boolean {
-  try {
-    return decodeURIComponent(new URL(url).href) !== "";
-  } catch {
-    return false;
-  }
-}
-
-const configSchema = z
-  .object({
-    PORT: integer(3_000, 0, 65_535),
-    HOST: host,
-    // Without what clients take out of a path before they send it.
-    WEBHOOK_PATH: text(
-      /^(?!.*(?:\/\/|\/\.{1,2}(?:\/|$)))\/[A-Za-z0-9\-._~/]{0,200}$/,
-      "must be a path such as /webhooks, of at most 200 letters, digits and -._~/, without // and /../",
-    )
-      .refine((path) => !["/healthz", "/readyz"].includes(path), "is a health check's. Choose another.")
-      .default("/webhooks"),
-    SIGNING_SECRET: signingSecrets.default([]),
-    DATABASE_URL: databaseUrl,
-    DATABASE_SCHEMA: text(
-      /^[a-z][a-z0-9_]{0,30}$/,
-      "must be a name of lower-case letters, digits and _, such as receiver_staging.",
-    ).default("receiver"),
-    RECEIVER_ROLE: choice(ROLES, "all"),
-    ADMIN_PORT: integer(3_001, 0, 65_535),
-    ADMIN_HOST: host,
-    ADMIN_TOKEN: text(/^[!-~]{16,}$/, TOKEN_RULE).optional(),
-    ADMIN_SHOW_BODIES: choice(["true", "false"], "false"),
-    API_BASE_URL: z
-      .url({ protocol: /^https?$/, error: "must be an address such as https://api.example.com." })
-      .refine((url) => !/[@?#]/.test(url), "takes no user, query or fragment. The key goes into API_KEY.")
-      .optional(),
-    API_KEY: text(
-      /^[!-~]+$/,
-      "contains white space, or what no key has, usually from copying. Remove it.",
-    ).optional(),
-    WORKER_CONCURRENCY: integer(8, 1, 1_000),
-    HANDLER_TIMEOUT_SECONDS: integer(60, 1, 86_400),
-    HANDLER_MEMORY_MEGABYTES: integer(512, 128, 65_536),
-    MAX_ATTEMPTS: integer(10, 1, 100),
-    MAX_AGE_HOURS: integer(72, 1, 8_760),
-    MAX_BODY_BYTES: integer(1_048_576, 1_024, 16_777_216),
-    KEEP_ALIVE_SECONDS: integer(5, 1, 3_600),
-    RETENTION_DAYS: integer(30, 1, 3_650),
-    // The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice.
-    ID_RETENTION_DAYS: integer(400, 2, 3_650),
-    MIN_FREE_DISK_BYTES: integer(67_108_864, 0, Number.MAX_SAFE_INTEGER),
-    SHUTDOWN_TIMEOUT_SECONDS: integer(15, 1, 3_600),
-    LOG_LEVEL: choice(LOG_LEVELS, "info"),
-  })
-  .transform((values) => ({
-    port: values.PORT,
-    host: values.HOST,
-    webhookPath: values.WEBHOOK_PATH,
-    /** Active secrets, the current one first. Empty in the role `worker`. */
-    signingSecrets: values.SIGNING_SECRET,
-    ...values.DATABASE_URL,
-    /** Of the tables in PostgreSQL. */
-    databaseSchema: values.DATABASE_SCHEMA,
-    role: values.RECEIVER_ROLE,
-    adminPort: values.ADMIN_PORT,
-    adminHost: values.ADMIN_HOST,
-    adminToken: values.ADMIN_TOKEN,
-    /**
-     * The names that the admin port answers to, without a port, since a web page could reach it by a name of its own (DNS
-     * rebinding); undefined: any, since a token is needed.
-     */
-    adminAllowedHosts: isLoopback(values.ADMIN_HOST) ? ["127.0.0.1", "localhost", "[::1]"] : undefined,
-    adminShowsBodies: values.ADMIN_SHOW_BODIES === "true",
-    api:
-      values.API_BASE_URL !== undefined && values.API_KEY !== undefined
-        ? { baseUrl: values.API_BASE_URL, key: values.API_KEY }
-        : undefined,
-    workerConcurrency: values.WORKER_CONCURRENCY,
-    handlerTimeoutMs: values.HANDLER_TIMEOUT_SECONDS * 1_000,
-    handlerMemoryMegabytes: values.HANDLER_MEMORY_MEGABYTES,
-    maximumAttempts: values.MAX_ATTEMPTS,
-    maximumAgeMs: values.MAX_AGE_HOURS * 3_600_000,
-    maxBodyBytes: values.MAX_BODY_BYTES,
-    keepAliveMs: values.KEEP_ALIVE_SECONDS * 1_000,
-    retentionDays: values.RETENTION_DAYS,
-    idRetentionDays: values.ID_RETENTION_DAYS,
-    minimumFreeBytes: values.MIN_FREE_DISK_BYTES,
-    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_SECONDS * 1_000,
-    logLevel: values.LOG_LEVEL,
-  }));
-
-function isLoopback(given: string): boolean {
-  const name = given.toLowerCase();
-  return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));
 }

@@ -49,7 +49,7 @@ describe("commands", () => {
 
 describe("settings", () => {
   const config = filesOf(/^receiver\/config\.ts$/).get("receiver/config.ts") ?? "";
-  const settings = [...found(/^ {4}([A-Z][A-Z0-9_]+):/gm, config), "SIGNING_SECRET_FILE"];
+  const settings = [...found(/read\("([A-Z][A-Z0-9_]+)"/g, config), "SIGNING_SECRET_FILE"];
   const source = [
     ...filesOf(/^(?:receiver|simulator|shared|test|bench|tools)\/.*\.(?:ts|sh)$/).values(),
   ].join("\n");
@@ -64,7 +64,7 @@ describe("settings", () => {
   test("of the receiver that are numbers have their defaults in the documentation", () => {
     // The formatter aligns tables; what they say is what counts.
     const page = (PAGES.get("docs/operations.md") ?? "").replaceAll(/ +/g, " ");
-    const defaults = [...config.matchAll(/^ {4}([A-Z_]+): integer\(([0-9_]+),/gm)];
+    const defaults = [...config.matchAll(/read\("([A-Z_]+)", integer\(([0-9_]+),/g)];
     expect(defaults.length).toBeGreaterThan(10);
     const rows = defaults.map(
       ([, name = "", value = ""]) => `| \`${name}\` | ${value.replaceAll("_", "")} |`,
