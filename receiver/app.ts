@@ -1,6 +1,7 @@
 import express, { type ErrorRequestHandler, type Express } from "express";
 import type { Receiver } from "./compose.ts";
 import { pathOf } from "./intake/adapters.ts";
+import { healthRoutes } from "./operations/admin.ts";
 import type { Log } from "./operations/log.ts";
 
 /**
@@ -22,15 +23,7 @@ export function createApp(
   app.all(webhookPath, middleware);
 
   // Health, for load balancers and containers.
-  app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
-  app.get("/readyz", async (_request, response) => {
-    const { ready, checks } = await health.readiness();
-    response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready", checks });
-  });
-  app.all(["/healthz", "/readyz"], (_request, response) => {
-    const message = "Ask with GET.";
-    response.status(405).set("Allow", "GET, HEAD").json({ error: "method_not_allowed", message });
-  });
+  app.use(healthRoutes(health));
 
   // Routes of your own, with express.json() and whatever else they need.
 

@@ -9,7 +9,7 @@ import { createWebhook, type Webhook } from "./intake/webhook.ts";
 import { createHealth, freeBytesFor, type Health } from "./operations/health.ts";
 import { createRequestLog, type Log, type RequestLog } from "./operations/log.ts";
 import { createMetrics, type Metrics } from "./operations/metrics.ts";
-import { createCleaner, secretsOf } from "./operations/privacy.ts";
+import { createCleaner, secretsOf } from "./operations/present.ts";
 
 import type { Intake, Store } from "./store/port.ts";
 import type { Status } from "./work/supervisor.ts";

@@ -192,6 +192,16 @@ export function readEnvironment(environment: Environment, file = ".env"): Enviro
   return isEmpty ? environment : { ...parseEnv(readSmallFile(file)), ...environment };
 }
 
+/** Secrets that sign events or let an operator in, and what is only allowed beside them. */
+const NOT_FOR_HANDLERS = "SIGNING_SECRET SIGNING_SECRET_FILE ADMIN_TOKEN ADMIN_TOKEN_FILE ADMIN_HOST".split(
+  " ",
+);
+
+/** The environment of a process that loads handlers. What they need not know is empty: so a `.env` does not bring it back. */
+export function environmentForHandlers(environment: Environment): NodeJS.ProcessEnv {
+  return { ...environment, ...Object.fromEntries(NOT_FOR_HANDLERS.map((name) => [name, ""])) };
+}
+
 function withSecretsFromFiles(environment: Environment, problems: string[]): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment))

@@ -2,12 +2,11 @@ import { hostInUrl, serve, type Served } from "../shared/server.ts";
 import { createApp } from "./app.ts";
 import type { Clock } from "./clock.ts";
 import { compose, type Receiver, type Work } from "./compose.ts";
-import type { Config } from "./config.ts";
+import { environmentForHandlers, type Config } from "./config.ts";
 import { pathOf } from "./intake/adapters.ts";
 import { createAdminApp } from "./operations/admin.ts";
 import type { Log } from "./operations/log.ts";
 import type { Metrics } from "./operations/metrics.ts";
-import { environmentForHandlers } from "./operations/privacy.ts";
 import type { Store } from "./store/port.ts";
 import { startSupervisor } from "./work/supervisor.ts";
 

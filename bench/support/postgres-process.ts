@@ -55,7 +55,7 @@ async function work(): Promise<void> {
     handle: async ({ id }, { atomically, attempt }) =>
       kind === "row" ? atomically(async (db) => void (await db.query(ADD_ROW, [id, attempt]))) : undefined,
   });
-  const { jobs } = await openStore();
+  const { jobs, ledger } = await openStore();
   // As the bare engine, it is there before the clock starts.
   const going = Promise.withResolvers<void>();
   const claim: typeof jobs.claim = async (...given) => {
@@ -63,7 +63,7 @@ async function work(): Promise<void> {
     return jobs.claim(...given);
   };
   await startWorker({
-    store: { jobs: { ...jobs, claim } },
+    store: { jobs: { ...jobs, claim }, ledger },
     clock,
     log: createLog({ level: "silent", secrets: [] }),
     clean: (text) => text,
@@ -71,6 +71,8 @@ async function work(): Promise<void> {
     config: {
       handlerTimeoutMs: 30_000,
       maximumAgeMs: 3_600_000,
+      retentionDays: 30,
+      idRetentionDays: 400,
       maximumAttempts: 9,
       workerConcurrency: BATCH,
     },

@@ -2,9 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import { Socket } from "node:net";
 import { endSoon } from "../../shared/server.ts";
-import { ANSWERS, type Answer } from "./answers.ts";
 import type { BodyReader } from "./body.ts";
-import { SIGNATURE_NAME, type Webhook } from "./webhook.ts";
+import { ANSWERS, SIGNATURE_NAME, type Answer, type Webhook } from "./webhook.ts";
 
 /** A request of node:http or node:http2, and what frameworks may have added to it. */
 export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {

@@ -6,7 +6,7 @@ import { compose, type Work } from "../compose.ts";
 import { loadConfig } from "../config.ts";
 import { createLog } from "../operations/log.ts";
 import type { Metrics } from "../operations/metrics.ts";
-import { secretsOf } from "../operations/privacy.ts";
+import { secretsOf } from "../operations/present.ts";
 import { superviseHandlers } from "../receiver.ts";
 import { openStore } from "../store/open.ts";
 import type { InboxEvent } from "../store/port.ts";

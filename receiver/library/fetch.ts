@@ -1,7 +1,6 @@
 import { pathOf } from "../intake/adapters.ts";
-import type { Answer } from "../intake/answers.ts";
 import { bytesOf, type BodyReader } from "../intake/body.ts";
-import { SIGNATURE_NAME, type Webhook } from "../intake/webhook.ts";
+import { SIGNATURE_NAME, type Answer, type Webhook } from "../intake/webhook.ts";
 
 /** `Request` to `Response`: Hono, route handlers of Next.js and others of that kind. */
 export type Fetch = (request: Request) => Promise<Response>;

@@ -2,12 +2,11 @@ import { within } from "../clock.ts";
 import type { Work } from "../compose.ts";
 import type { Config } from "../config.ts";
 import type { Metrics } from "../operations/metrics.ts";
-import { createCleaner, secretsOf } from "../operations/privacy.ts";
+import { createCleaner, secretsOf } from "../operations/present.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import type { Store } from "../store/port.ts";
 import type { CreateServices } from "../work/handler.ts";
 import { logEnded } from "../work/messages.ts";
-import { startRetention } from "../work/retention.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../work/worker.ts";
 
 /** How long a start waits for the handlers. While another worker has to end first, events are taken all the same. */
@@ -22,7 +21,7 @@ type Here = Pick<WorkerOptions, "handlers" | "clock" | "log" | "onDead"> & {
 
 /** Handles jobs in this process. Nothing replaces a handler that blocks it, crashes it or ignores its deadline. */
 export async function workHere({ metrics, createServices, ...parts }: Here): Promise<Work> {
-  const { config, store, clock, log } = parts;
+  const { config, clock, log } = parts;
   const created = await createServices?.();
   const stopping = new AbortController();
   let worker: Worker | undefined;
@@ -46,12 +45,10 @@ export async function workHere({ metrics, createServices, ...parts }: Here): Pro
   // A migration that fails rejects here.
   await within(BEGINNING_MS, beginning, clock);
   beginning.catch((err: unknown) => log.error({ err }, "the handlers cannot be started"));
-  const stopRetention = startRetention({ ledger: store.ledger, config, clock, log });
   return {
     wake: () => worker?.wake(),
     status: () => ({ state: worker ? "working" : "starting" }),
     stop: async (graceMs) => {
-      stopRetention();
       stopping.abort(new Error("stopped"));
       await beginning.then(async ({ drain }) => drain(graceMs)).catch(() => undefined);
       await created?.close?.();

@@ -1,8 +1,9 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 import type { Config } from "../config.ts";
+import type { Health } from "./health.ts";
 import type { PageOptions } from "./page/index.ts";
 import { presentEvent } from "./present.ts";
 import { filterSchema } from "./selection.ts";
@@ -24,11 +25,7 @@ export function createAdminApp(
   app.enable("case sensitive routing");
   app.set("query parser", "simple");
 
-  app.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
-  app.get("/readyz", async (_request, response) => {
-    const { ready, checks } = await health.readiness();
-    response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready", checks });
-  });
+  app.use(healthRoutes(health));
   app.use(guardHost(options.adminAllowedHosts), guardToken(options.adminToken));
 
   app.get("/metrics", async (_request, response) => {
@@ -73,6 +70,20 @@ export function createAdminApp(
     refuse(response, 500, "server_error", "The receiver failed. Its log says why.");
   }) satisfies ErrorRequestHandler);
   return app;
+}
+
+/** `/healthz`: the process answers. `/readyz`: it would do its part now, or what it lacks. */
+export function healthRoutes({ readiness }: Pick<Health, "readiness">): Router {
+  const routes = express.Router({ caseSensitive: true, strict: true });
+  routes.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
+  routes.get("/readyz", async (_request, response) => {
+    const { ready, checks } = await readiness();
+    response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready", checks });
+  });
+  routes.all(["/healthz", "/readyz"], (_request, response) =>
+    refuse(response.set("Allow", "GET, HEAD"), 405, "method_not_allowed", "Ask with GET."),
+  );
+  return routes;
 }
 
 function refuse(response: express.Response, status: number, error: string, message: string): void {

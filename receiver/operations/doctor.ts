@@ -5,11 +5,10 @@ import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { systemClock, type Clock } from "../clock.ts";
-import type { Config, Environment } from "../config.ts";
+import { environmentForHandlers, type Config, type Environment } from "../config.ts";
 import { siblingFile } from "../work/module.ts";
 import type { Store } from "../store/port.ts";
 import { EXIT, isUnbegun, onStore, type Context, type Outcome } from "./commands/run.ts";
-import { environmentForHandlers } from "./privacy.ts";
 import { createRestClient, RestError, type RestClient } from "./rest-client.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
@@ -114,12 +113,19 @@ async function disk({ config: { databaseFile, minimumFreeBytes } }: Look, say: S
 
 const loadedSchema = z.object({ handlers: z.array(z.string()).optional(), problem: z.string().optional() });
 
+/** A program that loads the handlers, prints their names or what is wrong as a line of JSON, and ends. */
+const LOAD = `
+  const { describeLoadError, loadHandlers } = await import(process.argv[1]);
+  const names = async ({ handlers, close }) => (await close(), { handlers: handlers.map(({ name }) => name) });
+  const found = await loadHandlers().then(names).catch((error) => ({ problem: describeLoadError(error) }));
+  process.stdout.write("\\n" + JSON.stringify(found) + "\\n", () => process.exit());`;
+
 /** Loads the handlers in a process of their own, as a worker would. */
 async function handlers({ config, environment }: Look, say: Say): Promise<void> {
   if (config.role === "ingest") return;
   const env = environmentForHandlers(environment);
-  const program = siblingFile(import.meta.url, "../work/load-handlers").pathname;
-  const words = ["--import", import.meta.resolve("tsx"), program];
+  const module = siblingFile(import.meta.url, "../work/module").href;
+  const words = ["--import", import.meta.resolve("tsx"), "--input-type=module", "--eval", LOAD, module];
   const run = promisify(execFile)(process.execPath, words, { env, timeout: LOADING_LIMIT_MS });
   const broken = '{ "problem": "their process ended, or took too long" }';
   const { stdout } = await run.catch(() => ({ stdout: broken }));

@@ -2,7 +2,7 @@ import pino from "pino";
 import { printableJson } from "../../shared/text.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import type { Receipt } from "../intake/inbox.ts";
-import { createCleaner, knownType, REDACTED } from "./privacy.ts";
+import { createCleaner, knownType, REDACTED } from "./present.ts";
 
 export type Log = pino.Logger;
 

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { Receipt } from "../intake/inbox.ts";
 import type { Counts } from "../store/port.ts";
 import type { Ended } from "../work/messages.ts";
-import { knownType } from "./privacy.ts";
+import { knownType } from "./present.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

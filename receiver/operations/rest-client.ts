@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { z } from "zod";
 import * as resources from "../../shared/resources.ts";
-import { createCleaner } from "./privacy.ts";
+import { createCleaner } from "./present.ts";
 
 const STAGE_MS = 10_000;
 const REQUEST_MS = 60_000;

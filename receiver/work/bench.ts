@@ -6,7 +6,7 @@ import { systemClock, type Clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { parseEnvelope } from "../intake/envelope.ts";
 import { createLog } from "../operations/log.ts";
-import { createCleaner, secretsOf } from "../operations/privacy.ts";
+import { createCleaner, secretsOf } from "../operations/present.ts";
 import type { RestClient } from "../operations/rest-client.ts";
 import { openStore } from "../store/open.ts";
 import type { HandlerDatabase, InboxJob, NewEvent } from "../store/port.ts";

@@ -69,19 +69,12 @@ export function describeLoadError(error: unknown): string {
   return place === undefined || /:\d+:\d+/.test(text) || text.includes(place) ? text : `${text} (${place})`;
 }
 
-/** Where an error was thrown: `file:line:column` of `    at name (file:///x/y.ts:1:2)` or `file:///x/y.ts:3`, in order. */
+const PLACE = /(?:^|[\s(])((?:file:\/\/|\/|[A-Z]:\\)[^()\n]*?)(:\d+(?::\d+)?)\)?$/gm;
+
+/** Where an error was thrown: `file:line:column` of each line of its stack that names a file, in order. */
 export function placesOf(error: unknown): string[] {
-  const lines = error instanceof Error ? (error.stack ?? "").split("\n") : [];
-  return lines.flatMap((line) => {
-    const text = line
-      .trim()
-      .replace(/^at (?:async )?/, "")
-      .replace(/\)$/, "");
-    const found = /^(file:\/\/.*?|\/.*?|[A-Z]:\\.*?)(:\d+(?::\d+)?)$/.exec(
-      text.slice(text.lastIndexOf("(") + 1),
-    );
-    return found ? [`${shortPath(found[1] ?? "")}${found[2] ?? ""}`] : [];
-  });
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  return [...stack.matchAll(PLACE)].map(([, file = "", place = ""]) => shortPath(file) + place);
 }
 
 function shortPath(file: string): string {

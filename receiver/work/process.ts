@@ -4,12 +4,11 @@ import { Worker as Thread } from "node:worker_threads";
 import { systemClock as clock, within } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { createLog } from "../operations/log.ts";
-import { createCleaner, secretsOf } from "../operations/privacy.ts";
+import { createCleaner, secretsOf } from "../operations/present.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import { openStore } from "../store/open.ts";
 import { logEnded, orderSchema, type ChildMessage, type Ended } from "./messages.ts";
 import { describeLoadError, loadHandlers, placesOf } from "./module.ts";
-import { startRetention } from "./retention.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 const BEAT_MS = 1_000;
@@ -87,7 +86,6 @@ async function work(): Promise<void> {
       void exit(EXIT.stuck, 0);
     },
   });
-  startRetention({ ledger: store.ledger, config, clock, log });
   const { workerConcurrency: concurrency } = config;
   log.info({ handlers: handlers.map(({ name }) => name), concurrency }, "handling events");
   beat();

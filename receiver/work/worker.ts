@@ -19,13 +19,26 @@ const LOOKS_A_TURN = 50;
 /** Ends of jobs that may wait to be written before nothing more is claimed. */
 const MOST_UNWRITTEN = 512;
 
+/** When it prunes: after the start, and then at intervals. */
+const FIRST_PRUNE_MS = 60_000;
+const PRUNE_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
 /** The part of a drain that handlers get after their signal was aborted. */
 const ABORTED_MS = 500;
 
 export type WorkerOptions = AttemptOptions & {
-  store: Pick<Store, "jobs">;
+  store: Pick<Store, "jobs" | "ledger">;
   handlers: readonly Handler[];
-  config: Pick<Config, "handlerTimeoutMs" | "maximumAgeMs" | "maximumAttempts" | "workerConcurrency">;
+  config: Pick<
+    Config,
+    | "handlerTimeoutMs"
+    | "idRetentionDays"
+    | "maximumAgeMs"
+    | "maximumAttempts"
+    | "retentionDays"
+    | "workerConcurrency"
+  >;
   random: () => number;
   /** Ends the wait for another worker's end. */
   signal?: AbortSignal | undefined;
@@ -53,7 +66,7 @@ type Queue = {
 /** Becomes the worker of the store, and has `handlers` handle its jobs. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { handlers, clock, log, random, config, onDead, onEnded } = options;
-  const { jobs } = options.store;
+  const { jobs, ledger } = options.store;
   const { attempt, reportDead } = createAttempts(jobs, options);
   const stopping = new AbortController();
   /** Jobs whose handlers run, and besides them those whose ends are being written. */
@@ -73,6 +86,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   await jobs.begin(jobHandlers, options.signal ?? stopping.signal);
   const stopListening = jobs.onArrival?.(wake);
   const loops = Promise.all(queues.map(runQueue));
+  let cancelPruning = clock.after(FIRST_PRUNE_MS, () => void prune());
 
   return { wake, drain, running: () => [...running.keys()].map(({ handler, id }) => ({ handler, id })) };
 
@@ -168,8 +182,19 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     return TROUBLE_MS;
   }
 
+  async function prune(): Promise<void> {
+    cancelPruning = clock.after(PRUNE_MS, () => void prune());
+    try {
+      const pruned = await ledger.prune(retentionOf(config, clock.nowMs()));
+      if (pruned.bodies + pruned.ids > 0) log.info(pruned, "pruned");
+    } catch (error) {
+      log.error({ err: error }, "pruning failed; it is tried again in an hour");
+    }
+  }
+
   function stop(): void {
     stopping.abort();
+    cancelPruning();
     stopListening?.();
     wake();
   }
@@ -191,6 +216,14 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     running.clear();
     await Promise.all(left.map(async (job) => write(job, { kind: "returned" })));
   }
+}
+
+/** Before which moments bodies and ids are pruned. */
+export function retentionOf(
+  { retentionDays, idRetentionDays }: Pick<Config, "retentionDays" | "idRetentionDays">,
+  nowMs: number,
+) {
+  return { bodiesMs: nowMs - retentionDays * DAY_MS, idsMs: nowMs - idRetentionDays * DAY_MS };
 }
 
 /**

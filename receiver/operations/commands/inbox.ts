@@ -4,10 +4,9 @@ import { resolve } from "node:path";
 import { systemClock } from "../../clock.ts";
 import type { EventFilter, InboxEvent, Ledger } from "../../store/port.ts";
 import { inSnakeCase, presentEvent, redactEnvelope, shownType } from "../present.ts";
+import { retentionOf } from "../../work/worker.ts";
 import { act, pagesOf } from "../selection.ts";
 import { EXIT, Refused, type Outcome, type OnStore } from "./run.ts";
-
-const DAY_MS = 86_400_000;
 
 /** With `since` only events received in the last so many seconds. */
 type Chosen = EventFilter & { since?: number | undefined };
@@ -139,11 +138,7 @@ function momentOf(since: number | undefined): number {
 /** Prunes now what retention would prune within the hour. */
 export async function pruneInbox({ store, config }: OnStore): Promise<Outcome> {
   const { retentionDays, idRetentionDays } = config;
-  const nowMs = systemClock.nowMs();
-  const pruned = await store.ledger.prune({
-    bodiesMs: nowMs - retentionDays * DAY_MS,
-    idsMs: nowMs - idRetentionDays * DAY_MS,
-  });
+  const pruned = await store.ledger.prune(retentionOf(config, systemClock.nowMs()));
   const bodies = `${String(pruned.bodies)} events older than ${String(retentionDays)} days`;
   const ids = `${String(pruned.ids)} ids older than ${String(idRetentionDays)} days`;
   return { json: pruned, lines: [`Pruned ${bodies} and ${ids}.`] };

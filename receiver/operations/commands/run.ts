@@ -68,10 +68,10 @@ export function withConfig<Given extends unknown[]>(
       process.exitCode = outcome.exitCode ?? EXIT.ok;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      const names = [error.name, "code" in error ? String(error.code) : ""];
-      const known = names.find((name) => Object.hasOwn(KNOWN, name));
+      const { name, code = "", syscall = "" }: NodeJS.ErrnoException = error;
+      const known = [name, code, syscall].find((word) => Object.hasOwn(KNOWN, word));
       if (known === undefined) throw error;
-      terminal.complain(`${KNOWN[known] ?? ""}${error.message}`);
+      terminal.complain((KNOWN[known] ?? "").replace("…", () => error.message));
       process.exitCode = error instanceof Refused ? error.exitCode : EXIT.couldNotRun;
     }
   };
@@ -85,12 +85,18 @@ function environmentOver(ofTheShell: Environment): Environment {
   }
 }
 
-/** Errors that are no bugs, by their names or codes, and what is said before their messages. */
+const LISTEN =
+  "cannot listen: …. End the program that listens there, or choose another HOST, PORT, ADMIN_HOST or ADMIN_PORT.";
+
+/** Errors that are no bugs, by their names, codes or system calls, and what is said of them around their messages. */
 const KNOWN: Record<string, string> = {
-  Refused: "",
-  CannotOpen: "",
-  SqliteError: "the database cannot be used; `doctor` says more: ",
-  EMFILE: "this process may open too few files; raise `ulimit -n`: ",
+  Refused: "…",
+  CannotOpen: "…",
+  SqliteError: "the database cannot be used; `doctor` says more: …",
+  EMFILE: "this process may open too few files; raise `ulimit -n`: …",
+  listen: LISTEN,
+  bind: LISTEN,
+  getaddrinfo: LISTEN,
 };
 
 /** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */

@@ -6,7 +6,7 @@ import type { Config } from "../../config.ts";
 import type { Started } from "../../receiver.ts";
 import { openStore } from "../../store/open.ts";
 import { createLog, type Log } from "../log.ts";
-import { secretsOf } from "../privacy.ts";
+import { secretsOf } from "../present.ts";
 import { EXIT, Refused, type Context, type Outcome, type StartContext } from "./run.ts";
 
 /** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for the last lines of the log. */
@@ -16,9 +16,6 @@ const ECHO_MS = 100;
 const EXIT_INTERRUPTED = 130;
 const ERRORS = ["uncaughtException", "unhandledRejection"];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
-
-/** What fails where a host or a port cannot be used. */
-const LISTENING = new Set<unknown>(["listen", "bind", "getaddrinfo"]);
 
 /** Runs the receiver until a signal or a bug ends it. Throws why it cannot start. */
 export async function start(
@@ -37,21 +34,15 @@ export async function start(
   const handlers = { environment: () => ({ ...environment(), DATABASE_URL }), watchHandlers: watch };
   const starting = startReceiver({ config, store, clock, log, ...handlers });
   // Before it has started: whoever reads the line `listening` may stop it at that moment.
-  const leaveSignals = stopWhenTold(starting, config, log);
-  await starting.catch((error: unknown) => {
-    leaveSignals();
-    const isOfPort = error instanceof Error && "syscall" in error && LISTENING.has(error.syscall);
-    if (!isOfPort) throw error;
-    const fix = "End the program that listens there, or choose another HOST, PORT, ADMIN_HOST or ADMIN_PORT.";
-    throw new Refused(`cannot listen: ${error.message}. ${fix}`, EXIT.couldNotRun);
-  });
+  stopWhenTold(starting, config, log);
+  await starting;
 }
 
 /**
  * Stops the receiver at the first signal or uncaught error, and ends the process after that, or after
- * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once. Returns how to leave signals to Node.js again.
+ * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once.
  */
-function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): () => void {
+function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): void {
   let firstMs: number | undefined;
   const stop = async (why: { signal: string } | { err: unknown }): Promise<void> => {
     firstMs = clock.monotonicMs();
@@ -81,10 +72,6 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
   };
   for (const event of ERRORS) process.on(event, onError);
   for (const signal of SIGNALS) process.on(signal, onSignal);
-  return () => {
-    for (const event of ERRORS) process.off(event, onError);
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-  };
 }
 
 /** In a thread: a log whose reader has stopped reading can hold up the main thread for ever. By then everything is stored. */

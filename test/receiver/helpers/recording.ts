@@ -1,4 +1,4 @@
-import { ANSWERS } from "../../../receiver/intake/answers.ts";
+import { ANSWERS } from "../../../receiver/intake/webhook.ts";
 import type { Webhook, WebhookRequest } from "../../../receiver/intake/webhook.ts";
 
 export type Seen = Omit<WebhookRequest, "readBody" | "header"> & {

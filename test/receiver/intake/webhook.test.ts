@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
-import { ANSWERS, type Answer } from "../../../receiver/intake/answers.ts";
+import { ANSWERS, type Answer } from "../../../receiver/intake/webhook.ts";
 import type { Body } from "../../../receiver/intake/body.ts";
 import type { Delivery, Receipt } from "../../../receiver/intake/inbox.ts";
 import { createWebhook, type WebhookRequest } from "../../../receiver/intake/webhook.ts";

@@ -90,7 +90,7 @@ test("handlers: they are loaded in a process of their own, without the secrets, 
   const DATABASE_URL = `sqlite:${temporaryDirectory()}/receiver.db`;
   const environment = { PATH, DATABASE_URL, RECEIVER_ROLE: "all" };
   expect((await found("handlers", { environment })).join()).toMatch(/^ok: .+ can be started\.$/);
-  const source = `if (process.argv[1]?.includes("load-handlers") && !process.env.SIGNING_SECRET) process.exit(7)`;
+  const source = `if (process.argv[1]?.includes("work/module") && !process.env.SIGNING_SECRET) process.exit(7)`;
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(source)}`;
   const broken = await found("handlers", {
     environment: { ...environment, SIGNING_SECRET: SECRET, NODE_OPTIONS },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { redactEnvelope } from "../../../receiver/operations/present.ts";
-import { createCleaner, environmentForHandlers, secretsOf } from "../../../receiver/operations/privacy.ts";
+import { createCleaner, redactEnvelope, secretsOf } from "../../../receiver/operations/present.ts";
+import { environmentForHandlers } from "../../../receiver/config.ts";
 import { envelopeSchema, EVENT_TYPES } from "../../../shared/events.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 

@@ -22,7 +22,14 @@ await startWorker({
   log: createLog({ level: "silent", secrets: [] }),
   clean: (text) => text,
   random: Math.random,
-  config: { handlerTimeoutMs: 10_000, maximumAgeMs: 3_600_000, maximumAttempts: 100, workerConcurrency: 16 },
+  config: {
+    handlerTimeoutMs: 10_000,
+    maximumAgeMs: 3_600_000,
+    retentionDays: 30,
+    idRetentionDays: 400,
+    maximumAttempts: 100,
+    workerConcurrency: 16,
+  },
   handlers: [
     defineHandler({
       name: "all",

@@ -45,12 +45,14 @@ export async function startTestWorker(
   const lines: TestWorker["lines"] = [];
   const worker = await startWorker({
     handlers,
-    store: { jobs: { ...store.jobs, ...jobs?.(store.jobs) } },
+    store: { ...store, jobs: { ...store.jobs, ...jobs?.(store.jobs) } },
     onDead,
     config: {
       handlerTimeoutMs: 60_000,
       maximumAgeMs: 72 * 3_600_000,
       maximumAttempts: 3,
+      retentionDays: 30,
+      idRetentionDays: 400,
       workerConcurrency: 8,
       ...config,
     },
