@@ -1,4 +1,9 @@
-import { SIGNATURE_TOLERANCE_SECONDS, parseSignature, SIGNATURE_HEADER, verify } from "../../shared/signature.ts";
+import {
+  SIGNATURE_TOLERANCE_SECONDS,
+  parseSignature,
+  SIGNATURE_HEADER,
+  verify,
+} from "../../shared/signature.ts";
 import type { Attempt, JudgedAttempt } from "../domain/attempts.ts";
 import { FAULTS } from "../domain/faults.ts";
 import type { signatureSchema } from "../domain/shapes.ts";

@@ -1,4 +1,8 @@
-import { SIGNATURE_TOLERANCE_SECONDS, parseSignature, type SignatureProblem } from "../../shared/signature.ts";
+import {
+  SIGNATURE_TOLERANCE_SECONDS,
+  parseSignature,
+  type SignatureProblem,
+} from "../../shared/signature.ts";
 import type { Deviation } from "./deviation.ts";
 import { HEX } from "./digest-variants.ts";
 
