@@ -8,13 +8,8 @@ import { startWorker, type Worker } from "../../receiver/work/worker.ts";
 import type { Disk } from "./disk.ts";
 import type { Process } from "./machine.ts";
 
-const CONFIG = {
-  handlerTimeoutMs: 5_000,
-  maximumAgeMs: Infinity,
-  retentionDays: 30,
-  idRetentionDays: 400,
-  workerConcurrency: 8,
-};
+const KEPT = { retentionDays: 30, idRetentionDays: 400 };
+const CONFIG = { ...KEPT, handlerTimeoutMs: 5_000, maximumAgeMs: Infinity, workerConcurrency: 8 };
 
 /** A process of the receiver: `intake` takes events, `worker` handles them. It dies if its start fails. */
 export type Running = { process: Process; inbox?: Inbox; worker?: Worker; store?: Store };

@@ -294,14 +294,7 @@ test.skipIf(noServer())(
       log: createLog({ level: "silent", secrets: [] }),
       clean: (text) => text,
       random: Math.random,
-      config: {
-        handlerTimeoutMs: 10_000,
-        maximumAgeMs: 3_600_000,
-        retentionDays: 30,
-        idRetentionDays: 400,
-        maximumAttempts: 9,
-        workerConcurrency: 4,
-      },
+      config: { ...testConfig(), handlerTimeoutMs: 10_000, maximumAttempts: 9, workerConcurrency: 4 },
       handlers: names.map((name) =>
         defineHandler({ name, type: `${name}.came`, handle: ({ type }) => void done.add(type) }),
       ),

@@ -16,20 +16,14 @@ const store = await openServerStore({
 });
 const effects = `CREATE TABLE IF NOT EXISTS effects (event_id text, attempt bigint);
   CREATE TABLE IF NOT EXISTS by_key (n bigserial, key text, place bigint)`;
+const KEPT = { retentionDays: 30, idRetentionDays: 400, maximumAgeMs: 3_600_000 };
 await startWorker({
   store,
   clock: systemClock,
   log: createLog({ level: "silent", secrets: [] }),
   clean: (text) => text,
   random: Math.random,
-  config: {
-    handlerTimeoutMs: 10_000,
-    maximumAgeMs: 3_600_000,
-    retentionDays: 30,
-    idRetentionDays: 400,
-    maximumAttempts: 100,
-    workerConcurrency: 16,
-  },
+  config: { ...KEPT, handlerTimeoutMs: 10_000, maximumAttempts: 100, workerConcurrency: 16 },
   handlers: [
     defineHandler({
       name: "all",

@@ -7,6 +7,7 @@ import { startWorker } from "../../../../receiver/work/worker.ts";
 import { movableClock } from "../../helpers/clock.ts";
 import { idOf, newBody, post } from "../../helpers/events.ts";
 import type { ReceiverProcess } from "../../helpers/process.ts";
+import { testConfig } from "../../helpers/receiver.ts";
 import { until } from "../../helpers/until.ts";
 import { countingHandlers } from "./handlers.ts";
 
@@ -78,14 +79,7 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
     random: () => 1,
     clean: (text: string) => text,
     handlers: countingHandlers({ end: () => undefined }),
-    config: {
-      maximumAttempts: 10,
-      handlerTimeoutMs: 10_000,
-      workerConcurrency: 8,
-      maximumAgeMs: 3_600_000,
-      retentionDays: 30,
-      idRetentionDays: 400,
-    },
+    config: { ...testConfig(), handlerTimeoutMs: 10_000 },
     log: createLog({ level: "silent" }),
     onEnded: () => undefined,
     onStuck: () => undefined,
