@@ -1,18 +1,18 @@
 import { resolve } from "node:path";
 import { within, type Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import { createMiddleware, type Middleware } from "./intake/adapters.ts";
-import { createBodyReader, type BodyReader } from "./intake/body.ts";
+import { createMiddleware } from "./intake/adapters.ts";
+import { createBodyReader } from "./intake/body.ts";
 import { createGroupCommit } from "./intake/group-commit.ts";
 import { createInbox } from "./intake/inbox.ts";
 import { createWebhook, type Webhook } from "./intake/webhook.ts";
-import { createHealth, freeBytesFor, type Health } from "./operations/health.ts";
-import { createRequestLog, type Log, type RequestLog } from "./operations/log.ts";
+import { createHealth, freeBytesFor } from "./operations/health.ts";
+import { createRequestLog, type Log } from "./operations/log.ts";
 import { createMetrics, type Metrics } from "./operations/metrics.ts";
 import { createCleaner, secretsOf } from "./operations/present.ts";
 
 import type { Intake, Store } from "./store/port.ts";
-import type { Status } from "./work/supervisor.ts";
+import type { Supervisor } from "./work/supervisor.ts";
 
 /** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for ending the handlers' process and for the last log lines. */
 const CLOSING_MS = 2_500;
@@ -20,32 +20,8 @@ const CLOSING_MS = 2_500;
 /** How long a scrape waits for counts: Prometheus gives up after 10 s, and would have nothing at all. */
 const COUNTING_MS = 5_000;
 
-/** What handles events: a supervised process, or a worker in this one. */
-export type Work = {
-  wake: () => void;
-  stop: (graceMs: number) => Promise<void>;
-  status: () => Status;
-};
-
 /** A receiver without a port: what takes requests, and what looks after it. */
-export type Receiver = {
-  middleware: Middleware;
-  /** The parts of `middleware`, for requests of another kind, such as the Fetch API's. */
-  webhook: Webhook;
-  body: BodyReader;
-  health: Health;
-  metrics: Metrics;
-  /** Logs a request that the app answered itself. */
-  logRequest: RequestLog;
-  /** How the handlers are; undefined in the role `ingest`. */
-  workerStatus: (() => Status) | undefined;
-  /** How long requests and handlers may still run after the receiver was told to stop. */
-  graceMs: number;
-  /** Takes nothing more; waits for requests and handlers, for `graceMs` at the most. */
-  drain: () => Promise<void>;
-  /** Closes the database. */
-  close: () => Promise<void>;
-};
+export type Receiver = Awaited<ReturnType<typeof compose>>;
 
 /**
  * Puts the parts together, by role: `ingest` takes events, `worker` handles them, `all` does both. `startWork` is not called
@@ -56,8 +32,9 @@ export async function compose(options: {
   store: Store;
   clock: Clock;
   log: Log;
-  startWork: (metrics: Metrics) => Promise<Work>;
-}): Promise<Receiver> {
+  /** Starts a supervised process, or a worker in this one. */
+  startWork: (metrics: Metrics) => Promise<Supervisor>;
+}) {
   const { config, store, clock, log, startWork } = options;
   const metrics = createMetrics({
     counts: async () => within(COUNTING_MS, store.ledger.counts(), clock),
@@ -98,18 +75,24 @@ export async function compose(options: {
 
   return {
     middleware: createMiddleware(webhook, body, health.draining),
+    /** The parts of `middleware`, for requests of another kind, such as the Fetch API's. */
     webhook,
     body,
     health,
     metrics,
+    /** Logs a request that the app answered itself. */
     logRequest,
+    /** How the handlers are; undefined in the role `ingest`. */
     workerStatus: work?.status,
+    /** How long requests and handlers may still run after the receiver was told to stop. */
     graceMs,
+    /** Takes nothing more; waits for requests and handlers, for `graceMs` at the most. */
     drain: async () => {
       health.startDraining();
       // Handlers finish while the last requests do: both have the whole time.
       await Promise.all([within(graceMs, Promise.all(unanswered), clock), work?.stop(graceMs)]);
     },
+    /** Closes the database. */
     close: async () => {
       health.stop();
       await store.close();

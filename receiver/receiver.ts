@@ -1,22 +1,16 @@
 import { hostInUrl, serve, type Served } from "../shared/server.ts";
 import { createApp } from "./app.ts";
 import type { Clock } from "./clock.ts";
-import { compose, type Receiver, type Work } from "./compose.ts";
+import { compose, type Receiver } from "./compose.ts";
 import { environmentForHandlers, type Config } from "./config.ts";
 import { pathOf } from "./intake/adapters.ts";
 import { createAdminApp } from "./operations/admin.ts";
 import type { Log } from "./operations/log.ts";
 import type { Metrics } from "./operations/metrics.ts";
 import type { Store } from "./store/port.ts";
-import { startSupervisor } from "./work/supervisor.ts";
+import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
 
-export type Started = {
-  /** Where events go; undefined in the role `worker`. */
-  url: string | undefined;
-  adminUrl: string;
-  /** Stops taking events, finishes what runs within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
-  stop: () => Promise<void>;
-};
+export type Started = Awaited<ReturnType<typeof startReceiver>>;
 
 export type StartOptions = {
   config: Config;
@@ -32,7 +26,7 @@ export type StartOptions = {
 };
 
 /** Starts the receiver as a service of its own: an Express app on PORT, one for operators on ADMIN_PORT, and the handlers. */
-export async function startReceiver(options: StartOptions): Promise<Started> {
+export async function startReceiver(options: StartOptions) {
   const { config, store, clock, log } = options;
   const receiver = await compose({
     ...options,
@@ -40,6 +34,7 @@ export async function startReceiver(options: StartOptions): Promise<Started> {
   });
   let [server, admin]: (Served | undefined)[] = [];
 
+  /** Stops taking events, finishes what runs within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
   const stop = async (): Promise<void> => {
     await Promise.all([receiver.drain(), server?.drain(receiver.graceMs)]);
     await admin?.drain(0);
@@ -83,13 +78,7 @@ function webhookFirst(
 }
 
 /** Starts the process of the handlers. It gets the environment without the secrets that handlers need not know. */
-export function superviseHandlers(
-  options: Pick<StartOptions, "config" | "store" | "clock" | "log" | "environment"> & {
-    metrics: Metrics;
-    handlersModule?: URL | undefined;
-    watchHandlers?: boolean | undefined;
-  },
-): Work {
+export function superviseHandlers(options: StartOptions & { metrics: Metrics }): Supervisor {
   const { config, store, metrics } = options;
   return startSupervisor({
     ...options,

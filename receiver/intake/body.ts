@@ -19,17 +19,7 @@ type BodyProblem = "too_large" | "in_pieces" | "incomplete" | "late" | "overload
 
 export type Body = { ok: true; bytes: Uint8Array } | { ok: false; problem: BodyProblem };
 
-export type BodyReader = {
-  ofNode: (request: NodeRequest) => Promise<Body>;
-  /**
-   * For a body that comes piece by piece: `take` each of them while it returns true, and `end` it. Pieces other than bytes
-   * are refused.
-   */
-  collect: (settle: (body: Body) => void) => {
-    take: (piece: unknown) => boolean;
-    end: (isWhole: boolean) => void;
-  };
-};
+export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /**
  * Reads bodies as they were sent, byte for byte, and bounds what unknown senders can make us hold: when too much arrives
@@ -39,14 +29,14 @@ export function createBodyReader(options: {
   maxBodyBytes: number;
   maximumArrivingBytes?: number | undefined;
   clock: Clock;
-}): BodyReader {
+}) {
   const { maxBodyBytes, maximumArrivingBytes: maximum = MAXIMUM_ARRIVING_BYTES, clock } = options;
   /** The bytes that have come of each body, by what gives it up. */
   const arriving = new Map<() => void, number>();
   let totalBytes = 0;
 
   return {
-    ofNode: async (request) => {
+    ofNode: async (request: NodeRequest): Promise<Body> => {
       const bytes = bytesOf(request.rawBody) ?? bytesOf(request.body) ?? bytesOfText(request.rawBody);
       if (bytes) return bytes.byteLength > maxBodyBytes ? refused("too_large") : { ok: true, bytes };
       if (wasRead(request)) return refused("no_bytes");
@@ -65,6 +55,10 @@ export function createBodyReader(options: {
     collect,
   };
 
+  /**
+   * For a body that comes piece by piece: `take` each of them while it returns true, and `end` it. Pieces other than bytes
+   * are refused.
+   */
   function collect(settle: (body: Body) => void) {
     /** With room for what is still to come, so that small pieces are not kept as so many objects. */
     let gathered: Uint8Array | undefined = new Uint8Array();

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Express } from "express";
 import { eventIdSchema } from "../../shared/events.ts";
 import { systemClock as clock } from "../clock.ts";
-import { compose, type Work } from "../compose.ts";
+import { compose } from "../compose.ts";
 import { loadConfig } from "../config.ts";
 import { createLog } from "../operations/log.ts";
 import type { Metrics } from "../operations/metrics.ts";
@@ -12,6 +12,7 @@ import { openStore } from "../store/open.ts";
 import type { InboxEvent } from "../store/port.ts";
 import { createFetch } from "./fetch.ts";
 import { readOptions, type ReceiverOptions } from "./options.ts";
+import type { Supervisor } from "../work/supervisor.ts";
 import { workHere } from "./work-here.ts";
 
 /** A receiver inside an app of yours. */
@@ -34,7 +35,7 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
     log.flush(() => process.exit(1));
   };
   const store = await openStore({ ...config, clock, pool, isWorker, onFatal });
-  const startWork = async (metrics: Metrics): Promise<Work> => {
+  const startWork = async (metrics: Metrics): Promise<Supervisor> => {
     const parts = { config, store, clock, log, metrics };
     if (isWorker) return workHere({ ...parts, ...own, handlers });
     if (!handlers)

@@ -1,5 +1,5 @@
 import { within } from "../clock.ts";
-import type { Work } from "../compose.ts";
+import type { Supervisor } from "../work/supervisor.ts";
 import type { Config } from "../config.ts";
 import type { Metrics } from "../operations/metrics.ts";
 import { createCleaner, secretsOf } from "../operations/present.ts";
@@ -20,7 +20,7 @@ type Here = Pick<WorkerOptions, "handlers" | "clock" | "log" | "onDead"> & {
 };
 
 /** Handles jobs in this process. Nothing replaces a handler that blocks it, crashes it or ignores its deadline. */
-export async function workHere({ metrics, createServices, ...parts }: Here): Promise<Work> {
+export async function workHere({ metrics, createServices, ...parts }: Here): Promise<Supervisor> {
   const { config, clock, log } = parts;
   const created = await createServices?.();
   const stopping = new AbortController();

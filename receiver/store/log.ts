@@ -9,18 +9,13 @@ import { TOUCH } from "./schema.ts";
 export const LONGEST_LOG_BYTES = 256 * 1_048_576;
 
 /** The write-ahead log of a database, `-wal`, which its intake syncs itself. */
-export type Log = {
-  /** Resolves when everything that is committed is on disk. Ends the process if that cannot be known. */
-  sync: () => Promise<void>;
-  /** To be called after the connection was closed: closing the descriptor takes the locks of SQLite away. */
-  close: () => Promise<void>;
-};
+export type Log = Awaited<ReturnType<typeof openLog>>;
 
 /**
  * Opens the log for syncs. What an earlier process could not sync is copied into the file and synced there first; throws
  * SQLITE_BUSY while another process reads the log. `onFatal` ends the process.
  */
-export async function openLog(db: Database.Database, onFatal: (problem: string) => void): Promise<Log> {
+export async function openLog(db: Database.Database, onFatal: (problem: string) => void) {
   const path = `${db.name}-wal`;
   // The log exists after the first write only.
   db.exec(TOUCH);
@@ -35,6 +30,7 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
   const opened = found();
 
   return {
+    /** Resolves when everything that is committed is on disk. Ends the process if that cannot be known. */
     sync: async () => {
       // The system may have dropped what it could not write: a second sync would succeed and mean nothing.
       await log
@@ -45,6 +41,7 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
       if (lost !== undefined) await fail(`${lost} was moved, deleted or replaced while it was in use`);
       if ((named[0]?.size ?? 0) > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
     },
+    /** To be called after the connection was closed: closing the descriptor takes the locks of SQLite away. */
     close: async () => log.close(),
   };
 

@@ -41,16 +41,10 @@ export type SupervisorOptions = {
   fork?: (file: URL, args: string[], options: ForkOptions) => ChildProcess;
 };
 
-export type Supervisor = {
-  /** New events are stored: the process looks at once. */
-  wake: () => void;
-  /** Lets the process finish what runs, for `graceMs` at the most, and ends it. */
-  stop: (graceMs: number) => Promise<void>;
-  status: () => Status;
-};
+export type Supervisor = ReturnType<typeof startSupervisor>;
 
 /** Keeps one process for the handlers running: starts another when it dies, and ends it when it is blocked or too large. */
-export function startSupervisor(options: SupervisorOptions): Supervisor {
+export function startSupervisor(options: SupervisorOptions) {
   const { clock, log, memoryMegabytes } = options;
   const module = options.handlersModule ?? siblingFile(import.meta.url, "../handlers/index");
   let child: ChildProcess | undefined;
@@ -70,7 +64,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   let cancelWatch = clock.after(WATCH_MS, watch);
   start();
 
-  return { wake, stop, status: () => status };
+  return { wake, stop, status: (): Status => status };
 
   function start(): void {
     startedAtMs = heardAtMs = clock.monotonicMs();
@@ -188,6 +182,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     void end(child, CHANGE_GRACE_MS);
   }
 
+  /** New events are stored: the process looks at once. */
   function wake(): void {
     if (isWakeDue) return;
     isWakeDue = true;
@@ -209,6 +204,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     await ended;
   }
 
+  /** Lets the process finish what runs, for `graceMs` at the most, and ends it. */
   async function stop(graceMs: number): Promise<void> {
     why = "stopped";
     cancelWatch();

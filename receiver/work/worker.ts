@@ -47,13 +47,7 @@ export type WorkerOptions = AttemptOptions & {
   onStuck: (job: { handler: string; id: string }) => void;
 };
 
-export type Worker = {
-  /** Looks for due jobs at once. */
-  wake: () => void;
-  /** Claims nothing more, waits up to `graceMs` for what runs, and gives the rest back uncounted. */
-  drain: (graceMs: number) => Promise<void>;
-  running: () => { handler: string; id: string }[];
-};
+export type Worker = Awaited<ReturnType<typeof startWorker>>;
 
 /** The jobs of one handler: as many run as it has slots, the longest due first. */
 type Queue = {
@@ -64,7 +58,7 @@ type Queue = {
 };
 
 /** Becomes the worker of the store, and has `handlers` handle its jobs. */
-export async function startWorker(options: WorkerOptions): Promise<Worker> {
+export async function startWorker(options: WorkerOptions) {
   const { handlers, clock, log, random, config, onDead, onEnded } = options;
   const { jobs, ledger } = options.store;
   const { attempt, reportDead } = createAttempts(jobs, options);
@@ -90,6 +84,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 
   return { wake, drain, running: () => [...running.keys()].map(({ handler, id }) => ({ handler, id })) };
 
+  /** Looks for due jobs at once. */
   function wake(): void {
     // Without a reason, `abort` would make an error each time.
     for (const { alarm } of queues) alarm.abort("woken");
@@ -199,6 +194,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     wake();
   }
 
+  /** Claims nothing more, waits up to `graceMs` for what runs, and gives the rest back uncounted. */
   async function drain(graceMs: number): Promise<void> {
     const endAtMs = clock.monotonicMs() + graceMs;
     stop();
