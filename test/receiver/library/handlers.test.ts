@@ -1,5 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
@@ -295,6 +303,9 @@ test("a receiver in an app takes from others what they may read of its file, and
     logTo: (line: string) => void lines.push(line),
   };
   await (await createReceiver(settings)).stop();
+  // Another file: one that this process has had open is not opened past SQLite again.
+  renameSync(file, `${file}.before`);
+  copyFileSync(`${file}.before`, file);
   chmodSync(file, 0o644);
   const receiver = await createReceiver(settings);
   onTestFinished(receiver.stop);
