@@ -210,22 +210,15 @@ test.skipIf(noServer())("what is acknowledged is on disk, also if the database s
   expect(await query(url, "SELECT setting FROM seen")).toEqual([{ setting: "on" }]);
 });
 
-/** A database, and its address for a new role that has no rights of its own. */
-async function newRole(template: boolean): Promise<{ name: string; url: string; owner: string }> {
-  const owner = await newDatabase(template);
-  const name = `role_${randomBytes(6).toString("hex")}`;
-  await query(owner, `CREATE ROLE ${name} LOGIN`);
-  const url = new URL(owner);
-  url.username = name;
-  return { name, url: url.href, owner };
-}
-
 const examine = async (url: string) =>
   doctor({ config: testConfig({ DATABASE_URL: url, RECEIVER_ROLE: "ingest" }) }, {});
 
 describe.skipIf(noServer())("doctor says what to do if", () => {
   test("the role may not make the schemas, and is content once it may", async () => {
-    const { name, url, owner } = await newRole(false);
+    const owner = await newDatabase(false);
+    const name = `role_${randomBytes(6).toString("hex")}`;
+    await query(owner, `CREATE ROLE ${name} LOGIN`);
+    const url = owner.replace(/\/\/[^@]*@/, `//${name}@`);
     await expect(examine(url)).rejects.toThrow(/permission denied.*The role needs CREATE on the database/s);
     await query(
       owner,
