@@ -177,7 +177,10 @@ export function storable<Value>(value: Value): Value | string {
   return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\uFFFD") : value;
 }
 
-/** Rows for `json_to_recordset`. */
+/** Rows for `json_to_recordset`. Few have a text that is not storable, and looking at each value is slow. */
 export function json(rows: unknown): string {
-  return JSON.stringify(rows, (_, value: unknown) => storable(value));
+  const text = JSON.stringify(rows);
+  return /\\u(?:0000|d[89a-f])/.test(text)
+    ? JSON.stringify(rows, (_, value: unknown) => storable(value))
+    : text;
 }

@@ -130,15 +130,16 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
 
     test("a webhook for an object that reconcile has enqueued is a duplicate, whatever its id, and is found by it", async () => {
       const store = await openWorker(await createBackend());
-      const healed = event({ source: "reconcile", objectId: "call_1" });
-      const late = event({ objectId: "call_1" });
+      const objectId = "call_1 \0 \uD800";
+      const healed = event({ source: "reconcile", objectId });
+      const late = event({ objectId });
       await accept(store, healed);
       for (const _ of [1, 2])
         expect(await store.intake.accept([late])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
       expect(await store.ledger.find(late.id)).toMatchObject({ id: healed.id, duplicates: 2 });
       expect(await claim(store)).toHaveLength(1);
       // Another type of the same object is another event.
-      const other = event({ objectId: "call_1", type: "call.transferred" });
+      const other = event({ objectId, type: "call.transferred" });
       expect(await store.intake.accept([other])).toEqual({ ok: true, acceptances: [{ duplicate: false }] });
     });
 
