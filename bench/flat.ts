@@ -20,7 +20,6 @@ const wall = createSteppedWall(Date.UTC(2026, 0, 31, 12));
 const created = createSimulator({
   seed: 1,
   wall,
-  isLongLived: true,
   send: () => Promise.resolve({ outcome: { status: 200 }, durationMs: 5, answer: ANSWER }),
 });
 if (!created.ok) throw new Error(created.message);

@@ -1,4 +1,4 @@
-import { type ErrorRequestHandler, Router, type Router as RouterType } from "express";
+import { Router, type Router as RouterType } from "express";
 import { fileURLToPath } from "node:url";
 import type { World } from "../domain/world/world.ts";
 import { refusal } from "./answer.ts";
@@ -15,18 +15,5 @@ export function createRecordings(options: { world: World }): RouterType {
     const { status, body } = refusal("not_found", `Call ${id} was not found, so it has no recording.`);
     response.status(status).json(body);
   });
-  const answerOddRange: ErrorRequestHandler = (
-    error: { status?: number; headers?: Record<string, string> },
-    _request,
-    response,
-    next,
-  ) => {
-    if (error.status !== 416) return next(error);
-    response
-      .status(416)
-      .set(error.headers ?? {})
-      .end();
-  };
-  router.use(answerOddRange);
   return router;
 }

@@ -9,10 +9,10 @@ const PLACE = /^\d{1,3}$/;
 const listSchema = z.array(z.unknown());
 const fieldsSchema = z.record(z.string(), z.unknown());
 
-/** Reads `--set-json` and the `path=value` assignments into one object; values are JSON, or text where the field is one. */
-export function assignments(type: string, texts: readonly string[], json?: string): Fields | undefined {
-  if (texts.length === 0 && json === undefined) return undefined;
-  const object: Fields = json === undefined ? {} : jsonFields(json);
+/** Reads the `path=value` assignments into one object; values are JSON, or text where the field is one. */
+export function assignments(type: string, texts: readonly string[]): Fields | undefined {
+  if (texts.length === 0) return undefined;
+  const object: Fields = {};
   const sample: Fields = isEventType(type) ? sampleObjects[type] : {};
   for (const text of texts) {
     const separator = text.indexOf("=");
@@ -33,13 +33,6 @@ export function assignments(type: string, texts: readonly string[], json?: strin
     );
   }
   return object;
-}
-
-function jsonFields(json: string): Fields {
-  const parsed = fieldsSchema.safeParse(jsonOrText(json));
-  if (!parsed.success)
-    throw usageError(`--set-json ${json}: give a JSON object, such as '{"outcome":"completed"}'.`);
-  return parsed.data;
 }
 
 function valueOf(type: string, [field = "", ...inside]: readonly string[], text: string): unknown {

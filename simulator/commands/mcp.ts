@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { createTools, answerProblem } from "../mcp/tools.ts";
 import { VERSION } from "../processes/version.ts";
-import { CommandError, usageError } from "./command-error.ts";
+import { CommandError } from "./command-error.ts";
 import {
   addSimulatorOptions,
   createControlClient,
@@ -10,8 +10,6 @@ import {
 } from "./control-client.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { codeOf, messageOf } from "../text/errors.ts";
-
-const NEWLINE = 0x0a;
 
 /** `mcp`: the control API's verbs for developers' assistants, over standard input and output, until the input ends. */
 export default function mcpCommand(): Command {
@@ -27,9 +25,7 @@ export default function mcpCommand(): Command {
           run(given).catch((error: unknown) => answerProblem(messageOf(error), flags.token)),
         );
       }
-      let lastByte = NEWLINE;
       const ended = new Promise<void>((resolve) => {
-        process.stdin.on("data", (chunk: Buffer) => (lastByte = chunk.at(-1) ?? lastByte));
         process.stdin.once("end", resolve);
         process.stdin.once("close", resolve);
       });
@@ -38,10 +34,6 @@ export default function mcpCommand(): Command {
       await server.close();
       // It would keep us running.
       process.stdin.destroy();
-      if (lastByte === NEWLINE) return;
-      throw usageError(
-        "The input ended in the middle of a message, which was not answered: each message is JSON on one line, with a newline at its end.",
-      );
     });
 }
 

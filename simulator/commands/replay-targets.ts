@@ -1,5 +1,8 @@
 import type { Envelope } from "../../shared/events.ts";
+import { attemptRequest } from "../domain/attempt-request.ts";
 import { checkEndpointUrl } from "../domain/endpoint-url.ts";
+import type { FaultName } from "../domain/faults.ts";
+import { DEFAULT_READINGS } from "../domain/readings.ts";
 import { systemTime } from "../domain/wall-time.ts";
 import { orUsageError, usageError } from "./command-error.ts";
 import { createControlClient, type SimulatorFlags } from "./control-client.ts";
@@ -54,6 +57,8 @@ export function simulatorTarget(
   };
 }
 
+const NO_FAULTS: ReadonlySet<FaultName> = new Set();
+
 /** Straight to one address, one attempt each, in order. */
 export async function directTarget(
   url: string,
@@ -62,24 +67,27 @@ export async function directTarget(
 ): Promise<ReplayTarget> {
   const secret = wantSecret(flags.secret);
   const checked = orUsageError(checkEndpointUrl(url, flags.allowHost), `--to ${url}: `);
-  const faults = faultsOf(flags.fault);
+  if (flags.fault.length > 0)
+    throw usageError("--fault needs a running simulator: leave --to out, and register the address there.");
   // Loaded only now: a mistake in the command line is answered at once.
   const { createSender } = await import("../sender/sender.ts");
-  const { createDirectTarget, FAULTS_OF_THE_SCHEDULE } = await import("../replay/direct-target.ts");
-  const scheduled = faults.find(({ name }) => FAULTS_OF_THE_SCHEDULE.includes(name));
-  if (scheduled !== undefined)
-    throw usageError(
-      `--fault ${scheduled.name} needs the schedule of a running simulator: leave --to out, and register the address there.`,
-    );
   const send = createSender({ wall: systemTime, allowedHosts: flags.allowHost });
-  const attempt = createDirectTarget({ url: checked.url, secret, faults, send, wall: systemTime, signal });
+  const as = {
+    url: checked.url,
+    secrets: [secret],
+    number: 1,
+    faults: NO_FAULTS,
+    readings: DEFAULT_READINGS,
+  };
   return {
     name: url,
     batchSize: 1,
     async send(envelopes) {
       const results: ReplayResult[] = [];
       for (const envelope of envelopes) {
-        const outcome = await attempt(envelope);
+        const body = Buffer.from(JSON.stringify(envelope));
+        const request = attemptRequest({ ...as, body, wallNowMs: systemTime.nowMs() });
+        const { outcome } = await send({ ...request, faults: NO_FAULTS, answerMeans: "headers", signal });
         results.push({ eventId: envelope.id, outcome: "status" in outcome ? outcome.status : outcome.error });
       }
       return results;

@@ -89,7 +89,6 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
     concurrency: flags.concurrency,
     scenarios: scenariosOf(flags.scenario),
     retention: { deliveries: flags.keep },
-    isLongLived: true,
     dataFile: flags.data,
     seed: flags.seed,
     calls: flags.calls,

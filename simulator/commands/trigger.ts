@@ -31,7 +31,6 @@ import { ourCommand } from "../text/invocation.ts";
 
 type Flags = SimulatorFlags & {
   set: string[];
-  setJson?: string;
   count: number;
   org?: string;
   fault: string[];
@@ -49,11 +48,10 @@ export default function triggerCommand(): Command {
     .argument("<what>", "an event type, the name of a scenario, or a scenario file (.json)")
     .option(
       "--set <path=value>",
-      "a field of data.object, such as outcome=completed (repeatable)",
+      "a field of data.object, such as outcome=completed, or 'items=[…]' with JSON (repeatable)",
       collect,
       [],
     )
-    .option("--set-json <object>", 'many fields at once, such as \'{"items":[{"name":"Margherita"}]}\'')
     .option("--count <number>", "how many", wholeNumber(...OPTION_BOUNDS.count), 1)
     .option("--org <id>", "in this organization")
     .addOption(faultOption())
@@ -71,7 +69,7 @@ export default function triggerCommand(): Command {
 type Context = { client: ControlClient; flags: Flags; output: Output };
 
 async function emit(type: string, { client, flags, output }: Context): Promise<void> {
-  const object = assignments(type, flags.set, flags.setJson);
+  const object = assignments(type, flags.set);
   faultsOf(flags.fault);
   const answer = await client.post(
     "/events",
@@ -111,10 +109,10 @@ async function printResults(
 }
 
 async function tell(what: string, { client, flags, output }: Context): Promise<void> {
-  const { set, setJson, count, fault, org } = flags;
-  if (set.length > 0 || setJson !== undefined || count !== 1 || fault.length > 0 || org !== undefined)
+  const { set, count, fault, org } = flags;
+  if (set.length > 0 || count !== 1 || fault.length > 0 || org !== undefined)
     throw usageError(
-      `--set, --set-json, --count, --fault and --org belong to one event type; ${what} is a story, which has its own.`,
+      `--set, --count, --fault and --org belong to one event type; ${what} is a story, which has its own.`,
     );
   const name = what.endsWith(".json") ? await addScenario(what, client) : what;
   const story = await client.post(`/scenarios/${encodeURIComponent(name)}`, {}, storySchema);

@@ -1,5 +1,4 @@
 import { accessSync, constants, existsSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { DELIVERY_TABLES, TABLES_VERSION } from "../domain/schema.ts";
@@ -8,7 +7,7 @@ import { WORLD_TABLES } from "../domain/world/schema.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 import { codeOf, messageOf } from "../text/errors.ts";
 
-/** SQLite's name for a database in a file that it makes itself, and removes at once. */
+/** SQLite's name for a database in memory that goes on in a file of its own, which nobody else sees, once it is large. */
 const TEMPORARY = "";
 /** At each commit SQLite goes through the cached pages of a temporary database: a larger cache makes commits slower. */
 const TEMPORARY_CACHE_KIB = 2_000;
@@ -29,9 +28,9 @@ function problemOfTables(database: Database.Database): string | undefined {
   return isEmpty ? undefined : NOT_OURS;
 }
 
-/** Opens the state: in memory, in `file` (for its owner alone), or with `isTemporary` partly in a temporary file. */
-export function openDatabase(file?: string, isTemporary = false): OpenedDatabase {
-  const path = file === undefined ? placeWithoutFile(isTemporary) : placeOf(file);
+/** Opens the state: in `file`, for its owner alone, or in a temporary database that ends with the process. */
+export function openDatabase(file?: string): OpenedDatabase {
+  const path = file === undefined ? TEMPORARY : placeOf(file);
   try {
     const misplaced =
       file === undefined ? undefined : (problemOfFolder(dirname(path)) ?? problemOfFile(path));
@@ -73,16 +72,6 @@ function problemOfFolder(folder: string): string | undefined {
 function problemOfFile(path: string): string | undefined {
   const problem = keepPrivate(path, TABLES_VERSION);
   return problem === undefined ? undefined : `${path} ${problem}`;
-}
-
-function placeWithoutFile(isTemporary: boolean): string {
-  if (!isTemporary) return ":memory:";
-  try {
-    accessSync(tmpdir(), constants.W_OK);
-    return TEMPORARY;
-  } catch {
-    return ":memory:";
-  }
 }
 
 function versionOf(database: Database.Database): number {

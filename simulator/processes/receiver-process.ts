@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { shellOf } from "../text/invocation.ts";
-import { shellWordFor } from "../text/shell-words.ts";
+import { shellWord } from "../text/shell-words.ts";
 import { addressOf, isListening } from "./listening.ts";
 import { createOutputTail } from "./output-tail.ts";
 import { groupGone, killGroup, registerGroup, releaseGroup, signalGroup } from "./process-group.ts";
@@ -33,8 +32,8 @@ export type ReceiverProcess = {
   stop(options?: { graceMs?: number }): Promise<void>;
   /** SIGKILL to the whole group, at once. Resolves when it is gone. */
   kill(): Promise<void>;
-  /** Kills what still runs and starts the same command again, with the same environment and what `env` adds to it. */
-  restart(options?: { env?: Record<string, string> }): Promise<StartResult>;
+  /** Kills what still runs and starts the same command again, with the same environment. */
+  restart(): Promise<StartResult>;
 };
 
 export type StartOptions = {
@@ -62,13 +61,13 @@ const LOCATE_MS = 200;
 export async function startReceiver(options: StartOptions): Promise<StartResult> {
   const address = addressOf(options.url);
   const place = `${address.hostname}:${address.port}`;
-  const commandLine = options.command.map((word) => shellWordFor(word, shellOf())).join(" ");
+  const commandLine = options.command.map(shellWord).join(" ");
   const tail = createOutputTail(options.onLine, options.isNoise);
   const { signal } = options;
   let child: ChildProcess | undefined;
   let exit: Promise<Exit> | undefined;
 
-  async function start(env: Record<string, string> = {}): Promise<StartResult> {
+  async function start(): Promise<StartResult> {
     const [name, ...args] = options.command;
     if (name === undefined) throw new Error("startReceiver: the command is empty");
     if (isInterrupted()) return interrupted();
@@ -83,15 +82,12 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
-      env: { ...userEnvironment(), ...options.env, ...env },
+      env: { ...userEnvironment(), ...options.env },
     };
     // Windows starts npm.cmd and its like by its shell alone.
     const started =
       process.platform === "win32"
-        ? spawn(options.command.map((word) => shellWordFor(word, "cmd")).join(" "), {
-            ...settings,
-            shell: true,
-          })
+        ? spawn(options.command.map((word) => `"${word}"`).join(" "), { ...settings, shell: true })
         : spawn(name, args, settings);
     // At once: if our process ends while the command starts, the command ends too.
     if (started.pid !== undefined) registerGroup(started.pid);
@@ -187,10 +183,10 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       if (child?.pid !== undefined) await killGroup(child.pid);
       await exit;
     },
-    async restart({ env } = {}) {
+    async restart() {
       if (child?.pid !== undefined) await killGroup(child.pid);
       await exit;
-      return start(env);
+      return start();
     },
   };
 

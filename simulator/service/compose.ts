@@ -55,8 +55,6 @@ export type SimulatorOptions = {
   /** Hosts that endpoints may have over http, as loopback names, and with private addresses. */
   allowedHosts?: string[];
   concurrency?: number | undefined;
-  /** Without a data file: lets what does not fit into a few megabytes of memory go to a temporary file. */
-  isLongLived?: boolean | undefined;
   /** How much of what was sent is kept; the last 100,000 deliveries or 1 GB, whichever is less, unless told otherwise. */
   retention?: Partial<RetentionBounds> | undefined;
   /** For tests: the time that an endpoint has to answer, the machine's time, the network, and the listeners. */

@@ -12,7 +12,7 @@ const LARGEST_SEED = 2 ** 31 - 1;
 
 /** The whole service without its HTTP server: opens the state, wires the parts and begins to deliver. */
 export function createSimulator(options: SimulatorOptions = {}): SimulatorResult {
-  const opened = openDatabase(options.dataFile, options.isLongLived);
+  const opened = openDatabase(options.dataFile);
   if (!opened.ok) return opened;
   const { database } = opened;
   const meta = createMeta(database);

@@ -1,13 +1,12 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { z } from "zod";
-import { shellDashes, shellWordFor, type Shell } from "./shell-words.ts";
+import { shellWord } from "./shell-words.ts";
 
 export type Started = {
   script: string;
   directory: string;
   environment: Readonly<Record<string, string | undefined>>;
-  platform: NodeJS.Platform;
 };
 
 /** The simulator that a hint is for: its address, and its token where it wants one. */
@@ -24,41 +23,27 @@ const PACKAGE = "voice-agent-webhook-kit";
 /** Our files where npm installs them, and the folder that it installed into. */
 const INSTALLED = /^(.*?)\/node_modules\/(?:\.bin\/voice-agent|voice-agent-webhook-kit\/)/;
 
-/** A command line of ours that this user can paste: begun the way we were started, quoted for the shell. */
+/** A command line of ours that this user can paste: begun the way we were started. */
 export function ourCommand(
   words: string | readonly string[],
   target?: HintTarget,
   started: Started = thisStart(),
 ): string {
-  const shell = shellOf(started);
-  const quote = (word: string) => shellWordFor(word, shell);
-  const text = typeof words === "string" ? words : words.map(quote).join(" ");
+  const text = typeof words === "string" ? words : words.map(shellWord).join(" ");
   const options = target === undefined ? [] : targetOptions(target, started.environment);
-  return [ourProgram(started), text, ...options.map(quote)].filter((part) => part !== "").join(" ");
+  return [ourProgram(started), text, ...options.map(shellWord)].filter((part) => part !== "").join(" ");
 }
 
 export function ourProgram(started: Started = thisStart()): string {
-  const shell = shellOf(started);
   const script = started.script.replaceAll("\\", "/");
   const [, installedIn] = INSTALLED.exec(script) ?? [];
   if (installedIn !== undefined && /\/_npx\/[^/]+$/.test(installedIn))
-    return `npx ${shellWordFor(npxPackage(installedIn), shell)}`;
+    return `npx ${shellWord(npxPackage(installedIn))}`;
   if (installedIn !== undefined) return isWithin(started.directory, installedIn) ? `npx ${NAME}` : NAME;
-  if (/\/(?:simulator\/main|tools\/(?:start|simulator))\.ts$/.test(script))
-    return fromCheckout(started, shell);
+  if (/\/(?:simulator\/main|tools\/(?:start|simulator))\.ts$/.test(script)) return fromCheckout(started);
   if (script.endsWith("/dist/simulator/main.js"))
-    return `node ${shellWordFor(relative(started.directory, started.script), shell)}`;
+    return `node ${shellWord(relative(started.directory, started.script))}`;
   return NAME;
-}
-
-/** The shell that hints are for: PowerShell and cmd quote in ways of their own. */
-export function shellOf(started: Pick<Started, "platform" | "environment"> = thisStart()): Shell {
-  const { platform, environment } = started;
-  const { SHELL = "", MSYSTEM, PSModulePath = "" } = environment;
-  if (/\bpwsh(?:\.exe)?$/.test(SHELL)) return "powershell";
-  if (platform !== "win32" || SHELL !== "" || MSYSTEM !== undefined) return "posix";
-  // Windows sets it for everybody; a PowerShell puts the user's own modules in front.
-  return /\\Documents\\(?:Windows)?PowerShell\\/i.test(PSModulePath) ? "powershell" : "cmd";
 }
 
 function thisStart(): Started {
@@ -67,7 +52,6 @@ function thisStart(): Started {
     // npm runs scripts in the package's folder, wherever the user is.
     directory: process.env["INIT_CWD"] ?? process.cwd(),
     environment: process.env,
-    platform: process.platform,
   };
 }
 
@@ -80,12 +64,10 @@ function targetOptions({ simulator, token }: HintTarget, environment: Started["e
 }
 
 /** npm finds its script in the folder of the project and below. */
-function fromCheckout({ script, directory }: Started, shell: Shell): string {
+function fromCheckout({ script, directory }: Started): string {
   const root = dirname(dirname(script));
-  const prefix = isWithin(directory, root)
-    ? ""
-    : `--prefix ${shellWordFor(relative(directory, root), shell)} `;
-  return `npm ${prefix}run simulator ${shellDashes(shell)}`;
+  const prefix = isWithin(directory, root) ? "" : `--prefix ${shellWord(relative(directory, root))} `;
+  return `npm ${prefix}run simulator --`;
 }
 
 function isWithin(directory: string, root: string): boolean {

@@ -5,26 +5,6 @@ export function shellWord(text: string): string {
   return /^[\w./:=@,+-]+$/.test(text) ? text : quoted(text);
 }
 
-export type Shell = "posix" | "powershell" | "cmd";
-
-/** `text` as one word of the shell; bare where nothing in it means anything to any of them. */
-export function shellWordFor(text: string, shell: Shell): string {
-  if (shell === "posix") return shellWord(text);
-  if (/^[\w./:=@+-]+$/.test(text) && !text.startsWith("@")) return text;
-  const printable = Array.from(text, (character) => (isPrintable(character) ? character : "?")).join("");
-  if (shell === "powershell") return `'${printable.replaceAll("'", "''")}'`;
-  return `"${printable.replaceAll('"', '""').replaceAll("%", '"^%"')}"`;
-}
-
-export function shellVariable(name: string, shell: Shell): string {
-  return { posix: `"$${name}"`, powershell: `$env:${name}`, cmd: `"%${name}%"` }[shell];
-}
-
-/** What divides our options from a command: PowerShell keeps bare dashes to itself. */
-export function shellDashes(shell: Shell): string {
-  return shell === "powershell" ? "'--'" : "--";
-}
-
 /** Text or bytes as one quoted word of bash or zsh; what cannot be pasted is escaped, a zero byte ends the word. */
 export function quoted(value: string | Uint8Array): string {
   const bytes = Buffer.from(value);

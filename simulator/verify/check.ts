@@ -78,12 +78,10 @@ export type Verdict =
       /** The exchanges that show it, the telling one first. */
       exchanges: Exchange[];
     }
-  | {
-      outcome: "unverified";
-      reason: string;
-      /** There was no time for it: it is tried once more at the end. */
-      isLate?: true;
-    };
+  | Unverified;
+
+/** `isLate`: there was no time for it, so that it is tried once more at the end. */
+export type Unverified = { outcome: "unverified"; reason: string; isLate?: true };
 
 /** A check whose verdict depends on what the receiver has handled once everything has come to rest. */
 export type Pending = { outcome: "pending"; judge: (handled: HandledCounts) => Verdict };

@@ -1,7 +1,6 @@
 import { shellSignature } from "../signature-recipe/shell.ts";
-import { shellOf } from "../text/invocation.ts";
 import { withoutUserInfo } from "../text/redact.ts";
-import { printfOf, quoted, shellWordFor } from "../text/shell-words.ts";
+import { printfOf, quoted, shellWord } from "../text/shell-words.ts";
 import type { Exchange, Pieces, SentRequest } from "./delivery.ts";
 import type { CheckResult, Report } from "./report.ts";
 
@@ -47,7 +46,7 @@ export function repeatCommand(
   { check }: CheckResult,
 ): string {
   const options = check.again ?? `--only ${check.id}`;
-  return `${[invocation.start, options].join(" ").trimEnd()} --seed ${shellWordFor(seed, shellOf())}${invocation.end}`;
+  return `${[invocation.start, options].join(" ").trimEnd()} --seed ${shellWord(seed)}${invocation.end}`;
 }
 
 function shortened(body: Buffer): string {

@@ -6,7 +6,16 @@ import { attempts, CUT_SHORT } from "./attempts.ts";
 import type { Check, HandledCounts, Verdict } from "./check.ts";
 import type { CheckContext } from "./context.ts";
 import { type DeliverOptions, type Exchange, isAcknowledged } from "./delivery.ts";
-import { allAcknowledged, AT_MOST_ONCE, every, failed, handledTimes, NEVER, ONCE } from "./judgement.ts";
+import {
+  allAcknowledged,
+  AT_MOST_ONCE,
+  every,
+  failed,
+  handledTimes,
+  NEVER,
+  ONCE,
+  unverified,
+} from "./judgement.ts";
 import { ruleOf } from "./rules.ts";
 import { settle } from "./settle.ts";
 import { sideBySide } from "./side-by-side.ts";
@@ -68,8 +77,7 @@ async function explore(context: CheckContext, count: number): Promise<Verdict> {
     return failed(verdict.cause, told, verdict.exchanges);
   }
   // Schedules under which nothing got through say nothing about the receiver.
-  if (arrived === 0)
-    return { outcome: "unverified", reason: `Under ${count} schedules no delivery arrived.` };
+  if (arrived === 0) return unverified(`Under ${count} schedules no delivery arrived.`);
   return unsure ?? { outcome: "passed", note: `${arrived} deliveries arrived under ${count} schedules.` };
 }
 

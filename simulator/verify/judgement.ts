@@ -1,6 +1,6 @@
 import { causeOf as causeOfEnding } from "../domain/causes.ts";
 import { type CauseName, causeOf, VERIFY_CAUSES } from "./causes.ts";
-import type { Check, HandledCounts, Pending, Verdict } from "./check.ts";
+import type { Check, HandledCounts, Pending, Unverified, Verdict } from "./check.ts";
 import type { CheckContext } from "./context.ts";
 import type { Reading } from "../observer/observer.ts";
 import { type Exchange, hasTimedOut, isAcknowledged } from "./delivery.ts";
@@ -72,7 +72,7 @@ export function allRefused(exchanges: Exchange[]): Verdict {
     const { outcome } = exchange;
     if (isAcknowledged(exchange) || hasTimedOut(exchange)) return notRefused(exchange);
     if (outcome.kind === "answered" || outcome.error === "reset" || outcome.error === "closed") continue;
-    return { outcome: "unverified", reason: `The receiver was not there to refuse it: ${outcome.message}` };
+    return unverified(`The receiver was not there to refuse it: ${outcome.message}`);
   }
   return PASSED;
 }
@@ -107,6 +107,11 @@ export function failed(
   return { outcome: "failed", cause, problem, exchanges };
 }
 
+/** What could not be judged, and why. */
+export function unverified(reason: string): Unverified {
+  return { outcome: "unverified", reason };
+}
+
 /** The first verdict that is not `passed`. */
 export function every(...verdicts: Verdict[]): Verdict {
   return (
@@ -134,13 +139,13 @@ export function handledTimes(handled: HandledCounts, exchanges: Exchange[], expe
   let unsure: Verdict = PASSED;
   for (const [eventId, own] of Map.groupBy(exchanges, (exchange) => exchange.eventId)) {
     const reading = handled.of(eventId);
-    if (!reading.known) return { outcome: "unverified", reason: reading.reason };
+    if (!reading.known) return unverified(reading.reason);
     const { count } = reading;
     if (count >= expected.least && count <= expected.most) continue;
     if (count < expected.least && !own.some(isAcknowledged)) return allAcknowledged(own.slice(-1));
     const open = count < expected.least ? whyOpen(eventId, reading, handled.isOver) : undefined;
     if (open !== undefined) {
-      unsure = { outcome: "unverified", reason: open };
+      unsure = unverified(open);
       continue;
     }
     const problem = `Event ${eventId} should be handled ${inWords(expected)}, but the receiver says ${times(count)}.`;

@@ -1,5 +1,6 @@
 import type { Check, Verdict } from "./check.ts";
 import { type Exchange, hasTimedOut } from "./delivery.ts";
+import { unverified } from "./judgement.ts";
 import type { Timing } from "./timing.ts";
 
 /**
@@ -50,8 +51,7 @@ export function createPatience(options: {
             ? "the time of the run was over"
             : `${timedOutIn} has shown that the receiver answers too late`;
         return {
-          outcome: "unverified",
-          reason: `No answer came in the time that was left for it: ${why}.`,
+          ...unverified(`No answer came in the time that was left for it: ${why}.`),
           isLate: true,
         };
       }

@@ -7,7 +7,7 @@ import type { Check, Verdict } from "./check.ts";
 import type { CheckContext } from "./context.ts";
 import { type Exchange, isAcknowledged } from "./delivery.ts";
 import { guessRecipe } from "./guess.ts";
-import { ending, failed, isAtRest, isHandled } from "./judgement.ts";
+import { ending, failed, isAtRest, isHandled, unverified } from "./judgement.ts";
 import { ruleOf } from "./rules.ts";
 
 /** The questions without which no other can be asked. They head every report. */
@@ -49,8 +49,8 @@ export async function preflight(context: CheckContext): Promise<Preflight> {
       return { unreachable: false, handledBefore, accepts: { outcome: "passed" } };
     const { outcome } = exchange;
     if (outcome.kind === "no_answer" && ["dns", "refused", "tls"].includes(outcome.error)) {
-      const reason = `${context.target.url} cannot be reached. ${outcome.message}`;
-      return { unreachable: true, handledBefore, accepts: { outcome: "unverified", reason } };
+      const accepts = unverified(`${context.target.url} cannot be reached. ${outcome.message}`);
+      return { unreachable: true, handledBefore, accepts };
     }
     // A second wait of ten seconds would tell no more than the first.
     if (outcome.kind === "no_answer" && outcome.error === "timeout") break;
@@ -69,14 +69,14 @@ export async function observable(
   { handledBefore }: Preflight,
 ): Promise<Verdict> {
   const entry = context.ledger.all().find(({ acknowledged }) => acknowledged);
-  if (entry === undefined) return { outcome: "unverified", reason: "No event was acknowledged." };
+  if (entry === undefined) return unverified("No event was acknowledged.");
   let last: Reading | undefined;
   await context.waitUntil(async () => {
     last = await context.handledNow(entry.eventId);
     return isAtRest(last);
   }, withinMs);
   if (last !== undefined && isHandled(last))
-    return handledBefore ? { outcome: "unverified", reason: usedSeed(context.seed) } : { outcome: "passed" };
+    return handledBefore ? unverified(usedSeed(context.seed)) : { outcome: "passed" };
   if (last !== undefined && isAtRest(last))
     return { outcome: "passed", note: "The first event was put off or ignored: that it is shown is enough." };
   const found = last?.known === false ? last.reason : "It says that the event was handled 0 times.";

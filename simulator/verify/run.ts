@@ -1,6 +1,7 @@
 import { untilAborted } from "../processes/until-aborted.ts";
 import { describeBug } from "../text/errors.ts";
 import type { Check, Phase } from "./check.ts";
+import { unverified } from "./judgement.ts";
 import { acceptsCheck, observable, observableCheck, preflight, reachableCheck } from "./preflight.ts";
 import { type Report, verdictOf } from "./report.ts";
 import { createRunner, type RunOptions } from "./runner.ts";
@@ -28,7 +29,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   /** Whether there is a receiver that can be judged. */
   async function begin(): Promise<boolean> {
     if (startFailure !== undefined) {
-      finish(reachableCheck, { outcome: "unverified", reason: startFailure.message });
+      finish(reachableCheck, unverified(startFailure.message));
       return false;
     }
     const context = runner.contextFor("preflight");

@@ -4,10 +4,10 @@ import type { Observer } from "../observer/observer.ts";
 import type { ReceiverProcess, StartFailure } from "../processes/receiver-process.ts";
 import { describeBug } from "../text/errors.ts";
 import { createRedactor } from "../text/redact.ts";
-import type { Check, HandledCounts, Verdict } from "./check.ts";
+import type { Check, HandledCounts, Unverified, Verdict } from "./check.ts";
 import { type CheckContext, createContext, type Need, NEEDS } from "./context.ts";
 import type { Exchange } from "./delivery.ts";
-import { failed } from "./judgement.ts";
+import { failed, unverified } from "./judgement.ts";
 import { createLedger, type LedgerEntry } from "./ledger.ts";
 import { createPatience } from "./patience.ts";
 import { createPresence } from "./presence.ts";
@@ -46,7 +46,6 @@ export type RunOptions = {
   onResult?: ((result: CheckResult) => void) | undefined;
 };
 
-type Unjudged = Extract<Verdict, { outcome: "unverified" }>;
 type Waiting = { check: Check; judge: (handled: HandledCounts) => Verdict; durationMs: number };
 
 /** Runs one check after the other, or several at once, and keeps their results. */
@@ -100,7 +99,7 @@ export function createRunner(options: RunOptions) {
 
   async function runOne(check: Check): Promise<void> {
     const reason = missingNeed(check) ?? patience.outOfTime() ?? (await presence.missing());
-    if (reason !== undefined) return finish(check, { outcome: "unverified", reason });
+    if (reason !== undefined) return finish(check, unverified(reason));
     const startedAtMs = performance.now();
     const endsBefore = presence.ends();
     const isAlone = ["alone", "odd", "crash"].includes(check.phase ?? "");
@@ -142,12 +141,12 @@ export function createRunner(options: RunOptions) {
   }
 
   /** What `judge` finds, unless it fails itself: that says nothing about the receiver. */
-  async function judged<Found>(check: Check, judge: () => Promise<Found>): Promise<Found | Unjudged> {
+  async function judged<Found>(check: Check, judge: () => Promise<Found>): Promise<Found | Unverified> {
     try {
       return await judge();
     } catch (error) {
       bug ??= `verify itself failed in the check ${check.id}, please report it: ${describeBug(error)}`;
-      return { outcome: "unverified", reason: "verify itself failed here." };
+      return unverified("verify itself failed here.");
     }
   }
 
@@ -179,10 +178,10 @@ export function createRunner(options: RunOptions) {
     giveUpEffects: (reason: string): void => void (effectsUnreadable = reason),
     /** Says of all that has no result that there was no time for it. */
     leaveOpen(): void {
-      const reason =
-        "The time of the run was over before this came to its end: run it by --only, or all with --thorough.";
-      for (const check of checks)
-        if (!results.has(check.id)) finish(check, { outcome: "unverified", reason });
+      const verdict = unverified(
+        "The time of the run was over before this came to its end: run it by --only, or all with --thorough.",
+      );
+      for (const check of checks) if (!results.has(check.id)) finish(check, verdict);
     },
     isOutOfTime: (): boolean => patience.outOfTime() !== undefined,
     /** A bug of ours that was met. */

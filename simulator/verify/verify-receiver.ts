@@ -1,7 +1,7 @@
 import { startReceiver } from "../processes/receiver-process.ts";
 import { withoutUserInfo } from "../text/redact.ts";
-import { ourCommand, shellOf } from "../text/invocation.ts";
-import { shellDashes, shellVariable, shellWordFor } from "../text/shell-words.ts";
+import { ourCommand } from "../text/invocation.ts";
+import { shellWord } from "../text/shell-words.ts";
 import { createObserver } from "../observer/observer.ts";
 import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
@@ -83,7 +83,7 @@ function isRequestOfOurs(
   return line.includes(new URL(url).pathname) || (observed.length > 1 && line.includes(observed));
 }
 
-/** The words that start the same run again, for the user's shell; the secret and user info stay out of them. */
+/** The words that start the same run again, for a shell; the secret and user info stay out of them. */
 export function invocationOf(
   options: Pick<VerifyOptions, "url"> & Partial<VerifyOptions>,
 ): Report["invocation"] {
@@ -107,14 +107,11 @@ export function invocationOf(
     given.push("--ready-timeout", String(readyTimeoutMs / 1_000));
   for (const host of allowHosts) given.push("--allow-host", host);
   if (failOn.length > 0) given.push("--fail-on", failOn.join(","));
-  const shell = shellOf();
-  const quote = (word: string): string => shellWordFor(word, shell);
-  const more = given.map((word) => ` ${quote(word)}`).join("");
-  const address = quote(withoutUserInfo(url));
+  const more = given.map((word) => ` ${shellWord(word)}`).join("");
+  const address = shellWord(withoutUserInfo(url));
   const isSecretGiven = command === undefined || options.secretGiven === true;
-  const secret = isSecretGiven ? ` --secret ${shellVariable("SIGNING_SECRET", shell)}` : "";
+  const secret = isSecretGiven ? ' --secret "$SIGNING_SECRET"' : "";
   const start = (words: string): string => ourCommand(`verify ${words}${secret}${more}`);
   if (command === undefined) return { start: start(address), end: "" };
-  const words = command.map(quote).join(" ");
-  return { start: start(`--url ${address}`), end: ` ${shellDashes(shell)} ${words}` };
+  return { start: start(`--url ${address}`), end: ` -- ${command.map(shellWord).join(" ")}` };
 }

@@ -16,6 +16,7 @@ import {
   isAtRest,
   isHandled,
   ONCE,
+  unverified,
   whenSettled,
 } from "../judgement.ts";
 import type { Ledger } from "../ledger.ts";
@@ -125,9 +126,9 @@ function killed<Played extends Round>(
     const round = await play(context);
     if (round.notRestarted === undefined)
       return round.exchanges.length === 0
-        ? { outcome: "unverified", reason: NOT_KILLED }
+        ? unverified(NOT_KILLED)
         : whenSettled((handled) => judge(round, handled));
-    if (round.notRestarted.reason === "port_taken") return { outcome: "unverified", reason: OUTLIVED };
+    if (round.notRestarted.reason === "port_taken") return unverified(OUTLIVED);
     return failed(
       "not_restarted",
       `It did not start again: ${round.notRestarted.message}`,

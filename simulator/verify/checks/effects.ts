@@ -14,6 +14,7 @@ import {
   isHandled,
   NEVER,
   ONCE,
+  unverified,
   whenSettled,
 } from "../judgement.ts";
 import { sideBySide } from "../side-by-side.ts";
@@ -42,8 +43,9 @@ export const effectRuns: Runs = {
     return whenSettled((handled) => {
       const verdict = handledTimes(handled, exchanges, ONCE);
       if (seen || verdict.outcome !== "passed") return verdict;
-      const reason = `Event ${envelope.id} was not handled within ${timing.promptMs / 1_000} s. How long may it take? Say --effects-within SECONDS.`;
-      return { outcome: "unverified", reason };
+      return unverified(
+        `Event ${envelope.id} was not handled within ${timing.promptMs / 1_000} s. How long may it take? Say --effects-within SECONDS.`,
+      );
     });
   },
   "effects.after-many-others": async (context) => {
@@ -51,14 +53,14 @@ export const effectRuns: Runs = {
     // All that came since the first event of the run are others.
     const [first, ...others] = ledger.all().filter(({ acknowledged }) => acknowledged);
     const [exchange] = first?.exchanges.filter(isAcknowledged) ?? [];
-    if (exchange === undefined) return { outcome: "unverified", reason: "No event was acknowledged." };
+    if (exchange === undefined) return unverified("No event was acknowledged.");
     const sent = others.length + (await sendOthers(context, timing.manyOthers - others.length));
     const exchanges = [exchange, await context.deliver(exchange.request.body)];
     return whenSettled((handled) => {
       const verdict = handledTimes(handled, exchanges, ONCE);
       if (sent >= timing.manyOthers || verdict.outcome !== "passed") return verdict;
       const note = `After ${sent} others: there was no time for ${timing.manyOthers}, which --thorough takes.`;
-      return sent < timing.manyOthers / 10 ? { outcome: "unverified", reason: note } : { ...verdict, note };
+      return sent < timing.manyOthers / 10 ? unverified(note) : { ...verdict, note };
     });
   },
   "effects.lost-answer": handledSo(ONCE, (context) =>
@@ -102,10 +104,7 @@ export const effectRuns: Runs = {
     await waitUntil(async () => isAtRest((last = await handledNow(exchange.eventId))), promptMs);
     if (last !== undefined && isHandled(last)) return { outcome: "passed" };
     if (last !== undefined && isAtRest(last))
-      return {
-        outcome: "unverified",
-        reason: `The receiver put event ${exchange.eventId} off, or ignores it.`,
-      };
+      return unverified(`The receiver put event ${exchange.eventId} off, or ignores it.`);
     const problem = `Event ${exchange.eventId} was not handled within ${promptMs} ms of its acknowledgement.`;
     return failed("handled_late", problem, [exchange]);
   },

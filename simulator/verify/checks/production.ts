@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { Envelope } from "../../../shared/events.ts";
 import { attempts, burst, taken, whenReady } from "../attempts.ts";
-import type { Runs, Verdict } from "../check.ts";
+import type { Runs } from "../check.ts";
 import type { CheckContext } from "../context.ts";
 import { type Exchange, isAcknowledged } from "../delivery.ts";
-import { failed, handledTimes, isHandled, ONCE, whenSettled } from "../judgement.ts";
+import { failed, handledTimes, isHandled, ONCE, unverified, whenSettled } from "../judgement.ts";
 import { sideBySide } from "../side-by-side.ts";
 
 /** Words that no receiver writes by itself: where one stands in its output, it came from an event. */
@@ -47,7 +47,7 @@ export const productionRuns: Runs = {
   },
   "production.drains": async (context) => {
     const { receiver } = context;
-    if (receiver === undefined) return { outcome: "unverified", reason: "There is no process to end." };
+    if (receiver === undefined) return unverified("There is no process to end.");
     const underWay = burst(context).map((envelope) => context.deliver(envelope));
     await Promise.race(underWay);
     const stoppedAt = performance.now();
@@ -73,8 +73,7 @@ export const productionRuns: Runs = {
   "production.flood-costs-no-memory": async (context) => {
     const { deliver, event, receiver } = context;
     const before = await residentBytes(receiver?.pid);
-    if (before === undefined)
-      return { outcome: "unverified", reason: "Its memory can be read on Linux alone." };
+    if (before === undefined) return unverified("Its memory can be read on Linux alone.");
     const body = Buffer.alloc(FLOOD_BODY_BYTES, JSON.stringify(event()));
     await sideBySide(FLOOD_AT_ONCE, Array<Buffer>(FLOOD).fill(body), async (one) => {
       if (context.leftMs() > 1_000) await deliver(one, { secret: "not-the-secret", forged: true });
@@ -111,14 +110,10 @@ export const productionRuns: Runs = {
   },
 };
 
-const NOT_TAKEN: Verdict = {
-  outcome: "unverified",
-  reason: "It refuses the event that no handler could handle.",
-};
-const HANDLED: Verdict = {
-  outcome: "unverified",
-  reason: "It handled even an event whose object is empty: nothing that verify sends makes its work fail.",
-};
+const NOT_TAKEN = unverified("It refuses the event that no handler could handle.");
+const HANDLED = unverified(
+  "It handled even an event whose object is empty: nothing that verify sends makes its work fail.",
+);
 
 /** Delivers an event that most handlers cannot handle, since nothing of its object is there; undefined if it is refused. */
 async function poison({ deliver, event, undocumented }: CheckContext): Promise<Exchange | undefined> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { header, moment, type Part, T, V1 } from "../../signature-recipe/recipe.ts";
 import type { Check, Runs, Verdict } from "../check.ts";
 import type { CheckContext } from "../context.ts";
-import { allAcknowledged, allRefused, refused } from "../judgement.ts";
+import { allAcknowledged, allRefused, refused, unverified } from "../judgement.ts";
 
 const NOW = moment(0);
 const HOUR_SECONDS = 3_600;
@@ -51,10 +51,7 @@ function atLimit(ageSeconds: number, expected: Expected): Check["run"] {
   return async (context) => {
     let clock = context.clock.known();
     if (clock === undefined)
-      return {
-        outcome: "unverified",
-        reason: "The receiver sends no Date header, so its clock is not known.",
-      };
+      return unverified("The receiver sends no Date header, so its clock is not known.");
     let verdict: Verdict | undefined;
     for (let tries = 0; tries < TRIES; tries += 1) {
       if (tries > 0) await earlyInSecond(context, clock.at);
@@ -97,7 +94,7 @@ async function fartherOut(
     return { ...verdict, note };
   }
   const reason = "No answer came early enough within a second of the receiver's clock.";
-  return verdict ?? { outcome: "unverified", reason, isLate: true };
+  return verdict ?? { ...unverified(reason), isLate: true };
 }
 
 async function earlyInSecond({ now }: CheckContext, aheadSeconds: number): Promise<void> {

@@ -65,7 +65,6 @@ describe("a recording", () => {
     expect(await part("bytes=0-99")).toEqual([206, `bytes 0-99/${size}`, "100"]);
     expect(await part("bytes=100-")).toEqual([206, `bytes 100-${size - 1}/${size}`, String(size - 100)]);
     expect(await part("bytes=-10")).toEqual([206, `bytes ${size - 10}-${size - 1}/${size}`, "10"]);
-    expect(await part(`bytes=${size}-`)).toEqual([416, `bytes */${size}`, "0"]);
     expect(await part("pages=1-2")).toEqual([200, null, String(size)]);
     expect(await part("bytes=0-1,5-6")).toEqual([200, null, String(size)]);
     expect((await get(path, { method: "HEAD" })).headers.get("content-length")).toBe(String(size));

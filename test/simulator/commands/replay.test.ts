@@ -130,37 +130,6 @@ test("an event id is asked from the running simulator", async () => {
   expect(JSON.parse(receiver.received[0]?.body.toString() ?? "")).toEqual(events[0]);
 });
 
-test.each([
-  ["duplicate", 2],
-  ["duplicate-concurrently", 2],
-  ["drop-answer", 1],
-])("--fault %s strikes a direct replay too: %d requests", async (fault, requests) => {
-  const receiver = await startEndpoint();
-  await run("replay", "call.completed", "--to", receiver.url, "--secret", secret, "--fault", fault);
-  expect(receiver.received).toHaveLength(requests);
-});
-
-test("--fault duplicate-concurrently sends both copies before either is answered", async () => {
-  const held: (() => void)[] = [];
-  const receiver = await startEndpoint((response) => {
-    held.push(() => response.writeHead(200).end());
-    if (held.length === 2) for (const answer of held) answer();
-  });
-  const options = ["--to", receiver.url, "--secret", secret, "--fault", "duplicate-concurrently"];
-  const { code, out } = await run("replay", "call.completed", ...options);
-  expect({ code, out }).toEqual({ code: 0, out: `1 sent to ${receiver.url}: 1 × 200.\n` });
-});
-
-test("a direct replay with a bad signature is sent with one", async () => {
-  const receiver = await startEndpoint();
-  await run("replay", "call.completed", "--to", receiver.url, "--secret", secret, "--fault", "bad-signature");
-  const [{ signature, body } = { signature: "", body: Buffer.alloc(0) }] = receiver.received;
-  const nowSeconds = Math.floor(Date.now() / 1000);
-  expect(verify({ headers: [signature], body, secrets: [secret], nowSeconds })).toMatchObject({
-    reason: "no_match",
-  });
-});
-
 test("killed on the way, the same command goes on where it was", async () => {
   const held: (() => void)[] = [];
   const receiver = await startEndpoint((response, count) => {
@@ -290,8 +259,7 @@ test.each([
   [["package.json"], "package.json, item 1: this is no event envelope"],
   [["LICENSE"], "LICENSE:1: this line is no JSON."],
   [["call.completed", "--rate", "0"], "Give events a second"],
-  [["call.completed", "--fault", "slow"], "There is no fault"],
-  [["call.completed", "--fault", "delay"], "--fault delay needs the schedule"],
+  [["call.completed", "--fault", "delay"], "--fault needs a running simulator"],
   [["call.completed", "--to", "http://example.com/"], "http:// is for localhost only"],
 ])("%j is wrong usage, in one line", async (args, message) => {
   const to = args.includes("--to") ? [] : ["--to", "http://localhost:9/"];

@@ -30,7 +30,6 @@ const DEFAULTS = {
   concurrency: 16,
   scenarios: [],
   retention: { deliveries: 100_000 },
-  isLongLived: true,
   dataFile: undefined,
   seed: undefined,
   calls: undefined,

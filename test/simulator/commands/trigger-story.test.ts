@@ -3,7 +3,6 @@ import { startService } from "./in-process.ts";
 
 const OPTIONS = [
   ["--set", "outcome=completed"],
-  ["--set-json", '{"outcome":"completed"}'],
   ["--count", "2"],
   ["--fault", "duplicate"],
   ["--org", "ORGANIZATION"],

@@ -2,13 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ourCommand, ourProgram, shellOf, type Started } from "../../../simulator/text/invocation.ts";
+import { ourCommand, ourProgram, type Started } from "../../../simulator/text/invocation.ts";
 
 const started = (changes: Partial<Started>): Started => ({
   script: "/usr/local/bin/voice-agent-simulator",
   directory: "/home-of/me",
   environment: {},
-  platform: "linux",
   ...changes,
 });
 
@@ -101,30 +100,8 @@ describe("a hint is about the simulator that was asked", () => {
   });
 });
 
-describe("a hint is quoted for the shell", () => {
-  const windows = (environment: Started["environment"]) => started({ platform: "win32", environment });
-
-  test("that the user has", () => {
-    const modules = "C:\\Users\\me\\Documents\\PowerShell\\Modules;C:\\Program Files\\PowerShell\\Modules";
-    expect(shellOf(started({ environment: { SHELL: "/bin/zsh" } }))).toBe("posix");
-    expect(shellOf(started({ environment: { SHELL: "/usr/bin/pwsh" } }))).toBe("powershell");
-    expect(shellOf(windows({ PSModulePath: modules }))).toBe("powershell");
-    expect(shellOf(windows({ PSModulePath: "C:\\Program Files\\WindowsPowerShell\\Modules" }))).toBe("cmd");
-    expect(shellOf(windows({ PSModulePath: modules, MSYSTEM: "MINGW64" }))).toBe("posix");
-  });
-
-  test.each([
-    ["posix", started({}), `'it'\\''s "$x" 100%'`],
-    ["powershell", started({ environment: { SHELL: "pwsh" } }), `'it''s "$x" 100%'`],
-    ["cmd", windows({}), `"it's ""$x"" 100"^%""`],
-  ])("%s", (_, how, word) => {
-    expect(ourCommand(["trigger", `it's "$x" 100%`], undefined, how)).toBe(
-      `voice-agent-simulator trigger ${word}`,
-    );
-  });
-
-  test("PowerShell gets dashes that it passes on", () => {
-    const how = started({ script: "/home-of/me/simulator/main.ts", environment: { SHELL: "pwsh" } });
-    expect(ourCommand("deliveries", undefined, how)).toBe("npm run simulator '--' deliveries");
-  });
+test("a hint is quoted for the shell", () => {
+  expect(ourCommand(["trigger", `it's "$x" 100%`], undefined, started({}))).toBe(
+    `voice-agent-simulator trigger 'it'\\''s "$x" 100%'`,
+  );
 });
