@@ -22,7 +22,6 @@ type Flags = {
   failOn: FailOn[];
   strict?: boolean;
   seed?: string;
-  explore?: number;
   report: string[];
   readyTimeout: number;
   effectsWithin?: number;
@@ -32,8 +31,6 @@ type Flags = {
   json?: boolean;
 };
 
-const MOST_SCHEDULES = 100_000;
-const DEFAULT_SCHEDULES = 50;
 const LONGEST_READY_SECONDS = 600;
 
 export default function verifyCommand(): Command {
@@ -68,11 +65,6 @@ export default function verifyCommand(): Command {
     )
     .option("--strict", "fail on advice and on what could not be judged")
     .option("--seed <seed>", "the same events as in the run that printed this seed")
-    .option(
-      "--explore <schedules>",
-      "also search this many random schedules of failing attempts",
-      wholeNumber(1, MOST_SCHEDULES),
-    )
     .option("--report <format[=file]>", "pretty, json, junit, markdown or github; several times", collect, [])
     .option(
       "--ready-timeout <seconds>",
@@ -148,16 +140,10 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
 
   for (const host of target.hostsBeyond) output.note(whatIsSent(host, selected.checks.length));
   const { verifyReceiver } = await import("../verify/verify-receiver.ts");
-  const checks = [...selected.checks];
-  const schedules = flags.explore ?? (flags.only.includes("explore") ? DEFAULT_SCHEDULES : undefined);
-  if (schedules !== undefined) {
-    const { exploreCheck } = await import("../verify/explore.ts");
-    checks.push(exploreCheck(schedules));
-  }
   const report = await verifyReceiver({
     ...target.receiver,
     allowHosts: flags.allowHost,
-    checks,
+    checks: selected.checks,
     seed: flags.seed ?? randomBytes(4).toString("hex"),
     readyTimeoutMs: flags.readyTimeout * 1_000,
     failOn: flags.strict === true ? FAIL_ON : flags.failOn,

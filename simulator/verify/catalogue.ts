@@ -89,14 +89,14 @@ export type Depth = Level | "production";
 
 export type Selected = { ok: true; checks: Check[] } | Refused;
 
-/** What runs in front of every check, and what `--explore` adds, can be asked for by name as well. */
-const OUTSIDE = ["preflight", "explore"];
+/** What runs in front of every check can be asked for by name as well. */
+const PREFLIGHT = "preflight";
 
 /** The checks that `selection` leaves; a pattern is a group, a check's id, or a beginning such as `signature.stale*`. */
 export function selectChecks(selection: Selection, catalogue: readonly Check[] = CATALOGUE): Selected {
   const { only, skip = [], level, events } = selection;
   for (const pattern of [...(only ?? []), ...skip]) {
-    if (OUTSIDE.includes(pattern) || catalogue.some((check) => matches(check, pattern))) continue;
+    if (pattern === PREFLIGHT || catalogue.some((check) => matches(check, pattern))) continue;
     return refused(
       `No check is called ${JSON.stringify(pattern)}. ` +
         `Give a group (${GROUPS.join(", ")}), a check's id, or a beginning followed by *. All ids: verify --list`,
@@ -116,7 +116,7 @@ export function selectChecks(selection: Selection, catalogue: readonly Check[] =
       (level !== "must" || check.level === "must") &&
       isSentTo(events, check),
   );
-  if (checks.length > 0 || only?.every((pattern) => OUTSIDE.includes(pattern)) === true)
+  if (checks.length > 0 || only?.every((pattern) => pattern === PREFLIGHT) === true)
     return { ok: true, checks };
   return refused("The selection leaves no check to run. See verify --list.");
 }

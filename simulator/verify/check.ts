@@ -18,7 +18,6 @@ export const GROUPS = [
   "load",
   "effects",
   "crash",
-  "explore",
   "production",
 ] as const;
 
@@ -30,7 +29,7 @@ export const LEVELS = ["must", "advice"] as const;
 export type Level = (typeof LEVELS)[number];
 
 /** The phases of a run, in their order for the checks of one level. */
-export const PHASES = ["together", "stalled", "alone", "last", "crash", "explore", "odd"] as const;
+export const PHASES = ["together", "stalled", "alone", "last", "crash", "odd"] as const;
 
 export type Phase = (typeof PHASES)[number];
 
@@ -52,8 +51,8 @@ export type Check = {
   hint?: string | undefined;
   /**
    * When the check runs: among others (the default); beside other checks that hold connections open; alone, since it
-   * may bring a receiver down or load it; last, after all of these; then, one at a time, those that kill the receiver,
-   * and the explorer. Musts come first, then advice; `odd` is for what the service never sends, after everything else.
+   * may bring a receiver down or load it; last, after all of these; then, one at a time, those that kill the receiver.
+   * Musts come first, then advice; `odd` is for what the service never sends, after everything else.
    */
   phase?: Phase;
   /** What the run has to be given for this check; without it the check is unverified. */

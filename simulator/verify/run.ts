@@ -63,7 +63,6 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     await runner.judgePending(timing.settleMs, () => true);
     await runAll(ofPhase("crash"), 1);
     await runner.judgePending(timing.settleMs, ({ checkIds }) => [...checkIds].some(runner.isAboutKills));
-    await runAll(ofPhase("explore"), 1);
     // Whatever comes now, no must depends on it.
     await runLevel("advice");
     const advice = new Set(checks.filter(({ level }) => level === "advice").map(({ id }) => id));

@@ -129,9 +129,8 @@ export function createRunner(options: RunOptions) {
     verdict: Found,
     tookMs: number,
   ): Promise<Found | Verdict> {
-    // What comes of a kill, or of a schedule, is met by chance: once is enough.
-    if (verdict.outcome !== "failed" || ["crash", "explore", "production"].includes(check.group))
-      return verdict;
+    // What comes of a kill is met by chance: once is enough.
+    if (verdict.outcome !== "failed" || ["crash", "production"].includes(check.group)) return verdict;
     // How much comes at once differs each time, so that being too busy for it once is all there is to tell.
     if (check.group === "load" && ["rate_limited", "unavailable"].includes(verdict.cause)) return verdict;
     if (verdict.cause === "timed_out" || !patience.hasTimeToRepeat(tookMs)) return verdict;

@@ -6,7 +6,7 @@ import type { Observer, Reading } from "../observer/observer.ts";
 import { sideBySide } from "./side-by-side.ts";
 
 /** An event whose count is wanted, and whether it is expected to be handled at all. */
-type Settling = Pick<LedgerEntry, "eventId" | "acknowledged" | "documented"> & { superseded?: boolean };
+type Settling = Pick<LedgerEntry, "eventId" | "acknowledged" | "documented" | "superseded">;
 
 const READERS = 8;
 const FIRST_POLL_MS = 50;
@@ -60,7 +60,7 @@ export async function settle(options: {
   let counts = await readAtRest();
   const open = entries.filter(
     ({ eventId, acknowledged, documented, superseded }) =>
-      acknowledged && documented && superseded !== true && isOpen(counts.get(eventId), now()),
+      acknowledged && documented && !superseded && isOpen(counts.get(eventId), now()),
   );
   if (open.length > 0) {
     await waitFor(open);
@@ -81,7 +81,11 @@ function isOpen(reading: Reading | undefined, nowMs: number): boolean {
 const NO_TIME: Reading = { known: false, reason: "There was no time left to read effects back." };
 
 /** Reads all of `entries`, or as many as there is time for until `dueAt`. */
-async function readAll(entries: Settling[], observe: Observer, dueAt: number): Promise<Map<string, Reading>> {
+async function readAll(
+  entries: Settling[],
+  observe: Observer,
+  dueAt: number,
+): Promise<Map<string, Reading>> {
   const readings = await sideBySide(READERS, entries, async ({ eventId }): Promise<[string, Reading]> => {
     if (performance.now() > dueAt) return [eventId, NO_TIME];
     const reading = await observe(eventId);

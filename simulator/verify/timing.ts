@@ -18,8 +18,6 @@ export const DEFAULT_TIMING = {
   stallMs: 600,
   /** How long a receiver has to handle what it acknowledged, counted from the last delivery or the last event handled. */
   settleMs: 15_000,
-  /** The same while a failing schedule is shrunk: each try that fails waits for this long. */
-  settleShrinkingMs: 2_000,
   /** How long nothing is sent before effects are counted. */
   quietMs: 300,
   /** The delay before the second attempt of a delivery that was refused; each later one is that much longer. */
@@ -59,7 +57,7 @@ export function timingFor(said: {
   thorough?: boolean;
 }): Partial<Timing> {
   const { readyTimeoutMs: readyMs, effectsWithinMs = 0, thorough } = said;
-  const { runMs, lateMs, settleMs, settleShrinkingMs, promptMs } = DEFAULT_TIMING;
+  const { runMs, lateMs, settleMs, promptMs } = DEFAULT_TIMING;
   const moreMs = Math.max(0, readyMs - DEFAULT_TIMING.readyMs) + 2 * effectsWithinMs;
   return {
     readyMs,
@@ -67,7 +65,6 @@ export function timingFor(said: {
     lateMs: lateMs + moreMs,
     promptMs: effectsWithinMs === 0 ? promptMs : effectsWithinMs,
     settleMs: Math.max(settleMs, effectsWithinMs),
-    settleShrinkingMs: Math.max(settleShrinkingMs, effectsWithinMs),
     ...(thorough === true ? THOROUGH_TIMING : {}),
   };
 }

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { blockUnder } from "../docs/pages.ts";
 import { SECRET } from "../mutants/receiver.ts";
 import { run as runCommand } from "../simulator/commands/in-process.ts";
 import { sideBySide } from "../../simulator/verify/side-by-side.ts";
@@ -35,30 +34,6 @@ test("an `again:` line, read by bash, fails as the check did: one of each group"
     const { code, out } = await runCommand(...(words[index] ?? "").split("\0").slice(0, -1));
     expect({ id, code, isShown: isShown(id, out) }, out).toEqual({ id, code: 1, isShown: true });
   }
-});
-
-test("an `--explore` line finds the same schedule with the same seed, as docs/verify.md shows it", async () => {
-  const start = await startCounts();
-  const { url, observeUrl } = await start({ remember: () => true });
-  const again = "--only acknowledgement.call-completed --explore 1 --seed 2".split(" ");
-  const { code, out } = await runCommand(
-    "verify",
-    url,
-    "--secret",
-    SECRET,
-    "--observe",
-    observeUrl,
-    ...again,
-  );
-
-  expect(code).toBe(1);
-  expect(out).toMatch(
-    /should be handled once, but the receiver says 2 times\. Smallest failing schedule: 2xx with a copy after it\./,
-  );
-  expect(out).toMatch(/again: .* --explore 1 --seed 2$/m);
-  const said = out.replaceAll(/evt_\w+/g, "evt_…").replaceAll(/\s+/g, " ");
-  const shown = blockUnder("docs/verify.md", "Effects and kills", "text");
-  expect(said).toContain(shown.trim().replaceAll(/\s+/g, " "));
 });
 
 async function failuresOf(subjects: readonly Failing[]): Promise<Failure[]> {

@@ -28,7 +28,6 @@ test("what is left out without --level production, and for an endpoint with a se
     message: "production.drains is run by --level production alone: add that.",
   });
   expect(selectChecks({ only: ["preflight"] })).toEqual({ ok: true, checks: [] });
-  expect(selectChecks({ only: ["explore"] })).toEqual({ ok: true, checks: [] });
   const orders = ids({ events: ["order.created"] });
   expect(orders).toContain("readings.minimal-order");
   expect(orders).not.toContain("readings.minimal-booking");

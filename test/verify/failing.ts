@@ -5,7 +5,6 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import { exploreCheck } from "../../simulator/verify/explore.ts";
 import { repeatCommand } from "../../simulator/verify/evidence.ts";
 import { verifyReceiver, type VerifyOptions } from "../../simulator/verify/verify-receiver.ts";
 import { temporaryDirectory } from "../helpers/simulator.ts";
@@ -38,18 +37,11 @@ const OTHERWISE: Failing[] = [
     id: "effects.prompt",
     plant: { handledAfterMs: ({ type }) => (type === "voicemail.created" ? 6_000 : 0) },
   },
-  {
-    name: "never-de-duplicates",
-    id: "explore.schedules",
-    plant: { remember: () => true },
-    // A schedule that is soon shrunk.
-    options: { checks: [exploreCheck(1)], seed: "2" },
-  },
 ];
 /** Every planted bug with the check meant for it. */
 export const FAILING: Failing[] = [
   ...Object.entries(MUTANTS)
-    .filter(([name]) => !OTHERWISE.some((other) => other.name === name && other.id !== "explore.schedules"))
+    .filter(([name]) => !OTHERWISE.some((other) => other.name === name))
     .map(([name, { plant, caughtBy: id }]): Failing => ({ name, id, plant })),
   ...Object.entries(CRASH_MUTANTS).map(([name, { caughtBy: id }]): Failing => ({ name, id, crash: name })),
   ...OTHERWISE,

@@ -54,11 +54,6 @@ test.each([
   ],
   ["judged by effects", [sent({ status: 200, checkId: "effects.burst" })], ["passed", "passed", "passed"]],
   ["judged by crash", [sent({ status: 200, checkId: "crash.kills" })], ["passed", "passed", "passed"]],
-  [
-    "judged by explore",
-    [sent({ status: 200, checkId: "explore.schedules" })],
-    ["passed", "passed", "passed"],
-  ],
 ] as const)("an event that was %s may be handled 0, 1, 2 times: %#", async (_what, deliveries, outcomes) => {
   expect(await Promise.all([0, 1, 2].map((count) => judged([...deliveries], count)))).toEqual(outcomes);
 });

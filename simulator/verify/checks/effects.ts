@@ -163,5 +163,5 @@ function twoOfOneObject(firstType: EventType, secondType: EventType): Check["run
 }
 
 function judgesItsOwn(checkId: string): boolean {
-  return /^(?:effects|crash|explore|production)\./.test(checkId);
+  return /^(?:effects|crash|production)\./.test(checkId);
 }
