@@ -25,8 +25,7 @@ import { createOutput, type Output, timeText } from "./output.ts";
 import { addSelectionOptions, selectedBy, SELECTION_OPTIONS } from "./selection.ts";
 import { ourCommand } from "../text/invocation.ts";
 
-const SHORTEST_PAUSE_MS = 10;
-const LONGEST_PAUSE_MS = 500;
+const LOOK_EVERY_MS = 100;
 
 export default function deliveriesCommand(): Command {
   const command = new Command("deliveries").description("what was delivered, what was not, and why");
@@ -190,13 +189,9 @@ function jobEnded(begun: JobShape, client: ControlClient, output: Output): Promi
   const path = `/jobs/${encodeURIComponent(begun.id)}`;
   return interruptible(async (signal) => {
     let job = begun;
-    for (
-      let pauseMs = SHORTEST_PAUSE_MS;
-      job.ended_at === null;
-      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)
-    ) {
+    while (job.ended_at === null) {
       output.progress(job.total === null ? "counting" : `${job.sent} of ${job.total} sent again`);
-      await pause(pauseMs, undefined, { signal }).catch(() => {});
+      await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
       // It may have ended meanwhile, which is no mistake.
       if (signal.aborted) await client.post(`${path}/cancel`, {}, jobSchema).catch(() => {});
       job = await client.get(path, jobSchema);

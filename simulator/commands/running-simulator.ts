@@ -10,7 +10,11 @@ export async function startSimulatorForCommand(flags: ServeFlags) {
   const created = createSimulator(simulatorOptions(flags));
   if (!created.ok) throw new CommandError(created.message);
   const { simulator } = created;
-  for (const note of simulator.notes) process.stderr.write(`${note}\n`);
+  const { origin } = simulator.world;
+  if (flags.calls !== undefined && flags.calls !== origin.calls)
+    process.stderr.write(
+      `--calls ${flags.calls} has no effect: ${flags.data} was begun with ${origin.calls}. Leave it out, or use another --data file.\n`,
+    );
 
   const token = isLoopback(flags.host) ? undefined : (flags.token ?? randomBytes(16).toString("hex"));
   const onError = (error: unknown) =>

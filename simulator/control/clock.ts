@@ -17,13 +17,8 @@ const advanceSchema = z.union(
   ],
   HOW_FAR,
 );
-const HOW_FAR_AHEAD = `expected a number of seconds from ${LEAST} to ${MOST}`;
 const aheadSchema = z.strictObject({
-  seconds: z.coerce
-    .number(HOW_FAR_AHEAD)
-    .min(LEAST, HOW_FAR_AHEAD)
-    .max(MOST, HOW_FAR_AHEAD)
-    .default(SCHEDULE_SECONDS),
+  seconds: z.coerce.number().min(LEAST).max(MOST).default(SCHEDULE_SECONDS),
 });
 const modeSchema = z.strictObject({ mode: z.enum(CLOCK_MODES) });
 

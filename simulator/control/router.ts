@@ -6,7 +6,7 @@ import { deliveryRoutes } from "./deliveries.ts";
 import { endpointRoutes, receiverRoutes } from "./endpoints.ts";
 import { eventRoutes, eventTypeRoutes } from "./events.ts";
 import { manyRoutes } from "./many.ts";
-import { reportRoutes, verificationRoutes } from "./reports.ts";
+import { verificationRoutes } from "./reports.ts";
 import { scenarioRoutes, worldRoutes } from "./world.ts";
 import { streamRoutes } from "./stream.ts";
 
@@ -19,7 +19,6 @@ export function createControl(simulator: Simulator): Router {
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
-  reportRoutes(router, simulator);
   router.use(jsonBody(LARGEST_BODY_BYTES));
   endpointRoutes(router, simulator);
   receiverRoutes(router, simulator);

@@ -3,7 +3,6 @@ import type { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { verificationView } from "./reports.ts";
-import { answerError } from "./answers.ts";
 import { clockView, deliveryView, endpointView, eventView, jobView } from "./views.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -12,7 +11,6 @@ const CLOCK_AFTER_MS = 150;
 const RECONNECT_AFTER_MS = 1_000;
 /** Maximum number of bytes that a client may leave unread; beyond it the stream ends. */
 const LARGEST_BACKLOG_BYTES = 1024 * 1024;
-const MOST_STREAMS = 64;
 const LAST_WORDS_MS = 5_000;
 /** A client that missed more entries than this is told to load everything anew, which is less to read. */
 const MOST_RESUMED_ENTRIES = 500;
@@ -26,22 +24,12 @@ type Message = { name: string; data: unknown };
  */
 export function streamRoutes(router: Router, simulator: Simulator): void {
   const { journal } = simulator;
-  /** The message of the newest entry, made once for all clients. */
-  let newest: { entry: JournalEntry; text: { name: string; data: string } | undefined } | undefined;
-
-  let streams = 0;
   const clients = new Set<(name: string, data: string) => void>();
   let clockTimer: NodeJS.Timeout | undefined;
 
   router.get("/stream", async (request, response) => {
-    if (streams >= MOST_STREAMS) {
-      const message = `${MOST_STREAMS} streams are open already: close one, such as a tab of the dashboard.`;
-      return answerError(response.set("Retry-After", "1"), "too_many_streams", message);
-    }
-    streams += 1;
     // No client of a stream closes its own side alone.
     request.socket.once("end", () => response.destroy());
-    response.once("close", () => (streams -= 1));
     // Loaded with the first stream, so that a simulator without a dashboard starts faster.
     const { createSession } = await import("better-sse");
     const session = await createSession(request, response, {
@@ -77,9 +65,9 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
     function push(entry: JournalEntry): void {
       if (!session.isConnected || response.writableEnded) return;
       if (response.writableLength > LARGEST_BACKLOG_BYTES) return drop(entry);
-      const text = textOf(entry);
-      if (text !== undefined) session.push(text.data, text.name, String(entry.id));
-      if (text?.name === "delivery") tellClockSoon();
+      const message = messageOf(entry);
+      if (message !== undefined) session.push(JSON.stringify(message.data), message.name, String(entry.id));
+      if (message?.name === "delivery") tellClockSoon();
     }
 
     function drop(entry: JournalEntry): void {
@@ -101,14 +89,6 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
         for (const job of jobs) tell("job", job);
       }
     }, CLOCK_AFTER_MS).unref();
-  }
-
-  function textOf(entry: JournalEntry): { name: string; data: string } | undefined {
-    if (newest?.entry !== entry) {
-      const message = messageOf(entry);
-      newest = { entry, text: message && { name: message.name, data: JSON.stringify(message.data) } };
-    }
-    return newest.text;
   }
 
   function messageOf(entry: JournalEntry): Message | undefined {

@@ -1,6 +1,3 @@
-import { envelopeSchema } from "../../shared/events.ts";
-import { bookingSchema, callSchema, orderSchema, voicemailSchema } from "../../shared/resources.ts";
-
 /** How programs write JSON that they have parsed before, by the name of the function that does it. */
 export type JsonVariant = {
   id: string;
@@ -49,9 +46,6 @@ export const JSON_VARIANTS: readonly JsonVariant[] = [
   variant("go-sorted", "with sorted keys and <, > and & escaped, as Go does with a map", (value) =>
     escapeHtml(JSON.stringify(sorted(value))),
   ),
-  variant("service-order", "with its keys in another order", (value) =>
-    JSON.stringify(inServiceOrder(value)),
-  ),
 ];
 
 function variant(id: string, how: string, write: JsonVariant["write"]): JsonVariant {
@@ -89,29 +83,10 @@ function spaced(value: unknown): string {
 }
 
 function sorted(value: unknown): unknown {
-  return ordered(value, (object) => Object.keys(object).toSorted());
-}
-
-/** The order in which the service writes keys: undoes a sorting on the way. */
-function inServiceOrder(value: unknown): unknown {
-  return ordered(value, (object) => {
-    const known = Object.keys(SCHEMAS.get(object["object"])?.shape ?? envelopeSchema.shape);
-    const place = (key: string) => (known.includes(key) ? known.indexOf(key) : known.length);
-    return Object.keys(object).toSorted((left, right) => place(left) - place(right));
-  });
-}
-
-const SCHEMAS = new Map<unknown, { shape: object }>([
-  ["call", callSchema],
-  ["voicemail", voicemailSchema],
-  ["order", orderSchema],
-  ["booking", bookingSchema],
-]);
-
-function ordered(value: unknown, order: (object: Record<string, unknown>) => string[]): unknown {
-  if (Array.isArray(value)) return value.map((item) => ordered(item, order));
+  if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;
-  return Object.fromEntries(order(value).map((key) => [key, ordered(value[key], order)]));
+  const keys = Object.keys(value).toSorted();
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
 }
 
 function escapeNonAscii(json: string): string {

@@ -23,7 +23,13 @@ function groupLives(pid: number): boolean {
   if (!signalGroup(pid, 0)) return false;
   if (process.platform !== "linux") return true;
   // A container without an init process keeps ended grandchildren as zombies, which still take signals.
-  return readdirSync("/proc").some((entry) => /^\d+$/.test(entry) && runsInGroup(entry, pid));
+  return processesIn(pid).length > 0;
+}
+
+/** The processes that run in a group, by their ids; on Linux alone. */
+export function processesIn(group: number): string[] {
+  if (process.platform !== "linux") return [];
+  return readdirSync("/proc").filter((entry) => /^\d+$/.test(entry) && runsInGroup(entry, group));
 }
 
 function runsInGroup(entry: string, group: number): boolean {

@@ -27,7 +27,6 @@ const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
 const LINE_FEED = 10;
 
 const itemsSchema = z.array(z.unknown());
-const listSchema = z.looseObject({ object: z.literal("list"), data: itemsSchema });
 const recordSchema = z.looseObject({ envelope: z.unknown() });
 
 /** Opens an event id, an event type (a sample) or a file of envelopes, which is read through before anything is sent. */
@@ -89,9 +88,7 @@ function wholeDocument(path: string): unknown[] | string | undefined {
   const value = jsonOf(decoded.text);
   if (value === undefined) return undefined;
   const items = itemsSchema.safeParse(value);
-  if (items.success) return items.data;
-  const list = listSchema.safeParse(value);
-  return list.success ? list.data.data : [value];
+  return items.success ? items.data : [value];
 }
 
 /** The lines that are not empty, counted from 1. Of one that is too long comes the beginning, and nothing after it. */

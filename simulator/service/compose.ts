@@ -67,7 +67,7 @@ export type SimulatorOptions = {
 /** Wires the parts over an open database, and begins to deliver. */
 export function compose(
   options: SimulatorOptions & { database: Database; meta: Meta; seed: number; isSeedGiven: boolean },
-): Omit<Simulator, "notes"> {
+): Simulator {
   const { database, meta, seed, wall = systemTime, allowedHosts = [] } = options;
   const settings = { readings: options.readings ?? DEFAULT_READINGS, baseUrl: "http://localhost:4010" };
   const readings = () => settings.readings;

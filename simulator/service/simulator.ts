@@ -2,7 +2,6 @@ import { randomInt } from "node:crypto";
 import { compose, type SimulatorOptions } from "./compose.ts";
 import { openDatabase } from "../files/database.ts";
 import { createMeta } from "../domain/meta.ts";
-import type { World } from "../domain/world/world.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
@@ -26,14 +25,6 @@ export function createSimulator(options: SimulatorOptions = {}): SimulatorResult
   }
   const seed = keptSeed ?? options.seed ?? randomInt(LARGEST_SEED);
   meta.set("seed", seed);
-  const parts = compose({ ...options, database, meta, seed, isSeedGiven: options.seed !== undefined });
-  return { ok: true, simulator: { ...parts, notes: notesOf(options, parts.world) } };
-}
-
-/** A data file keeps the world that it was begun with. */
-function notesOf({ dataFile, calls }: SimulatorOptions, { origin }: World): string[] {
-  if (dataFile === undefined || calls === undefined || calls === origin.calls) return [];
-  return [
-    `--calls ${calls} has no effect: ${dataFile} was begun with ${origin.calls}. Leave it out, or use another --data file.`,
-  ];
+  const isSeedGiven = options.seed !== undefined;
+  return { ok: true, simulator: compose({ ...options, database, meta, seed, isSeedGiven }) };
 }

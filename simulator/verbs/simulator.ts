@@ -19,8 +19,6 @@ import type { createVerificationVerbs } from "./verification.ts";
 export type Simulator = {
   seed: number;
   retention: RetentionBounds;
-  /** Options that were given and have no effect, each with the reason. */
-  notes: string[];
   world: World;
   endpoints: ReturnType<typeof createEndpointVerbs>;
   /** The usual ports of this machine that are open; nothing is sent to them. */

@@ -21,19 +21,15 @@ type Sending = Pick<CheckContext, "deliver" | "timing" | "answerTimeoutMs">;
  * attempt has had no answer in time, those that are left wait for theirs side by side, or are left out in a run that has
  * shown already that answers come too late.
  */
-export async function attempts(
-  context: Sending,
-  what: Deliverable,
-  changes?: DeliverOptions,
-): Promise<Exchange[]> {
+export async function attempts(context: Sending, what: Deliverable): Promise<Exchange[]> {
   const { deliver, timing } = context;
-  const exchanges = [await deliver(what, changes)];
+  const exchanges = [await deliver(what)];
   while (exchanges.length < MAXIMUM_ATTEMPTS && !exchanges.some(isAcknowledged)) {
     const isSlow = exchanges.some(hasTimedOut);
     if (isSlow && isHurried(context)) return exchanges;
     const count = isSlow ? MAXIMUM_ATTEMPTS - exchanges.length : 1;
     await sleep(timing.retryMs * exchanges.length);
-    exchanges.push(...(await Promise.all(Array.from({ length: count }, () => deliver(what, changes)))));
+    exchanges.push(...(await Promise.all(Array.from({ length: count }, () => deliver(what)))));
   }
   return exchanges;
 }

@@ -1,9 +1,10 @@
 import { EventEmitter, once } from "node:events";
+import { causeOf, CAUSES } from "../domain/causes.ts";
 import type { AttemptError } from "../domain/outcome.ts";
 import { createKeptAnswer } from "../sender/answer.ts";
 import type { AnswerHead } from "../sender/answer-head.ts";
 import { type Connection, type Exchange, openConnection } from "../sender/connection.ts";
-import { classifyError, classifyStatus } from "../sender/outcome.ts";
+import { classifyError, classifyStatus, failureWords } from "../sender/outcome.ts";
 import { createTurns } from "../sender/turns.ts";
 import { bareHost } from "../domain/endpoint-url.ts";
 
@@ -172,22 +173,15 @@ export async function openWire(target: Target, timeoutMs: number) {
 }
 
 function noAnswer(error: AttemptError | "cut", detail = ""): NoAnswer {
-  const word = error === "interrupted" ? "closed" : error;
-  return { kind: "no_answer", error: word, message: SENTENCES[word](detail) };
+  if (error === "cut") return { kind: "no_answer", error, message: CUT };
+  const { words } = CAUSES[causeOf({ error }) ?? "connection_closed"];
+  const isMore = detail !== "" && error !== "closed" && error !== "reset";
+  const message = `${words}${isMore ? ` (${failureWords({ error, detail })})` : ""}.`;
+  return { kind: "no_answer", error: error === "interrupted" ? "closed" : error, message };
 }
 
 function notWithin(timeoutMs: number, what: string): NoAnswer {
   return { kind: "no_answer", error: "timeout", message: `No ${what} within ${timeoutMs / 1_000} s.` };
 }
 
-const SENTENCES: Record<NoAnswer["error"], (detail: string) => string> = {
-  dns: (detail) => `The host name is unknown (${detail}).`,
-  refused: (detail) =>
-    `Nothing listens there (${detail.startsWith("ECONNREFUSED") ? "connection refused" : detail}).`,
-  tls: (detail) => `TLS failed: ${detail}.`,
-  reset: () => "The receiver cut the connection before it answered.",
-  closed: () => "The receiver closed the connection without a complete answer.",
-  timeout: (detail) => `No answer came in time (${detail}).`,
-  protocol: (detail) => `What came back is not HTTP: ${detail}.`,
-  cut: () => "The connection was cut on purpose before an answer.",
-};
+const CUT = "The connection was cut on purpose before an answer.";

@@ -79,32 +79,6 @@ describe("the signature of an attempt", () => {
   });
 });
 
-describe("the last report of verify", () => {
-  test("is null at first, then the one that was posted last", async () => {
-    const { origin } = await openControl();
-    expect((await control(origin, "GET", "/reports/verify")).body).toEqual({
-      object: "verify_report",
-      received_at: null,
-      formats: [],
-      report: null,
-    });
-    await control(origin, "POST", "/reports/verify", { verdict: "failed" });
-    expect((await control(origin, "POST", "/reports/verify", { verdict: "passed" })).status).toBe(201);
-    const { body } = await control(origin, "GET", "/reports/verify");
-    expect(body).toMatchObject({ report: { verdict: "passed" }, formats: ["json"] });
-    expect(Date.parse(String(body["received_at"]))).not.toBeNaN();
-  });
-
-  test("is an object of at most 5 MB", async () => {
-    const { origin } = await openControl();
-    expect((await control(origin, "POST", "/reports/verify", [])).status).toBe(400);
-    const large = { text: "x".repeat(5 * 1024 * 1024) };
-    const { status, body } = await control(origin, "POST", "/reports/verify", large);
-    expect([status, body["error"]]).toEqual([413, "too_large"]);
-    expect((await control(origin, "GET", "/reports/verify")).body["report"]).toBeNull();
-  });
-});
-
 test("event types come with the schema of their object, an example, and when they are emitted", async () => {
   const { origin } = await openControl();
   const { body } = await control<{
@@ -237,7 +211,7 @@ test("several lists come in one answer, each with its own status, and nothing bu
     total: 2,
     endings: [{ state: "attempting", verdict: "not", cause: "unavailable", count: 2 }],
   });
-  for (const path of ["/stream", "/many?path=/about", "/reports/verify", "/clock/../stream"])
+  for (const path of ["/stream", "/many?path=/about", "/verification", "/clock/../stream"])
     expect((await many(path)).status).toBe(400);
 });
 

@@ -142,17 +142,6 @@ test("an event can be sent again, under its own id or a new one", async () => {
   expect(ids[2]).not.toBe(ids[0]);
 });
 
-test("a report that makes no sense breaks its own page and no other", async () => {
-  const { url } = await openDashboard({ calls: 0 });
-  await control(new URL(url).origin, "POST", "/reports/verify", {
-    checks: [null, { outcome: "constructor" }],
-  });
-  const page = await browser.openPage(`${url}/verify`);
-  await page.getByText("It met something that it cannot show").waitFor();
-  await page.getByRole("link", { name: "Back to Live" }).click();
-  await expectShown(page.getByText("Nobody to deliver to yet"));
-});
-
 test("the call of an old voicemail is found, however far back", async () => {
   const { url } = await openDashboard({ calls: 400 });
   const origin = new URL(url).origin;

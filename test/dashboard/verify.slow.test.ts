@@ -48,7 +48,7 @@ test("an endpoint's card verifies its receiver: failures first, each with its re
   expect((await download).suggestedFilename()).toBe("verify.xml");
   const texts = await Promise.all(
     ["pretty", "json", "junit", "markdown", "github"].map(async (format) => {
-      const response = await fetch(`${origin}/control/reports/verify/${format}`);
+      const response = await fetch(`${origin}/control/verification/${format}`);
       expect(response.headers.get("content-disposition")).toMatch(/^attachment/);
       return response.text();
     }),
@@ -58,18 +58,6 @@ test("an endpoint's card verifies its receiver: failures first, each with its re
   expect(texts[2]).toContain("<testsuites");
   expect(texts[3]).toContain("❌ failed");
   expect(texts[4]).toContain("::error");
-
-  // The report that a command sends afterwards takes its place.
-  await control(origin, "POST", "/reports/verify", {
-    verdict: "passed",
-    url: "http://elsewhere/",
-    checks: [],
-  });
-  await page.reload();
-  await page.getByRole("button", { name: /^Verify ./ }).waitFor();
-  await page.getByText("http://elsewhere/").waitFor();
-  expect(await page.getByText("The receiver failed").count()).toBe(0);
-  expect(await saved.allTextContents()).toEqual(["JSON"]);
 });
 
 test("checks come one by one, and a run ends when one cancels it", async () => {
@@ -125,8 +113,8 @@ test("only this machine is verified, unless the simulator was told otherwise", a
   await control(origin, "DELETE", `/endpoints/${body.id}`);
   expect(simulator.verification.current()).toBeUndefined();
   expect((await control(origin, "GET", "/verification")).body["verification"]).toBeNull();
-  expect((await control(origin, "GET", "/reports/verify/junit")).status).toBe(404);
-  expect((await control(origin, "GET", "/reports/verify/constructor")).status).toBe(404);
+  expect((await control(origin, "GET", "/verification/junit")).status).toBe(404);
+  expect((await control(origin, "GET", "/verification/constructor")).status).toBe(404);
 
   const page = await browser.openPage(`${url}/endpoints`);
   await page.getByRole("button", { name: "Verify", exact: true }).click();

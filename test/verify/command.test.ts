@@ -99,7 +99,7 @@ describe("verify", () => {
     const { code, stdout } = await verify(`http://127.0.0.1:${await freePort()}/webhooks`);
 
     expect(code).toBe(3);
-    expect(stdout).toContain("cannot be reached. Nothing listens there (connection refused).");
+    expect(stdout).toContain("cannot be reached. Nothing listened at the address (connection refused).");
     expect(stdout).toContain("COULD NOT RUN  nothing was verified");
   });
 

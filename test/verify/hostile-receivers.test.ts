@@ -66,7 +66,7 @@ test.each([
     endlessly(socket, piece);
   });
 
-  const message = "What came back is not HTTP: the head is longer than 16 KiB.";
+  const message = "The answer was not HTTP (the head is longer than 16 KiB).";
   expect(outcome).toEqual({ kind: "no_answer", error: "protocol", message });
   expect(readBytes()).toBeLessThan(64 * MEBIBYTE.length);
 });

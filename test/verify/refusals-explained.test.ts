@@ -128,8 +128,8 @@ test.each(BROKEN)(
 );
 
 test.each([
-  ["nobody listens", async () => `http://127.0.0.1:${await freePort()}/`, /Nothing listens there/],
-  ["its name is unknown", async () => "https://receiver.invalid/", /The host name is unknown/],
+  ["nobody listens", async () => `http://127.0.0.1:${await freePort()}/`, /Nothing listened at the address/],
+  ["its name is unknown", async () => "https://receiver.invalid/", /The host name has no address/],
   [
     "its certificate is not accepted",
     async () => {
@@ -138,7 +138,7 @@ test.each([
       const tls = { key: file("key"), cert: file("expired") };
       return (await startRawServer(() => undefined, { tls })).tlsUrl;
     },
-    /TLS failed: /,
+    /The TLS connection failed, and nothing was sent \(/,
   ],
 ])("nothing is verified where %s", async (_, makeUrl, words) => {
   const url = await makeUrl();

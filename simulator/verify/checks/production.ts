@@ -1,5 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import type { Envelope } from "../../../shared/events.ts";
+import { processesIn } from "../../processes/process-group.ts";
 import { attempts, burst, taken, whenReady } from "../attempts.ts";
 import type { Runs } from "../check.ts";
 import type { CheckContext } from "../context.ts";
@@ -124,13 +125,8 @@ async function poison({ deliver, event, undocumented }: CheckContext): Promise<E
 
 /** The memory of a process group, since the command may only have started the receiver. */
 async function residentBytes(group = 0): Promise<number | undefined> {
-  const processes = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   const sizes = await Promise.all(
-    processes.map(async (id) => {
-      const stat = await readFile(`/proc/${id}/stat`, "utf8").catch(() => "");
-      // Its name may hold anything, a parenthesis too; its state, its parent and its group come after it.
-      const [, , itsGroup] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      if (Number(itsGroup) !== group) return 0;
+    processesIn(group).map(async (id) => {
       const status = await readFile(`/proc/${id}/status`, "utf8").catch(() => "");
       return Number(/^VmRSS:\s+(\d{1,12}) kB/m.exec(status)?.[1] ?? 0) * 1024;
     }),

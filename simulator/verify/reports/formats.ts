@@ -17,8 +17,6 @@ export const FORMATS = {
 
 export type Format = keyof typeof FORMATS;
 
-export const FORMAT_NAMES: readonly Format[] = ["pretty", "json", "junit", "markdown", "github"];
-
 /** Whether a word names a format. */
 export function isFormat(text: string): text is Format {
   return Object.hasOwn(FORMATS, text);

@@ -54,7 +54,6 @@ test("a file of JSON lines goes straight to an address, in order, signed afresh"
 
 test.each([
   ["an array", (all: unknown[]) => all],
-  ["a list of the control API", (all: unknown[]) => ({ object: "list", data: all })],
   ["records with an envelope", (all: unknown[]) => all.map((envelope) => ({ id: "x", envelope }))],
 ])("a JSON file may hold %s", async (_, wrap) => {
   const receiver = await startEndpoint();

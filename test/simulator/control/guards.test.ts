@@ -12,7 +12,7 @@ const CHANGES = [
   ["POST", "/control/deliveries/resend"],
   ["POST", "/control/jobs/job_1/cancel"],
   ["POST", "/control/clock/advance"],
-  ["POST", "/control/reports/verify"],
+  ["POST", "/control/verification/cancel"],
   ["POST", "/control/reset"],
 ] as const;
 

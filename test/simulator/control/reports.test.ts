@@ -2,18 +2,17 @@ import { expect, onTestFinished, test } from "vitest";
 import { startService } from "../../helpers/service.ts";
 import { SECRET, startMutant } from "../../mutants/receiver.ts";
 
-/** The content of the last report in this format, and how it is saved. */
+/** The content of the last run's report in this format, and how it is saved. */
 async function saved(url: string, format: string) {
-  const response = await fetch(`${url}/control/reports/verify/${format}`);
+  const response = await fetch(`${url}/control/verification/${format}`);
   const { headers } = response;
   const name = /filename="?([^";]*)/.exec(headers.get("content-disposition") ?? "")?.[1];
   return { status: response.status, name, type: headers.get("content-type"), text: await response.text() };
 }
 
-test("of reports that were sent and runs of its own the last counts, in each format that it has", async () => {
+test("the report of the last run can be had as a file of each format", async () => {
   const { url, ask } = await startService({ calls: 0 });
   expect(await saved(url, "json")).toMatchObject({ status: 404 });
-  await ask("POST", "/reports/verify", { verdict: "sent first" });
   const receiver = await startMutant({}, Date.now);
   onTestFinished(() => receiver.close());
   const { body: endpoint } = await ask("POST", "/endpoints", { url: receiver.url, secret: SECRET });
@@ -23,11 +22,6 @@ test("of reports that were sent and runs of its own the last counts, in each for
   const ended = await until(async () => (await ask("GET", "/verification")).body["verification"]);
   expect(ended).toMatchObject({ state: "ended", verdict: "passed" });
 
-  const { body: own } = await ask("GET", "/reports/verify");
-  expect(own).toMatchObject({
-    formats: ["pretty", "json", "junit", "markdown", "github"],
-    report: null,
-  });
   const files = await Promise.all(
     ["pretty", "json", "junit", "markdown", "github"].map(async (format) => saved(url, format)),
   );
@@ -41,14 +35,7 @@ test("of reports that were sent and runs of its own the last counts, in each for
   expect(JSON.parse(files[1]?.text ?? "")).toMatchObject({ verdict: "passed" });
   const none = await saved(url, "html");
   expect(none.status).toBe(404);
-  expect(none.text).toContain("there is: pretty, json, junit, markdown, github");
-
-  await ask("POST", "/reports/verify", { verdict: "sent last" });
-  expect((await ask("GET", "/reports/verify")).body).toMatchObject({
-    formats: ["json"],
-    report: { verdict: "sent last" },
-  });
-  expect(await saved(url, "junit")).toMatchObject({ status: 404 });
+  expect(none.text).toContain("as pretty, json, junit, markdown, github");
 });
 
 async function until(look: () => Promise<unknown>): Promise<unknown> {

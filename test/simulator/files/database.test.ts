@@ -4,18 +4,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { emit, openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
 
-test("an option that a data file has settled already is said to have no effect", async () => {
-  const dataFile = join(temporaryDirectory(), "simulator.db");
-  const first = openSimulator({ dataFile, calls: 40 });
-  expect(first.notes).toEqual([]);
-  await first.close();
-  const same = openSimulator({ dataFile, calls: 40 });
-  expect(same.notes).toEqual([]);
-  await same.close();
-  const { notes } = openSimulator({ dataFile, calls: 50 });
-  expect(notes).toEqual([expect.stringMatching(/^--calls 50 has no effect: .* was begun with 40\./)]);
-});
-
 const FILES = "/proc/self/fd";
 
 /** The files that this process holds and that nobody finds any more. */

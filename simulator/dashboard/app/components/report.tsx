@@ -1,10 +1,9 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
-import type { Check, Report as ReportOf } from "../core/types.ts";
+import type { Check, Verification } from "../core/types.ts";
 import { numberOf, shortOf } from "../core/words.ts";
 import { type Choice, Icon, type IconName, Segments } from "./button.tsx";
 import { CheckRow, type Standing, STANDING_NAMES, standingOf, STANDINGS } from "./check-row.tsx";
-import { BodyView } from "./code-view.tsx";
 import { Panel } from "./page.tsx";
 
 const VERDICTS: Record<string, [tone: string, icon: IconName, words: string]> = {
@@ -15,10 +14,9 @@ const VERDICTS: Record<string, [tone: string, icon: IconName, words: string]> = 
 };
 
 /** A report of `verify`, also one that is still being made: the verdict, then the checks, what failed first. */
-export function Report({ report, children }: { report: ReportOf; children: ComponentChildren }) {
-  const checks = Array.isArray(report.checks) ? report.checks : undefined;
+export function Report({ report, children }: { report: Verification; children: ComponentChildren }) {
+  const { checks } = report;
   const [shown, setShown] = useState<Standing | "">("");
-  if (checks === undefined) return <BodyView text={JSON.stringify(report)} label="Report" />;
 
   const byStanding = Map.groupBy(checks, standingOf);
   const counted = (standing: Standing) => byStanding.get(standing)?.length ?? 0;
@@ -67,9 +65,8 @@ function groupsOf(checks: Check[], standing: Standing): [cause: string, checks: 
   return [...byHint].toSorted(([, a], [, b]) => b.length - a.length);
 }
 
-function Verdict({ report }: { report: ReportOf }) {
-  const { verdict, url, seed, duration_ms: durationMs, summary, incomplete } = report;
-  const notRun = summary?.not_run ?? 0;
+function Verdict({ report }: { report: Verification }) {
+  const { verdict, url, seed, duration_ms: durationMs, incomplete } = report;
   const [tone, icon, words] = VERDICTS[verdict ?? ""] ?? ["plain", "flag", verdict ?? "A report"];
   return (
     <div class={`report-verdict box flex wraps ${tone}`}>
@@ -82,13 +79,8 @@ function Verdict({ report }: { report: ReportOf }) {
         </p>
       </div>
       <p>
-        {typeof durationMs === "number" && `${numberOf(Math.round(durationMs / 100) / 10)} s`}{" "}
-        {seed !== undefined && (
-          <>
-            · seed <code class="foreign">{shortOf(seed, 24)}</code>
-          </>
-        )}{" "}
-        {notRun > 0 && ` · ${notRun} not run`}
+        {typeof durationMs === "number" && `${numberOf(Math.round(durationMs / 100) / 10)} s`} · seed{" "}
+        <code class="foreign">{shortOf(seed, 24)}</code>
       </p>
     </div>
   );

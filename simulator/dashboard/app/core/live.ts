@@ -134,7 +134,9 @@ async function loadAll() {
 
 /** Loads the last run of `verify` with all of its evidence, for the page that shows it. */
 export const loadVerification = () =>
-  loadMore("/verification", ({ verification }) => (live.verification = verification ?? undefined));
+  loadMore("/verification", ({ verification }) => (live.verification = verification ?? undefined)).then(
+    () => true,
+  );
 
 /** Loads the bulk jobs that there were. */
 export const loadJobs = () => loadMore("/jobs", ({ data }) => (live.jobs = data));

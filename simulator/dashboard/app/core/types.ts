@@ -36,22 +36,7 @@ export type Traffic = ReturnType<typeof world.trafficView>;
 export type Verification = ReturnType<typeof verificationView>;
 export type { Probe };
 
-/** A check of a report. Reports may come from elsewhere, of another version: all but the id may be missing. */
-export type Check = { id: string } & { [Name in keyof OwnCheck]?: OwnCheck[Name] | undefined };
-type OwnCheck = Verification["checks"][number];
-
-/** A report of `verify`, also one that is still being made, or was made elsewhere. */
-export type Report = {
-  url?: string;
-  seed?: string;
-  verdict?: string | null;
-  incomplete?: string | null;
-  duration_ms?: number | null;
-  summary?: { not_run?: number };
-  checks?: Check[];
-};
-
-export type KeptReport = { received_at: string | null; formats: string[]; report: Report | null };
+export type Check = Verification["checks"][number];
 
 export type List<Item> = { data: Item[] };
 export type Page<Item> = List<Item> & { has_more: boolean; next_cursor: string | null };
@@ -69,7 +54,6 @@ export interface Gets {
   "/listeners": Listeners;
   "/organizations": List<Organization>;
   "/readings": List<Reading>;
-  "/reports/verify": KeptReport;
   "/scenarios": List<ReturnType<typeof scenarios.scenarioView>>;
   "/traffic": Traffic;
   "/verification": { verification: Verification | null };

@@ -2,60 +2,48 @@ import { useState } from "preact/hooks";
 import { VERIFY_TITLE, verifyEndpoint } from "../core/actions.ts";
 import { control } from "../core/api.ts";
 import { endpointChoices, loadVerification, useLive } from "../core/live.ts";
-import { useGot, useLoaded } from "../core/load.ts";
+import { useLoaded } from "../core/load.ts";
 import { hrefTo } from "../core/route.ts";
-import { programName } from "../core/snippets.ts";
 import { attempt } from "../core/toasts.ts";
 import type { Verification } from "../core/types.ts";
-import { fullTimeOf, placeOf, secondsOf } from "../core/words.ts";
-import { Button, Copyable, Icon } from "../components/button.tsx";
+import { placeOf, secondsOf } from "../core/words.ts";
+import { Button, Icon } from "../components/button.tsx";
 import { standingOf } from "../components/check-row.tsx";
 import { useTick } from "../components/chips.tsx";
 import { Select } from "../components/field.tsx";
 import { Empty, Loading, PageHead, Problem } from "../components/page.tsx";
 import { Report } from "../components/report.tsx";
 
-/** Runs the checks, and hands their report to this page. */
-const command = () =>
-  `${programName()} verify http://localhost:3000/webhooks --secret "$SIGNING_SECRET" --json | ` +
-  `curl -H 'Content-Type: application/json' --data-binary @- ${location.origin}/control/reports/verify`;
-
-/** A verdict on a receiver: made here, check by check, or the last one that was made elsewhere. */
+/** A verdict on a receiver: made here, check by check. */
 export function VerifyPage() {
   const { verification, endpoints } = useLive();
   const isRunning = verification?.state === "running";
-  const again = { again: `${verification?.id} ${isRunning}` };
-  const { value: kept, error, reload } = useGot("/reports/verify", again);
-  useLoaded("verification", loadVerification, again);
-  const isOwn = verification !== undefined && (isRunning || kept?.report === null);
-  const report = isOwn ? verification : kept?.report;
+  const { value, error } = useLoaded("verification", loadVerification, {
+    again: `${verification?.id} ${isRunning}`,
+  });
   const failed =
-    isOwn && !isRunning ? verification.checks.filter((check) => standingOf(check) === "failed") : [];
-  const lead =
-    !isRunning && kept?.received_at
-      ? `The last verdict on a receiver, of ${fullTimeOf(kept.received_at)}.`
-      : "A verdict on any receiver, with evidence.";
-  const files = !isRunning && kept && <ReportFiles formats={kept.formats} />;
+    verification === undefined || isRunning
+      ? []
+      : verification.checks.filter((check) => standingOf(check) === "failed");
   async function repeatFailed() {
     const ids = failed.map(({ id }) => id);
     await verifyEndpoint(verification?.endpoint_id ?? "", ids);
   }
   return (
     <>
-      <PageHead title="Verify" lead={lead}>
-        {!isOwn && <Button onClick={reload} words="Look again" />}
+      <PageHead title="Verify" lead="A verdict on any receiver, with evidence.">
         {failed.length > 0 && (
           <Button icon="resend" onClick={repeatFailed} words={`Run the ${failed.length} failed again`} />
         )}
         <VerifyStart />
       </PageHead>
       {error && <Problem error={error} />}
-      {kept === undefined && error === undefined && report === undefined && <Loading />}
+      {verification === undefined && value === undefined && error === undefined && <Loading />}
       {isRunning && <VerifyProgress verification={verification} />}
-      {report === null && kept?.formats.length === 0 && (
+      {verification === undefined && value !== undefined && (
         <NoReport hasEndpoints={endpoints !== undefined && endpoints.size > 0} />
       )}
-      {report && <Report report={report} children={files} />}
+      {verification && <Report report={verification} children={!isRunning && <ReportFiles />} />}
     </>
   );
 }
@@ -121,34 +109,29 @@ function NoReport({ hasEndpoints }: { hasEndpoints: boolean }) {
           <>
             <a href={hrefTo("/endpoints?new")}>Register an endpoint</a>, then verify it here.
           </>
-        )}{" "}
-        From a shell, or of a receiver elsewhere, the report of the command comes here, too:
-      </p>
-      <p>
-        <Copyable text={command()} label="Copy the command" kind="well" />
+        )}
       </p>
     </Empty>
   );
 }
 
-const WORDS: Record<string, string> = {
-  pretty: "Text",
-  json: "JSON",
-  junit: "JUnit XML",
-  markdown: "Markdown",
-  github: "GitHub annotations",
-};
+const FORMATS = [
+  ["pretty", "Text"],
+  ["json", "JSON"],
+  ["junit", "JUnit XML"],
+  ["markdown", "Markdown"],
+  ["github", "GitHub annotations"],
+] as const;
 
-/** The last report as files, in each format that there is of it. */
-function ReportFiles({ formats }: { formats: string[] }) {
-  const known = Object.keys(WORDS).filter((format) => formats.includes(format));
+/** The report as files, in each format. */
+function ReportFiles() {
   return (
     <div class="flex wraps" role="group" aria-label="Save the report">
       <span class="inline muted">
         <Icon name="save" size={14} /> Save as
       </span>
-      {known.map((format) => (
-        <Button kind="small" href={`/control/reports/verify/${format}`} download words={WORDS[format]} />
+      {FORMATS.map(([format, words]) => (
+        <Button kind="small" href={`/control/verification/${format}`} download words={words} />
       ))}
     </div>
   );
