@@ -76,7 +76,6 @@ const NOT_REACHED = new Set([
   "files of a fork for SQLite",
   "lines for PostgreSQL",
   "lines of the library",
-  "lines of the simulator",
 ]);
 
 const count = (value: number): string => value.toLocaleString("en-US").padStart(7);

@@ -1,17 +1,9 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { freePort, isListening, listListeners, USUAL_PORTS } from "../processes/listening.ts";
-import {
-  isRefusing,
-  searchReceivers,
-  takesWebhooks,
-  type FoundReceiver,
-} from "../processes/receiver-search.ts";
+import { searchReceivers, takesWebhooks, type FoundReceiver } from "../processes/receiver-search.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
-import type { Output } from "./output.ts";
 
 const [USUAL_PORT = 3000] = USUAL_PORTS;
 const [, LARGEST_PORT] = OPTION_BOUNDS.port;
-const LOOK_EVERY_MS = 1_000;
 /** How long a receiver that listens may take to add its routes. */
 const ROUTES_MS = 2_000;
 
@@ -46,33 +38,4 @@ export async function createLocator(givenPort: number, secret: string, usualPort
       );
     },
   };
-}
-
-/** Looks for a receiver that runs already until it finds one by its secret, by its refusals, or until `signal` ends it. */
-export async function findRunningReceiver(options: {
-  port: string | undefined;
-  secret: string | undefined;
-  output: Output;
-  signal: AbortSignal;
-  onNone: () => void;
-  usualPorts?: readonly number[];
-}): Promise<FoundReceiver | undefined> {
-  const { secret, output, signal, usualPorts = USUAL_PORTS } = options;
-  const own = portOf(options.port);
-  const waiting = new Set([own ?? USUAL_PORT, ...usualPorts]);
-  for (let isFirst = true; !signal.aborted; isFirst = false) {
-    for (const found of await searchReceivers([...waiting], secret)) {
-      const { listener, finding, status, hasSecret, sentence } = found;
-      const isCertain = finding === "refuses_unsigned" || (listener.port === own && isRefusing(found));
-      if (hasSecret || (secret === undefined && isCertain)) return found;
-      // It did not answer in time: it may still be starting.
-      if (finding === "fails" && status === null) continue;
-      waiting.delete(listener.port);
-      const refuses = secret === undefined ? "" : " It does not take what is signed with this secret.";
-      output.note(`Not at localhost:${listener.port}, unless --url names it: ${sentence}${refuses}`);
-    }
-    if (isFirst) options.onNone();
-    await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
-  }
-  return undefined;
 }

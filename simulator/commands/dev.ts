@@ -1,12 +1,10 @@
 import { Command } from "commander";
-import { randomBytes } from "node:crypto";
-import type { Endpoint } from "../domain/endpoints.ts";
 import { createObserver } from "../observer/observer.ts";
 import { addressOf } from "../processes/listening.ts";
 import { startReceiver, type ReceiverProcess } from "../processes/receiver-process.ts";
 import { printBanner } from "./banner.ts";
-import { CommandError, EXIT } from "./command-error.ts";
-import { createLocator, findRunningReceiver, portForReceiver } from "./dev-search.ts";
+import { CommandError, EXIT, usageError } from "./command-error.ts";
+import { createLocator, portForReceiver } from "./dev-search.ts";
 import { interruptible } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { observeUrl, webUrl, wholeNumber } from "./option-values.ts";
@@ -37,10 +35,7 @@ const INTERRUPTED_GRACE_MS = 600;
 export default function devCommand(): Command {
   return addServeOptions(new Command("dev"), { clock: "real" })
     .description("run the service together with your receiver, in any language, and send it every event type")
-    .argument(
-      "[command...]",
-      "after --: the command that starts your receiver; without one, the one that runs is taken",
-    )
+    .argument("[command...]", "after --: the command that starts your receiver")
     .option("--url <url>", "where your receiver listens; found at PORT or a usual port unless given", webUrl)
     .addOption(secretOption())
     .option("--command <line>", "the same as after --, as one string of words")
@@ -56,14 +51,18 @@ export default function devCommand(): Command {
     .action(async (words: string[], flags: Flags) => {
       const command =
         words.length > 0 ? words : (flags.command ?? "").split(" ").filter((word) => word !== "");
+      if (command.length === 0)
+        throw usageError(
+          `dev needs the command that starts your receiver:  ${ourCommand("dev -- node server.js")}\n` +
+            `For one that runs already:  ${ourCommand("serve --forward-to http://localhost:3000/webhooks --secret SECRET")}`,
+        );
       const output = createOutput(flags);
       process.exitCode = await interruptible(async (interruption) => {
         // Loaded only now, so that --help and a wrong option are answered at once.
         const { startSimulatorForCommand } = await import("./running-simulator.ts");
         const running = await startSimulatorForCommand(flags);
-        const context = { running, output, interruption };
         try {
-          return await (command.length > 0 ? develop(command, flags, context) : attend(flags, context));
+          return await develop(command, flags, { running, output, interruption });
         } finally {
           await running.close();
         }
@@ -78,7 +77,8 @@ async function develop(command: string[], flags: Flags, context: Context): Promi
   const port =
     flags.url === undefined ? await portForReceiver(process.env["PORT"]) : addressOf(flags.url).port;
   const url = flags.url ?? `http://localhost:${port}/webhooks`;
-  const { id, secret } = endpointFor(url, flags, running);
+  const given = flags.secret === undefined ? undefined : wantSecret(flags.secret);
+  const { id, secret } = ownEndpoint(running, { flag: "--url", url, secret: given }).endpoint;
   const locator = flags.url === undefined ? await createLocator(port, secret) : undefined;
   output.note(`Starting your receiver: ${command.join(" ").replace(process.execPath, "node")}`);
   const { quiet, readyTimeout } = flags;
@@ -113,42 +113,14 @@ async function develop(command: string[], flags: Flags, context: Context): Promi
   }
 }
 
-/** The service for a receiver that somebody else starts: the one at `--url`, or the one that is found. */
-async function attend(flags: Flags, context: Context): Promise<number> {
-  const { running, output, interruption } = context;
-  const secret =
-    flags.secret === undefined ? `whsec_${randomBytes(24).toString("hex")}` : wantSecret(flags.secret);
-  const search = {
-    port: process.env["PORT"],
-    secret: flags.secret === undefined ? undefined : secret,
-    output,
-    signal:
-      flags.once === true
-        ? AbortSignal.any([interruption, AbortSignal.timeout(flags.readyTimeout * 1000)])
-        : interruption,
-    onNone: () =>
-      output.note(
-        `No receiver listens yet: start yours${flags.secret === undefined ? ` with SIGNING_SECRET=${secret}` : ""}, or have it started:  ${ourCommand("dev -- node server.js")}`,
-      ),
-  };
-  const found = flags.url === undefined ? await findRunningReceiver(search) : undefined;
-  const url = flags.url ?? found?.url;
-  if (url === undefined) return EXIT.couldNotRun;
-  if (found !== undefined) output.note(`Found a receiver at ${url}. ${found.sentence}`);
-  const endpoint = endpointFor(url, flags, running, secret);
-  if (flags.secret === undefined)
-    output.note(`Its secret: SIGNING_SECRET=${endpoint.secret} (the one that it has: give it as --secret)`);
-  return accompany(undefined, flags, { ...context, endpointId: endpoint.id });
-}
-
 /** Sends the samples to a receiver that listens, and stays until it ends or somebody wants an end. */
 async function accompany(
-  receiver: ReceiverProcess | undefined,
+  receiver: ReceiverProcess,
   flags: Flags,
   { output, running, endpointId, interruption }: Context & { endpointId: string },
 ): Promise<number> {
   const death = new AbortController();
-  const died = receiver?.exited().then((exit) => {
+  const died = receiver.exited().then((exit) => {
     death.abort();
     return exit;
   });
@@ -160,27 +132,22 @@ async function accompany(
   const samples = await sendSamples({ running, endpointId, output, observer, signal: over });
   const exitCode = samples.allHandled ? EXIT.ok : EXIT.checkFailed;
   if (exitCode !== EXIT.ok && flags.quiet === true && !over.aborted) {
-    for (const line of receiver?.output() ?? []) output.note(output.style("dim", `receiver | ${line}`));
+    for (const line of receiver.output()) output.note(output.style("dim", `receiver | ${line}`));
   }
   if (flags.once !== true && !over.aborted) {
-    printWhatNext(running, flags, output, receiver === undefined ? "it" : "both");
+    printWhatNext(running, flags, output);
     const stopLog = printLiveLog(running.simulator, output);
     await untilAborted(over);
     stopLog();
   }
   const exit = death.signal.aborted ? await died : undefined;
-  if (receiver !== undefined && exit !== undefined) return reportDeath(receiver, exit, output);
+  if (exit !== undefined) return reportDeath(receiver, exit, output);
   if (!interruption.aborted) return exitCode;
   // With --once an interruption means that the one round did not come to its end.
   return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
 }
 
-function endpointFor(url: string, flags: Flags, running: RunningSimulator, madeUp?: string): Endpoint {
-  const secret = flags.secret === undefined ? undefined : wantSecret(flags.secret);
-  return ownEndpoint(running, { flag: "--url", url, secret, madeUp }).endpoint;
-}
-
-function printWhatNext(running: RunningSimulator, flags: Flags, output: Output, ends: string): void {
+function printWhatNext(running: RunningSimulator, flags: Flags, output: Output): void {
   output.line();
   printBanner(running, output, flags.data);
   output.line();
@@ -188,7 +155,7 @@ function printWhatNext(running: RunningSimulator, flags: Flags, output: Output, 
   output.note("Next, in another terminal:");
   output.note(`  ${ourCommand("trigger voicemail.created", target)}`);
   output.note(`  ${ourCommand("deliveries", target)}`);
-  output.note(`Ctrl-C ends ${ends}.\n`);
+  output.note(`Ctrl-C ends both.\n`);
 }
 
 function reportDeath(

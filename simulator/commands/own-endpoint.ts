@@ -9,17 +9,16 @@ export function ownEndpoint(
     flag: string;
     url: string;
     secret: string | undefined;
-    madeUp?: string | undefined;
     eventTypes?: string[];
   },
 ): { endpoint: Endpoint; isNew: boolean } {
-  const { flag, url, secret, madeUp, eventTypes } = settings;
+  const { flag, url, secret, eventTypes } = settings;
   const existing = endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);
   if (existing !== undefined && (secret === undefined || secret === existing.secret)) {
     const { endpoint } = orUsageError(endpoints.change(existing.id, { eventTypes }));
     return { endpoint, isNew: false };
   }
-  const registration = endpoints.register({ url, eventTypes, secret: secret ?? madeUp });
+  const registration = endpoints.register({ url, eventTypes, secret });
   const { endpoint } = orUsageError(registration, `${flag} ${url}: `);
   if (existing !== undefined) endpoints.remove(existing.id);
   return { endpoint, isNew: true };

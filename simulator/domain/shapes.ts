@@ -54,7 +54,6 @@ const handlingSchema = z.object({
   is_settled: z.boolean(),
 });
 
-/** One event on its way to one endpoint. */
 export const deliverySchema = z.object({
   object: z.literal("delivery"),
   id: z.string(),

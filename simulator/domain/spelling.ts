@@ -72,7 +72,6 @@ export function told<Schema extends z.ZodType>(schema: Schema): (kept: Kept<Sche
   return (converterOf(schema, TOLD) ?? asItIs) as (kept: Kept<Schema>) => z.input<Schema>;
 }
 
-/** How the library returns what the domain keeps. */
 export function dated<Schema extends z.ZodType>(schema: Schema): (kept: Kept<Schema>) => Dated<Schema> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made from the schema that the type is made from
   return (converterOf(schema, DATED) ?? asItIs) as (kept: Kept<Schema>) => Dated<Schema>;

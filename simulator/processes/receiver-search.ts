@@ -20,7 +20,7 @@ export async function searchReceivers(ports: readonly number[], secret?: string)
 }
 
 /** Whether it refuses an unsigned request at every path, as a receiver without routes does. */
-export function isRefusing({ finding, status }: Probe): boolean {
+function isRefusing({ finding, status }: Probe): boolean {
   return finding === "everywhere" && status !== null && isRefusal(status);
 }
 

@@ -92,7 +92,6 @@ export function openConnection(options: {
     write: (bytes: Uint8Array, sent?: () => void): boolean => socket.write(bytes, sent),
     halfClose: (): void => void socket.end(),
     setNoDelay: (): void => void tcp.setNoDelay(true),
-    /** Breaks it as a lost peer does. */
     reset: (): void => void tcp.resetAndDestroy(),
     destroy,
     isOpen: (): boolean => isReady && !socket.destroyed && !socket.readableEnded && socket.writable,

@@ -35,8 +35,7 @@ export function createEndpointVerbs(options: {
     get,
     find: (id: string): Endpoint | undefined => endpoints.find(id),
     list: (): Endpoint[] => endpoints.list(),
-    checkUrl: endpoints.checkUrl,
-    /** The same, and whether a server listens there now; null for other machines, which are not asked. */
+    /** Whether a URL would be registered, and whether a server listens there; null for other machines, which are not asked. */
     async probe(url: string): Promise<ReturnType<Endpoints["checkUrl"]> & { is_listening?: boolean | null }> {
       const checked = endpoints.checkUrl(url);
       if (!checked.ok) return checked;

@@ -51,7 +51,6 @@ export function createJobVerbs(options: {
     jobs = [];
   });
 
-  /** Notes how an attempt of a job's delivery ended. */
   function note(deliveryId: string): void {
     const sent = open.get(deliveryId);
     if (sent === undefined) return;

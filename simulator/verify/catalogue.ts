@@ -48,7 +48,6 @@ const NEEDS_OF: Record<string, readonly Need[]> = {
   "production.log-names-nobody": ["command"],
 };
 
-/** Every check, in the order of the reports. */
 export const CATALOGUE: readonly Check[] = checksOf(TABLE.trim().split("\n"));
 
 function checksOf(lines: readonly string[]): Check[] {

@@ -23,7 +23,6 @@ export const GROUPS = [
 
 export type Group = (typeof GROUPS)[number];
 
-/** What a check may be: a demand, or advice. */
 export const LEVELS = ["must", "advice"] as const;
 
 export type Level = (typeof LEVELS)[number];

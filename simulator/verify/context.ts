@@ -71,7 +71,6 @@ export function createContext(options: {
     /** Wall time of this machine in milliseconds, and in whole seconds. */
     now,
     nowSeconds,
-    /** The receiver's process, in the command form. */
     receiver: options.receiver,
     /** An event of a type, with an id that no other check uses. */
     event: material.event,

@@ -72,7 +72,6 @@ export function createDelivery(options: {
   /** How long an answer may take, asked for each delivery. */
   answerTimeoutMs: () => number;
   checkId: string;
-  /** Where every exchange is entered. */
   ledger: { record: (delivery: Recorded) => void };
   nowSeconds: () => number;
 }) {
@@ -181,7 +180,6 @@ export function isAcknowledged({ outcome }: Pick<Exchange, "outcome">): boolean 
   return outcome.kind === "answered" && isSuccess(outcome.status);
 }
 
-/** Whether no answer came in time. */
 export function hasTimedOut({ outcome }: Exchange): boolean {
   return outcome.kind === "no_answer" && outcome.error === "timeout";
 }
@@ -193,7 +191,6 @@ export function isLastOfConnection({ headers }: Extract<Outcome, { kind: "answer
   );
 }
 
-/** The body as one chunk. */
 function chunk(body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n0\r\n\r\n")]);
 }

@@ -35,7 +35,6 @@ export function evidenceOf({ request, outcome, durationMs }: Exchange) {
     },
     received,
     durationMs: Math.round(durationMs),
-    /** Shell lines that repeat it, where curl can. */
     curl: curlFor(request),
   };
 }

@@ -19,7 +19,6 @@ export function refused(send: Send): Check["run"] {
   return async (context) => allRefused([await send(context)].flat());
 }
 
-/** How often an event may be handled. */
 export const ONCE = { least: 1, most: 1 };
 export const AT_LEAST_ONCE = { least: 1, most: Number.POSITIVE_INFINITY };
 export const NEVER = { least: 0, most: 0 };
@@ -38,7 +37,6 @@ export function whenSettled(judge: (handled: HandledCounts) => Verdict): Pending
   return { outcome: "pending", judge };
 }
 
-/** Whether the receiver says that it handled an event. */
 export function isHandled(reading: Reading): boolean {
   return reading.known && reading.count > 0;
 }
@@ -107,7 +105,6 @@ export function failed(
   return { outcome: "failed", cause, problem, exchanges };
 }
 
-/** What could not be judged, and why. */
 export function unverified(reason: string): Unverified {
   return { outcome: "unverified", reason };
 }

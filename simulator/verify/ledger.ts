@@ -3,7 +3,6 @@ import { type Exchange, isAcknowledged, type Recorded } from "./delivery.ts";
 /** What became of one event over the whole run. */
 export type LedgerEntry = {
   eventId: string;
-  /** The checks that sent it. */
   checkIds: Set<string>;
   acknowledged: boolean;
   /** Whether a genuine delivery of it reached the receiver, acknowledged or not. */

@@ -28,7 +28,6 @@ export function createPatience(options: {
   return {
     /** How much of the run is left. */
     leftMs,
-    /** How long an answer may take from now on. */
     answerTimeoutMs: (): number =>
       Math.max(
         250,
@@ -37,7 +36,6 @@ export function createPatience(options: {
     /** Whether there is time to repeat what failed: a check that waited for long has tried several times itself. */
     hasTimeToRepeat: (tookMs: number): boolean =>
       !isHurried() && tookMs < responseTimeoutMs / 2 && ageMs() < lateMs / 2,
-    /** Why no check is begun any more. */
     outOfTime(): string | undefined {
       if (ageMs() < lateMs) return undefined;
       return `The time of a run (${Math.round(runMs / 1_000)} s) was over before this: run it by --only, or all with --thorough.`;

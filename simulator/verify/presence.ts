@@ -24,7 +24,6 @@ export function createPresence(options: {
   }
 
   return {
-    /** How often it was found to have ended. */
     ends: (): number => ends,
     /** Whether it ended before or during this check. */
     async isGoneAfter(checkId: string): Promise<boolean> {

@@ -62,12 +62,10 @@ export type Report = {
 /** What a result counts as: failed checks that are only advice apart from those that a receiver must pass. */
 export type Standing = "passed" | "failed" | "advice" | "unverified";
 
-/** How one result is shown and counted. */
 export function standingOf({ check, outcome }: CheckResult): Standing {
   return outcome === "failed" && check.level === "advice" ? "advice" : outcome;
 }
 
-/** How many results count as what. */
 export function countResults(results: readonly CheckResult[]): Record<Standing, number> {
   const counts = { passed: 0, failed: 0, advice: 0, unverified: 0 };
   for (const result of results) counts[standingOf(result)] += 1;

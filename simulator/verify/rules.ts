@@ -35,7 +35,6 @@ const rules = TABLE.trim()
 
 export const RULES: ReadonlyMap<string, Rule> = new Map(rules);
 
-/** The rule of this name in the table. */
 export function ruleOf(name: string): Rule {
   const rule = RULES.get(name);
   if (rule === undefined) throw new Error(`There is no rule ${name}.`);

@@ -183,7 +183,6 @@ export function createRunner(options: RunOptions) {
       for (const check of checks) if (!results.has(check.id)) finish(check, verdict);
     },
     isOutOfTime: (): boolean => patience.outOfTime() !== undefined,
-    /** A bug of ours that was met. */
     bug: (): string | undefined => bug,
     durationMs: (): number => performance.now() - begunAtMs,
     receiverOutput: (): string[] =>

@@ -81,11 +81,7 @@ function isOpen(reading: Reading | undefined, nowMs: number): boolean {
 const NO_TIME: Reading = { known: false, reason: "There was no time left to read effects back." };
 
 /** Reads all of `entries`, or as many as there is time for until `dueAt`. */
-async function readAll(
-  entries: Settling[],
-  observe: Observer,
-  dueAt: number,
-): Promise<Map<string, Reading>> {
+async function readAll(entries: Settling[], observe: Observer, dueAt: number): Promise<Map<string, Reading>> {
   const readings = await sideBySide(READERS, entries, async ({ eventId }): Promise<[string, Reading]> => {
     if (performance.now() > dueAt) return [eventId, NO_TIME];
     const reading = await observe(eventId);

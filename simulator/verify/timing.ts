@@ -1,6 +1,5 @@
 import { RESPONSE_TIMEOUT_MS } from "../domain/limits.ts";
 
-/** How long a run waits for what. */
 export const DEFAULT_TIMING = {
   /** A run ends within this time, whatever the receiver does. */
   runMs: 56_000,
@@ -24,7 +23,6 @@ export const DEFAULT_TIMING = {
   retryMs: 200,
   /** Within this time after it was acknowledged, an event should be handled. */
   promptMs: 5_000,
-  /** Within this time an answer should come. */
   promptAnswerMs: 2_000,
   /** Kills at random moments while events stream in and are handled: two at least, and no new one after `killsMs`. */
   kills: 8,

@@ -17,7 +17,6 @@ export type Answer = {
   headers: [name: string, value: string][];
   /** What arrived of the body, at most 16 KiB. */
   body: Buffer;
-  /** Whether the body came to its end. */
   complete: boolean;
 };
 
@@ -84,7 +83,6 @@ export async function openWire(target: Target, timeoutMs: number) {
     },
   };
 
-  /** Waits until `ready` or the point in time `dueAt`. */
   async function until(ready: () => boolean, dueAt: number): Promise<void> {
     while (!ready()) {
       const leftMs = Math.ceil(dueAt - performance.now());
@@ -141,7 +139,6 @@ export async function openWire(target: Target, timeoutMs: number) {
     },
     /** Ends our side, as a client does that only waits for the answer. */
     halfClose: () => connection?.halfClose(),
-    /** Cuts the connection with a TCP reset. */
     reset(): void {
       failure ??= noAnswer("cut");
       if (connection?.isOpen() === true) connection.reset();

@@ -44,7 +44,6 @@ export function createCalendar(options: {
   };
 }
 
-/** Whether staff is there at `unixSeconds`. */
 export function isOpen(trade: Trade, unixSeconds: number, utcOffsetHours: number): boolean {
   const { hour, weekday } = local(unixSeconds, utcOffsetHours);
   const { open, weekdays } = TRADES[trade];

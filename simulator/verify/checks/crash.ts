@@ -82,7 +82,6 @@ const streamedRound = oncePerRun(async (context) => {
   return { notRestarted, exchanges, retried, kills, closestMs };
 });
 
-/** SIGTERM right after an answer. */
 const terminatedRound = oncePerRun(async (context) => {
   const exchanges = [await context.deliver(context.event("order.created"))];
   await context.receiver?.stop();

@@ -136,7 +136,6 @@ export const signatureRuns: Runs = {
   }),
 };
 
-/** Each of these signature headers has to be refused. */
 function under(...headers: Part[][]): Check["run"] {
   return refused(({ deliver, event }) =>
     Promise.all(headers.map((value) => deliver(event(), { forged: true, signature: [value] }))),

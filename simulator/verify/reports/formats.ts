@@ -17,7 +17,6 @@ export const FORMATS = {
 
 export type Format = keyof typeof FORMATS;
 
-/** Whether a word names a format. */
 export function isFormat(text: string): text is Format {
   return Object.hasOwn(FORMATS, text);
 }

@@ -4,7 +4,6 @@ import { withoutUserInfo } from "../../text/redact.ts";
 import { type CheckResult, countResults, type Report } from "../report.ts";
 import { fixOf, groupByCause, unprovenSentence } from "../summary.ts";
 
-/** The whole report as one JSON value. */
 export function jsonReport(report: Report): string {
   const value = {
     object: "verify_report",

@@ -29,7 +29,6 @@ export function present(report: Report) {
     durationMs,
     notRun,
     seed: printable(seed),
-    /** Why the run did not come to its end. */
     incomplete: incomplete && printable(incomplete),
     /** What answers alone could not show, and what would. */
     unproven: unprovenSentence(results),
@@ -56,7 +55,6 @@ function presentResult(report: Report, result: CheckResult, fix = "") {
     fix,
     explanation: printable(explanation),
     durationMs,
-    /** What was sent and what came back. */
     evidence: evidence === undefined ? [] : evidenceLines(evidence),
     /** Shell lines that send it again. */
     curl: evidence?.curl?.split("\n").map(printable) ?? [],

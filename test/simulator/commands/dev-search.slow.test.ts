@@ -1,11 +1,6 @@
 import { createServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
-import {
-  createLocator,
-  findRunningReceiver,
-  portForReceiver,
-} from "../../../simulator/commands/dev-search.ts";
-import { createOutput } from "../../../simulator/commands/output.ts";
+import { createLocator, portForReceiver } from "../../../simulator/commands/dev-search.ts";
 import { listen } from "../../helpers/listen.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { run as spawnRun } from "../../helpers/process.ts";
@@ -56,55 +51,4 @@ test("a usual port that was open before the command started is not taken for its
   const usual = await receiverWith("whsec_mine");
   const locator = await createLocator(await freePort(), "whsec_mine", [usual]);
   expect(await locator.locate()).toBe(false);
-});
-
-test("without a command, the receiver at PORT is found, and its secret is used or made up", async () => {
-  const port = await freePort();
-  stubPort(port);
-  const receiver = spawnRun(RECEIVER, ["verifies"], { SIGNING_SECRET: "whsec_mine", PORT: String(port) });
-  await receiver.line((text) => text.includes("port"));
-  const made = await run(...DEV);
-  expect(made.err).toContain(`Found a receiver at http://localhost:${port}/webhooks.`);
-  expect(made.err).toMatch(/Its secret: SIGNING_SECRET=whsec_[0-9a-f]{48}/);
-  const given = await run(...DEV, "--secret", "whsec_mine");
-  expect(given.err).not.toContain("SIGNING_SECRET=");
-  expect(given.code).toBe(0);
-});
-
-test("of two that run, the one that accepts the secret is taken; where none does, each is named", async () => {
-  const [mine, other] = [await receiverWith("whsec_mine"), await receiverWith("whsec_other")];
-  const find = (secret: string) => {
-    const notes: string[] = [];
-    const output = { ...createOutput({}), note: (line: string) => void notes.push(line) };
-    const search = new AbortController();
-    const { signal } = search;
-    const port = String(other);
-    const options = { port, secret, output, signal, onNone: () => search.abort(), usualPorts: [mine] };
-    return findRunningReceiver(options).then((found) => ({
-      port: found?.listener.port,
-      notes: notes.join(),
-    }));
-  };
-  expect((await find("whsec_mine")).port).toBe(mine);
-  const { port, notes } = await find("whsec_nobodys");
-  expect(port).toBeUndefined();
-  for (const named of [mine, other])
-    expect(notes).toContain(`Not at localhost:${named}, unless --url names it`);
-});
-
-test("where no receiver runs, the search says so once, and ends with its signal", async () => {
-  let told = 0;
-  const search = new AbortController();
-  const found = await findRunningReceiver({
-    port: String(await freePort()),
-    secret: undefined,
-    output: createOutput({}),
-    signal: search.signal,
-    onNone() {
-      told += 1;
-      search.abort();
-    },
-    usualPorts: [],
-  });
-  expect([found, told]).toEqual([undefined, 1]);
 });
