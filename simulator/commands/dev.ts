@@ -35,7 +35,10 @@ const INTERRUPTED_GRACE_MS = 600;
 export default function devCommand(): Command {
   return addServeOptions(new Command("dev"), { clock: "real" })
     .description("run the service together with your receiver, in any language, and send it every event type")
-    .argument("[command...]", "after --: the command that starts your receiver")
+    .argument(
+      "[command...]",
+      "after --: the command that starts your receiver, unless it runs at --url already",
+    )
     .option("--url <url>", "where your receiver listens; found at PORT or a usual port unless given", webUrl)
     .addOption(secretOption())
     .option("--command <line>", "the same as after --, as one string of words")
@@ -51,18 +54,18 @@ export default function devCommand(): Command {
     .action(async (words: string[], flags: Flags) => {
       const command =
         words.length > 0 ? words : (flags.command ?? "").split(" ").filter((word) => word !== "");
-      if (command.length === 0)
+      if (command.length === 0 && flags.url === undefined)
         throw usageError(
-          `dev needs the command that starts your receiver:  ${ourCommand("dev -- node server.js")}\n` +
-            `For one that runs already:  ${ourCommand("serve --forward-to http://localhost:3000/webhooks --secret SECRET")}`,
+          "dev needs the command that starts your receiver, such as dev -- node server.js, or the --url of one that runs.",
         );
       const output = createOutput(flags);
       process.exitCode = await interruptible(async (interruption) => {
         // Loaded only now, so that --help and a wrong option are answered at once.
         const { startSimulatorForCommand } = await import("./running-simulator.ts");
         const running = await startSimulatorForCommand(flags);
+        const context = { running, output, interruption };
         try {
-          return await develop(command, flags, { running, output, interruption });
+          return await develop(command, flags, context);
         } finally {
           await running.close();
         }
@@ -79,6 +82,11 @@ async function develop(command: string[], flags: Flags, context: Context): Promi
   const url = flags.url ?? `http://localhost:${port}/webhooks`;
   const given = flags.secret === undefined ? undefined : wantSecret(flags.secret);
   const { id, secret } = ownEndpoint(running, { flag: "--url", url, secret: given }).endpoint;
+  if (command.length === 0) {
+    if (given === undefined)
+      output.note(`Its secret: SIGNING_SECRET=${secret} (the one that it has: give it as --secret)`);
+    return accompany(undefined, flags, { ...context, endpointId: id });
+  }
   const locator = flags.url === undefined ? await createLocator(port, secret) : undefined;
   output.note(`Starting your receiver: ${command.join(" ").replace(process.execPath, "node")}`);
   const { quiet, readyTimeout } = flags;
@@ -115,12 +123,12 @@ async function develop(command: string[], flags: Flags, context: Context): Promi
 
 /** Sends the samples to a receiver that listens, and stays until it ends or somebody wants an end. */
 async function accompany(
-  receiver: ReceiverProcess,
+  receiver: ReceiverProcess | undefined,
   flags: Flags,
   { output, running, endpointId, interruption }: Context & { endpointId: string },
 ): Promise<number> {
   const death = new AbortController();
-  const died = receiver.exited().then((exit) => {
+  const died = receiver?.exited().then((exit) => {
     death.abort();
     return exit;
   });
@@ -132,7 +140,7 @@ async function accompany(
   const samples = await sendSamples({ running, endpointId, output, observer, signal: over });
   const exitCode = samples.allHandled ? EXIT.ok : EXIT.checkFailed;
   if (exitCode !== EXIT.ok && flags.quiet === true && !over.aborted) {
-    for (const line of receiver.output()) output.note(output.style("dim", `receiver | ${line}`));
+    for (const line of receiver?.output() ?? []) output.note(output.style("dim", `receiver | ${line}`));
   }
   if (flags.once !== true && !over.aborted) {
     printWhatNext(running, flags, output);
@@ -141,7 +149,7 @@ async function accompany(
     stopLog();
   }
   const exit = death.signal.aborted ? await died : undefined;
-  if (exit !== undefined) return reportDeath(receiver, exit, output);
+  if (receiver !== undefined && exit !== undefined) return reportDeath(receiver, exit, output);
   if (!interruption.aborted) return exitCode;
   // With --once an interruption means that the one round did not come to its end.
   return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
@@ -155,7 +163,7 @@ function printWhatNext(running: RunningSimulator, flags: Flags, output: Output):
   output.note("Next, in another terminal:");
   output.note(`  ${ourCommand("trigger voicemail.created", target)}`);
   output.note(`  ${ourCommand("deliveries", target)}`);
-  output.note(`Ctrl-C ends both.\n`);
+  output.note(`Ctrl-C ends it.\n`);
 }
 
 function reportDeath(

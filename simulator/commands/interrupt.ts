@@ -5,12 +5,6 @@ const LOOK_EVERY_MS = 500;
 /** Taken at the start: a parent that ends early has ended, too. */
 const PARENT = process.ppid;
 
-/** Resolves at Ctrl-C or SIGTERM, so that everything can end in order; a second one ends the process at once. */
-export function untilInterrupted(): Promise<void> {
-  // Stays installed: as long as somebody listens, a signal does not end the process, or the receiver below it.
-  return new Promise((resolve) => void onInterruption(resolve));
-}
-
 /** Does `work` with a signal that Ctrl-C or SIGTERM aborts; a second one ends the process and all that it started. */
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const interruption = new AbortController();

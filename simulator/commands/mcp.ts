@@ -8,7 +8,8 @@ import {
   simulatorUrl,
   type SimulatorFlags,
 } from "./control-client.ts";
-import { untilInterrupted } from "./interrupt.ts";
+import { untilAborted } from "../processes/until-aborted.ts";
+import { interruptible } from "./interrupt.ts";
 import { codeOf, messageOf } from "../text/errors.ts";
 
 /** `mcp`: the control API's verbs for developers' assistants, over standard input and output, until the input ends. */
@@ -30,7 +31,7 @@ export default function mcpCommand(): Command {
         process.stdin.once("close", resolve);
       });
       await server.connect(new StdioServerTransport());
-      await Promise.race([ended, untilInterrupted()]);
+      await interruptible((signal) => Promise.race([ended, untilAborted(signal)]));
       await server.close();
       // It would keep us running.
       process.stdin.destroy();

@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { bannerValue, printBanner } from "./banner.ts";
 import { endpointView } from "../control/views.ts";
-import { untilInterrupted } from "./interrupt.ts";
+import { untilAborted } from "../processes/until-aborted.ts";
+import { interruptible } from "./interrupt.ts";
 import { printLiveLog } from "./live-log.ts";
 import { eventSelection, observeUrl, webUrl } from "./option-values.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -42,7 +43,7 @@ export default function serveCommand(): Command {
         }
         print(running, flags, output, forwarded);
         printLiveLog(running.simulator, output);
-        await untilInterrupted();
+        await interruptible(untilAborted);
       } finally {
         await running.close();
       }
