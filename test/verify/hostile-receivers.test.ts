@@ -154,5 +154,5 @@ test.each([
     ["preflight.reachable", "passed"],
     ["preflight.accepts", "failed"],
   ]);
-  expect(report.results[1]?.explanation).toContain("what came back is not HTTP");
+  expect(report.results[1]?.explanation).toContain("the answer was not HTTP");
 });

@@ -101,7 +101,7 @@ const BROKEN: [string, (socket: Socket) => unknown, RegExp, number][] = [
   [
     "speaks something else",
     (socket) => socket.end("220 mail.example ESMTP\r\n"),
-    /what came back is not HTTP/,
+    /the answer was not HTTP/,
     LONG_MS,
   ],
   ["says nothing", () => undefined, /no answer within 0\.3 s/, 300],

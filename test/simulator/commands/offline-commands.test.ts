@@ -202,7 +202,7 @@ test("openapi: prints the document, on one line for programs", async () => {
 
 test("doctor: one line when all is well, whether the port is free or has a simulator", async () => {
   const { code, out } = await run("doctor", "--port", String(await freePort()));
-  expect(out).toMatch(/^All is well: Node\.js .*; SQLite loads; port \d+ is free; the clock says .*Z\.\n$/);
+  expect(out).toMatch(/^All is well: SQLite loads in Node\.js .*; port \d+ is free; the clock says .*Z\.\n$/);
   expect(code).toBe(0);
   const { simulator } = await startService();
   const { port } = new URL(simulator.url);
