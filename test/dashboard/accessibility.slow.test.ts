@@ -131,6 +131,26 @@ test.runIf(ALL)(
   240_000,
 );
 
+test("in forced colours the chosen page, clock mode, tab, row and attempt are framed, and nothing beside them", async () => {
+  const { page, delivery } = await openFilled();
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.emulateMedia({ forcedColors: "active" });
+  await visit(page, `/deliveries/${delivery.id}`);
+  await page.getByText("Take the header apart").waitFor();
+  const framed = (within: string) =>
+    page.evaluate<string[]>(`[...document.querySelectorAll("${within}")]
+      .filter((one) => getComputedStyle(one).outlineStyle === "solid")
+      .map((one) => one.className.split(" ")[0] + ": " + one.textContent.slice(0, 6).trim())`);
+  expect(await framed(".side a, .top button, .list-pane button")).toEqual([
+    "side-link: Live",
+    ": Manual",
+    ": All 5",
+  ]);
+  expect(await framed(".feed-row, .slot-box")).toHaveLength(2);
+  const dot = "getComputedStyle(document.querySelector('.connection .dot')).forcedColorAdjust";
+  expect(await page.evaluate(dot)).toBe("none");
+});
+
 test("control: axe finds what is wrong, in the dark alone, too", async () => {
   const page = await browser.openPage("about:blank", { script: AXE });
   const style = "<style>@media (prefers-color-scheme: dark) { p { color: #222; background: #000 } }</style>";

@@ -160,4 +160,8 @@ test("everything in the list can be done from the keyboard", async () => {
   await page.keyboard.press("d");
   await page.reload();
   expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+  // What stands before the list is passed by in two keys.
+  await page.locator(".windowed > li").first().waitFor();
+  for (const key of ["Tab", "Enter"]) await page.keyboard.press(key);
+  await expect.poll(() => page.evaluate("document.activeElement.ariaLabel")).toMatch(/^Choose: /);
 });

@@ -132,7 +132,7 @@ function OpenedItem({ item, organization, onClose }: OpenedProps) {
           </a>
         </p>
       )}
-      <BodyView text={JSON.stringify(item)} label="As the REST API answers it" />
+      <BodyView text={JSON.stringify(item)} label="From the REST API" />
     </Dialog>
   );
 }
