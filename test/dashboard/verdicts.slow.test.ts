@@ -143,19 +143,3 @@ test("the clock asks before it skips what waits, and its buttons stay where they
   await clock.getByText("none due").waitFor();
   await expect.poll(() => receiver.received.length).toBe(6);
 });
-
-test("an address is called good when somebody listens there", async () => {
-  const { url } = await openDashboard({ calls: 0 });
-  const receiver = await startEndpoint(200);
-  const page = await browser.openPage(`${url}/endpoints?new`);
-  const form = page.getByRole("dialog", { name: "Register an endpoint" });
-  await form.getByLabel("URL", { exact: true }).fill("http://localhost:1/webhooks");
-  await form.getByText("Nothing listens there yet").waitFor();
-  await form.getByLabel("URL", { exact: true }).fill(receiver.url);
-  await form.getByText("Good: somebody listens there.").waitFor();
-  await form.getByLabel("order.created").check();
-  await form.getByText("Only this type is delivered.").waitFor();
-  await form.getByText("Faults on every delivery to it").click();
-  await form.locator(".fault code", { hasText: /^t$/ }).first().waitFor();
-  expect(await form.textContent()).not.toContain("`");
-});
