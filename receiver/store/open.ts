@@ -5,7 +5,7 @@ import type { Store } from "./port.ts";
 
 export type StoreOptions = Partial<Pick<Config, "databaseFile" | "databaseUrl" | "databaseSchema">> & {
   clock: Clock;
-  /** Whether this process handles jobs. */
+  /** Whether this process handles jobs: then, on SQLite, it also copies the log into the file. */
   isWorker: boolean;
   /** No worker has worked since then: handlers that are new get what was stored meanwhile. Default: now. */
   awaySinceMs?: number | undefined;

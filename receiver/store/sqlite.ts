@@ -1,20 +1,13 @@
-import type { Clock } from "../clock.ts";
 import { openDatabase } from "./database.ts";
 import { createIntake } from "./events.ts";
 import { createLedger } from "./ledger.ts";
+import type { StoreOptions } from "./open.ts";
 import type { Store } from "./port.ts";
 import { createJobs, createQueue } from "./jobs.ts";
 import { createWorkerRole } from "./role.ts";
 
 /** Opens the inbox in an SQLite file. Throws an error whose message says why that cannot be done. */
-export async function openSqliteStore(options: {
-  file: string;
-  clock: Clock;
-  /** Whether this process handles jobs: then it also copies the log into the file. */
-  isWorker: boolean;
-  awaySinceMs?: number | undefined;
-  onFatal: (problem: string) => void;
-}): Promise<Store> {
+export async function openSqliteStore(options: StoreOptions & { file: string }): Promise<Store> {
   const { clock, awaySinceMs = clock.nowMs() } = options;
   const file = await openDatabase({ ...options, checkpoints: options.isWorker });
   const queue = createQueue(file.db);

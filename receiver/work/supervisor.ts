@@ -53,7 +53,8 @@ export function startSupervisor(options: SupervisorOptions) {
   let awaySinceMs = clock.nowMs();
   let startedAtMs = 0;
   let heardAtMs = 0;
-  const cwd = workingDirectory();
+  /** The database and the files of secrets may be named from it: an app may change its own later. */
+  const cwd = process.cwd();
   let isWorking = false;
   /** Why the process ends; undefined if it is not known. */
   let why: "broken" | "changed" | "stopped" | { text: string } | undefined;
@@ -211,17 +212,5 @@ export function startSupervisor(options: SupervisorOptions) {
     cancelStart();
     unfollow();
     if (child) await end(child, graceMs);
-  }
-}
-
-/**
- * The folder that the database and the files of secrets may be named from: an app may change its own later. Undefined if it
- * was deleted.
- */
-function workingDirectory(): string | undefined {
-  try {
-    return process.cwd();
-  } catch {
-    return undefined;
   }
 }

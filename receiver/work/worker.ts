@@ -30,15 +30,7 @@ const ABORTED_MS = 500;
 export type WorkerOptions = AttemptOptions & {
   store: Pick<Store, "jobs" | "ledger">;
   handlers: readonly Handler[];
-  config: Pick<
-    Config,
-    | "handlerTimeoutMs"
-    | "idRetentionDays"
-    | "maximumAgeMs"
-    | "maximumAttempts"
-    | "retentionDays"
-    | "workerConcurrency"
-  >;
+  config: Parameters<typeof policyOf>[1] & Parameters<typeof retentionOf>[0];
   random: () => number;
   /** Ends the wait for another worker's end. */
   signal?: AbortSignal | undefined;
