@@ -62,15 +62,6 @@ test("each process gets its module, environment, memory and first folder, and no
   expect(starts).toEqual([start, start]);
 });
 
-test("a process is started also where the working directory was deleted", () => {
-  const folder = process.cwd();
-  onTestFinished(() => process.chdir(folder));
-  const gone = temporaryDirectory();
-  process.chdir(gone);
-  rmSync(gone, { recursive: true });
-  expect(supervise().children).toHaveLength(1);
-});
-
 describe("a process that dies", () => {
   test("early is followed after a second, twice as long each time, half a minute at most", async () => {
     const { clock, children, last, ready } = supervise();
