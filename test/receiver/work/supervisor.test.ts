@@ -1,10 +1,8 @@
 import { ChildProcess, fork, type ForkOptions } from "node:child_process";
-import { rmSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/supervisor.ts";
 import { standingClock } from "../helpers/clock.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 
 /** One process of the handlers is kept running, whatever becomes of it. The processes here do what the test says. */
