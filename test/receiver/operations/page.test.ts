@@ -182,10 +182,13 @@ describe("requeue and discard", () => {
     expect(words(await get(`${url}/confirm?action=requeue&state=done`))).toMatch(/crm 1 .*Requeue 1 job/);
     await post(`${url}/confirm`, { action: "requeue", state: "done" });
     expect(await inbox.jobs.claim("crm", 2)).toMatchObject([{ id, attempt: 1 }]);
-    // The last ten are kept.
-    for (let count = 0; count < 11; count += 1)
+    // The last ten are kept, the latest first.
+    for (let count = 0; count < 10; count += 1)
       await post(`${url}/confirm`, { action: "requeue", state: "done" });
-    expect((await get(`${url}/actions`)).text.match(/requeue: done/g)).toHaveLength(10);
+    await post(`${url}/confirm`, { action: "discard", state: "dead" });
+    const actions = words(await get(`${url}/actions`));
+    expect(actions).toMatch(/Change discard: dead 0 .* requeue: done 0 /);
+    expect(actions.match(/requeue: done/g)).toHaveLength(9);
   });
 });
 
