@@ -5,6 +5,7 @@ import { z } from "zod";
 import { PermanentFailure, defineHandler, type HandlerContext } from "../../../receiver/work/handler.ts";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { openStore } from "../../../receiver/store/open.ts";
+import { standingClock } from "../helpers/clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { signalled, until } from "../helpers/until.ts";
 import { accept, claimOne } from "../store-suite/harness.ts";
@@ -403,3 +404,19 @@ async function fileOfCrashed(
   await store.close();
   return file;
 }
+
+test("what was kept long enough is pruned a minute after the start, and nothing after a drain", async () => {
+  const timers = standingClock();
+  const started = await startTestWorker([handler("quick")], { after: timers.after });
+  const { worker, clock, store, send, end } = started;
+  const [id = ""] = await send("quick");
+  await end(1);
+  clock.move(31 * 86_400_000);
+  await timers.pass(60_000);
+  await until(
+    async () => store.ledger.find(id),
+    (event) => event?.state === "pruned",
+  );
+  await worker.drain(0);
+  expect(timers.waiting()).toBe(0);
+});
