@@ -113,22 +113,14 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
         expect(waitMs).toBe(dueInMs === null ? null : Math.round(dueInMs / 1_000));
         expect(finishedAtMs === null).toBe(expected.state === "waiting");
 
+        if (dueInMs !== 0) expect(await claim(store)).toEqual([]);
+        expect((await store.ledger.find(id))?.deferredUntilMs).toBe(
+          stored?.deferred ? nextAttemptAtMs : null,
+        );
         await backend.pass((dueInMs ?? 0) + 1_000);
         expect(await claim(store)).toHaveLength(expected.state === "waiting" ? 1 : 0);
       },
     );
-
-    test("a job that was put off is not due before its time, and says so of its event", async () => {
-      const { backend, store } = await begin(createBackend);
-      const [id = ""] = await accept(store, event());
-      await store.jobs.end(await claimOne(store), { kind: "later", error: "closed", delayMs: MINUTE_MS });
-      await backend.pass(MINUTE_MS - 2_000);
-      expect(await claim(store)).toEqual([]);
-      const found = await store.ledger.find(id);
-      expect(found?.deferredUntilMs).toBe(found?.jobs[0]?.nextAttemptAtMs);
-      await backend.pass(3_000);
-      expect((await claimOne(store)).attempt).toBe(1);
-    });
 
     test("the last five errors of a job are kept, whatever is in their texts, newest first, and a dead job has the cause of its last", async () => {
       const { backend, store } = await begin(createBackend);
