@@ -113,7 +113,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
         expect(waitMs).toBe(dueInMs === null ? null : Math.round(dueInMs / 1_000));
         expect(finishedAtMs === null).toBe(expected.state === "waiting");
 
-        if (dueInMs !== 0) expect(await claim(store)).toEqual([]);
+        expect(dueInMs === 0 ? [] : await claim(store)).toEqual([]);
         expect((await store.ledger.find(id))?.deferredUntilMs).toBe(
           stored?.deferred ? nextAttemptAtMs : null,
         );
