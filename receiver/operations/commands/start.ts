@@ -14,6 +14,9 @@ const LAST_LINES_MS = 500;
 /** At Ctrl-C npm passes on the signal that the terminal has sent already: one that comes so soon is no second press. */
 const ECHO_MS = 100;
 const EXIT_INTERRUPTED = 130;
+/** npm's shell ends at a signal and passes none on: where npm started this, the end of the parent counts as one. */
+const PARENT = process.ppid;
+const LOOK_MS = 500;
 const ERRORS = ["uncaughtException", "unhandledRejection"];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
 
@@ -72,6 +75,8 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
   };
   for (const event of ERRORS) process.on(event, onError);
   for (const signal of SIGNALS) process.on(signal, onSignal);
+  const look = (): void => void (process.ppid === PARENT || onSignal("SIGTERM"));
+  if (process.env["npm_lifecycle_event"] !== undefined) setInterval(look, LOOK_MS).unref();
 }
 
 /** In a thread: a log whose reader has stopped reading can hold up the main thread for ever. By then everything is stored. */

@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { isAlive } from "../../helpers/is-alive.ts";
 import { newBody, post, SECRET } from "../helpers/events.ts";
 import { MAIN, runCommand, startProcess } from "../helpers/process.ts";
@@ -81,6 +81,24 @@ test("a signal while it starts ends it in order, as soon as it has started", asy
   });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/"msg":"listening".*"msg":"stopped"\}\n$/s);
+});
+
+test("below npm it ends in order once the shell between them has ended, which passes no signal on", async () => {
+  const own = { ...preloaded(""), SIGNING_SECRET: SECRET, PORT: "0", ADMIN_PORT: "0" };
+  const shell = spawn("sh", ["-c", '"$@"; true', "sh", process.execPath, ...RUN_TYPESCRIPT, MAIN], {
+    detached: true,
+    env: { ...process.env, ...own, npm_lifecycle_event: "start" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void spawnSync("kill", ["-KILL", "--", `-${String(shell.pid)}`]));
+  let log = "";
+  shell.stdout.on("data", (text) => {
+    log += String(text);
+    if (log.includes('"listening"')) shell.kill("SIGKILL");
+  });
+  // Its output is the receiver's, too.
+  await once(shell, "close");
+  expect(log).toMatch(/"listening".*"msg":"stopped"\}\n$/s);
 });
 
 const NO_FILE_LEFT = `
