@@ -78,8 +78,11 @@ export type Verdict =
     }
   | Unverified;
 
-/** `isLate`: there was no time for it, so that it is tried once more at the end. */
-export type Unverified = { outcome: "unverified"; reason: string; isLate?: true };
+/**
+ * `isLate`: there was no time for it, so that it is tried once more at the end. `isDeferred`: a handler asked for later, such
+ * as its office hours.
+ */
+export type Unverified = { outcome: "unverified"; reason: string; isLate?: true; isDeferred?: boolean };
 
 /** A check whose verdict depends on what the receiver has handled once everything has come to rest. */
 export type Pending = { outcome: "pending"; judge: (handled: HandledCounts) => Verdict };

@@ -142,7 +142,8 @@ export function handledTimes(handled: HandledCounts, exchanges: Exchange[], expe
     if (count < expected.least && !own.some(isAcknowledged)) return allAcknowledged(own.slice(-1));
     const open = count < expected.least ? whyOpen(eventId, reading, handled.isOver) : undefined;
     if (open !== undefined) {
-      unsure = unverified(open);
+      const isDeferred = reading.deferredUntil !== undefined;
+      if (!isDeferred || unsure.outcome === "passed") unsure = { ...unverified(open), isDeferred };
       continue;
     }
     const problem = `Event ${eventId} should be handled ${inWords(expected)}, but the receiver says ${times(count)}.`;

@@ -7,6 +7,8 @@ import type { Exchange } from "./delivery.ts";
 export type CheckResult = {
   check: Omit<Check, "run">;
   outcome: "passed" | "failed" | "unverified";
+  /** Unverified since a handler asked for later: `--fail-on unverified` lets it pass. */
+  isDeferred?: boolean | undefined;
   /** What happened, where it failed. */
   cause?: CauseName | undefined;
   /** What the receiver did wrong, why nothing could be judged, or what was found out beside a check that passed. */
@@ -28,6 +30,7 @@ export function resultOf(
   return {
     check,
     outcome,
+    isDeferred: outcome === "unverified" ? verdict.isDeferred : undefined,
     cause: outcome === "failed" ? causeIn(check, verdict.cause) : undefined,
     exchanges: outcome === "failed" ? verdict.exchanges : [],
     durationMs,
@@ -77,12 +80,12 @@ export const FAIL_ON = ["advice", "unverified"] as const;
 
 export type FailOn = (typeof FAIL_ON)[number];
 
-/** The verdict of a complete run: `failed` for a failed `must` check, or for what `failOn` names. */
+/** The verdict of a complete run: `failed` for a failed `must` check, or for what `failOn` names and no handler put off. */
 export function verdictOf(
   results: readonly CheckResult[],
   failOn: readonly FailOn[] = [],
 ): Report["verdict"] {
-  const counts = countResults(results);
+  const counts = countResults(results.filter(({ isDeferred }) => isDeferred !== true));
   if (results.some(({ check, outcome }) => check.id === "preflight.reachable" && outcome !== "passed")) {
     return "could_not_run";
   }

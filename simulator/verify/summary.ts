@@ -55,6 +55,9 @@ export function unprovenSentence(results: readonly CheckResult[]): string | unde
     results.filter(({ outcome, explanation }) => outcome === "unverified" && explanation === NEEDS[need]);
   const [unobserved, unowned] = [open("observe"), open("command")];
   const count = unobserved.length + unowned.length;
+  const deferred = results.filter(({ isDeferred }) => isDeferred === true).length;
+  if (count === 0 && deferred > 0)
+    return `Unproven: ${deferred} ${deferred === 1 ? "check" : "checks"}, whose events a handler put off for later. That fails no run.`;
   if (count === 0) return undefined;
   const hasEffects = unobserved.some(({ check }) => check.group !== "crash");
   const hasCrashes = unowned.length > 0 || unobserved.some(({ check }) => check.group === "crash");

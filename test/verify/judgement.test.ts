@@ -9,7 +9,8 @@ import {
   noneAcknowledged,
 } from "../../simulator/verify/judgement.ts";
 import { taken } from "../../simulator/verify/attempts.ts";
-import { resultOf } from "../../simulator/verify/report.ts";
+import { resultOf, verdictOf } from "../../simulator/verify/report.ts";
+import { unprovenSentence } from "../../simulator/verify/summary.ts";
 import { createRedactor } from "../../simulator/text/redact.ts";
 import { reachableCheck } from "../../simulator/verify/preflight.ts";
 import type { NoAnswer } from "../../simulator/verify/wire.ts";
@@ -81,14 +82,36 @@ describe("an event counts as handled", () => {
   });
 
   test.each([
-    [{ deferredUntil: "2026-11-28T09:00:00Z" }, /put event evt_1 off until 2026-11-28T09:00:00Z/],
-    [{ isIgnored: true }, /ignores event evt_1: no handler wants its type/],
-  ])("or is left open where the receiver says %o", (more, reason) => {
+    [{ deferredUntil: "2026-11-28T09:00:00Z" }, /put event evt_1 off until 2026-11-28T09:00:00Z/, "passed"],
+    [{ isIgnored: true }, /ignores event evt_1: no handler wants its type/, "failed"],
+  ])("or is left open where the receiver says %o", (more, reason, strict) => {
     const open: HandledCounts = { of: () => ({ known: true, count: 0, ...more }) };
-    expect(handledTimes(open, [answer(200)], { least: 1, most: 1 })).toMatchObject({
-      outcome: "unverified",
-      reason: expect.stringMatching(reason),
-    });
+    const verdict = handledTimes(open, [answer(200)], { least: 1, most: 1 });
+    expect(verdict).toMatchObject({ outcome: "unverified", reason: expect.stringMatching(reason) });
+    // Office hours are no gap that `--fail-on unverified` could be meant for.
+    const redact = createRedactor([]);
+    const results = [
+      resultOf({ ...reachableCheck, id: "effects.burst" }, verdict, { durationMs: 1, redact }),
+    ];
+    expect(verdictOf(results, ["unverified"])).toBe(strict);
+    expect(unprovenSentence(results)).toEqual(
+      strict === "passed"
+        ? expect.stringMatching(/^Unproven: 1 check, whose events a handler put/)
+        : undefined,
+    );
+  });
+
+  test("or is left open by what is ignored, whatever was put off beside it", () => {
+    const until = { deferredUntil: "2026-11-28T09:00:00Z" };
+    for (const ignored of ["evt_1", "evt_2"]) {
+      const of = (id: string) => ({
+        known: true as const,
+        count: 0,
+        ...(id === ignored ? { isIgnored: true } : until),
+      });
+      const both = [answer(200), { ...answer(200), eventId: "evt_2" }];
+      expect(handledTimes({ of }, both, { least: 1, most: 1 })).toMatchObject({ isDeferred: false });
+    }
   });
 
   test("or fails by its answer, where it was never acknowledged", () => {

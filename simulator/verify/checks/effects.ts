@@ -104,7 +104,10 @@ export const effectRuns: Runs = {
     await waitUntil(async () => isAtRest((last = await handledNow(exchange.eventId))), promptMs);
     if (last !== undefined && isHandled(last)) return { outcome: "passed" };
     if (last !== undefined && isAtRest(last))
-      return unverified(`The receiver put event ${exchange.eventId} off, or ignores it.`);
+      return {
+        ...unverified(`The receiver put event ${exchange.eventId} off, or ignores it.`),
+        isDeferred: last.known && last.deferredUntil !== undefined,
+      };
     const problem = `Event ${exchange.eventId} was not handled within ${promptMs} ms of its acknowledgement.`;
     return failed("handled_late", problem, [exchange]);
   },
