@@ -13,10 +13,13 @@ export type MadeFile = { text: string; executable?: boolean };
 
 export type Sources = { examples: URL; manifest: URL };
 
+const NODE = "24.21.0";
 /** npm puts the `node` of the one that fits the machine first in the PATH of the project's scripts. */
 const NODES = Object.fromEntries(
-  ["linux-arm64", "linux-x64", "win-x64"].map((machine) => [`node-${machine}`, "24.21.0"]),
+  ["linux-arm64", "linux-x64", "win-x64"].map((machine) => [`node-${machine}`, NODE]),
 );
+/** The same for what npx runs, where the machine's own is too old. */
+const BRING_NODE = `node=$(node -p 'parseInt(process.versions.node) < 23 ? \`--package=node-\${process.platform}-\${process.arch}@${NODE}\` : ""')`;
 
 /** At PORT, or 3000. With the path that says what was handled: without it, a receiver that loses events would pass. */
 const WHERE = "--url /webhooks --observe /handled/{id}";
@@ -37,8 +40,8 @@ export function projectFiles(
   }
   if (kind.node === undefined) {
     files.set("start", script(`PORT="\${PORT:-3000}"\nexec ${kind.start}`));
-    files.set("dev", script(`exec ${npx(archive)} dev ${WHERE} "$@" -- ${kind.start}`));
-    files.set("verify", script(`exec ${npx(archive)} ${VERIFY} "$@" -- ${kind.start}`));
+    files.set("dev", script(`${BRING_NODE}\nexec ${npx(archive)} dev ${WHERE} "$@" -- ${kind.start}`));
+    files.set("verify", script(`${BRING_NODE}\nexec ${npx(archive)} ${VERIFY} "$@" -- ${kind.start}`));
   } else {
     const { packages, dev, build } = kind.node;
     const versions = { ...manifest.devDependencies, ...manifest.dependencies };
@@ -104,7 +107,7 @@ function script(text: string): MadeFile {
 }
 
 function npx(archive: string): string {
-  return `npx --yes --package file:./${archive} voice-agent-simulator`;
+  return `npx --yes --loglevel=error $node --package file:./${archive} voice-agent-simulator`;
 }
 
 function commands(kind: Kind): string[] {
@@ -144,7 +147,7 @@ function engineWords(range: string): string {
 function readme(project: string, kind: Kind, nodeMinimum: string): string {
   const needs =
     kind.node === undefined
-      ? "It needs Node.js 20 or newer beside it for the tests alone, which come from the file in this folder."
+      ? "It needs Node.js and npm beside it for the tests alone, which come from the file in this folder."
       : `It needs Node.js ${nodeMinimum} or newer.`;
   const steps = stepsOf(kind);
   const width = Math.max(...steps.map(({ line }) => line.length));
@@ -152,7 +155,7 @@ function readme(project: string, kind: Kind, nodeMinimum: string): string {
   const work =
     kind.node === undefined
       ? 'Your work goes where the code says "Your work".'
-      : "Your work goes into `handlers.mjs`.";
+      : `Your work goes into \`handlers.mjs\`. In production, start it by \`${kind.start.replace(/^next/, "node_modules/.bin/next")}\`: npm's shell passes no signal on.`;
   return `# ${project}
 
 Receives the webhooks of the voice agent service: ${kind.title}. ${needs}

@@ -50,6 +50,7 @@ describe.each(NAMES)("create --%s", (name) => {
       const line = script
         .split("\n")
         .slice(script.startsWith("#!") ? 2 : 0)
+        .filter((one) => !one.startsWith("node="))
         .join("\n")
         .replace("exec ", "");
       const ours = shellCommands(line).filter(({ words }) => words.includes("voice-agent-simulator"));
@@ -86,12 +87,15 @@ describe.each(NAMES)("create --%s", (name) => {
     const own = projectFiles(name, options).get("package.json")?.text;
     expect(textOf(name, "package.json")).not.toContain("optionalDependencies");
     expect(made(name).has(".npmrc")).toBe(false);
-    if (own === undefined) return;
+    if (own === undefined) {
+      expect(brought(name, "20.20.2")).toContain(`--package=node-${process.platform}-${process.arch}@24.`);
+      return expect(brought(name, "24.0.0")).not.toContain("--package=node-");
+    }
     // npm would warn about each package.
     expect(projectFiles(name, options).get(".npmrc")?.text).toBe("loglevel=error\n");
-    const brought = z.looseObject({ optionalDependencies: z.record(z.string(), z.string()) });
-    expect(brought.parse(JSON.parse(own)).optionalDependencies).toEqual(
-      brought.parse(JSON.parse(readFileSync(`${ROOT}tools/node/package.json`, "utf8"))).optionalDependencies,
+    const bringing = z.looseObject({ optionalDependencies: z.record(z.string(), z.string()) });
+    expect(bringing.parse(JSON.parse(own)).optionalDependencies).toEqual(
+      bringing.parse(JSON.parse(readFileSync(`${ROOT}tools/node/package.json`, "utf8"))).optionalDependencies,
     );
   });
 
@@ -116,6 +120,19 @@ describe.each(NAMES)("create --%s", (name) => {
     }
   });
 });
+
+/** What `./dev` gives npx on a machine whose Node.js has this version. */
+function brought(name: KindName, version: string): string {
+  const [folder, bin] = [temporaryDirectory(), temporaryDirectory()];
+  const old = `Object.defineProperty(process, "versions", { value: { node: "${version}" } })`;
+  writeFileSync(join(bin, "old.cjs"), old);
+  const node = `#!/bin/sh\nexec "${process.execPath}" --require "${join(bin, "old.cjs")}" "$@"\n`;
+  writeFileSync(join(bin, "node"), node, { mode: 0o755 });
+  writeFileSync(join(bin, "npx"), '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
+  writeFileSync(join(folder, "dev"), textOf(name, "dev"));
+  const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };
+  return spawnSync("sh", ["dev"], { cwd: folder, env, encoding: "utf8" }).stdout;
+}
 
 describe("create", () => {
   test.each([
