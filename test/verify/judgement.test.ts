@@ -94,11 +94,7 @@ describe("an event counts as handled", () => {
       resultOf({ ...reachableCheck, id: "effects.burst" }, verdict, { durationMs: 1, redact }),
     ];
     expect(verdictOf(results, ["unverified"])).toBe(strict);
-    expect(unprovenSentence(results)).toEqual(
-      strict === "passed"
-        ? expect.stringMatching(/^Unproven: 1 check, whose events a handler put/)
-        : undefined,
-    );
+    expect(unprovenSentence(results) !== undefined).toBe(strict === "passed");
   });
 
   test("or is left open by what is ignored, whatever was put off beside it", () => {

@@ -87,10 +87,7 @@ describe.each(NAMES)("create --%s", (name) => {
     const own = projectFiles(name, options).get("package.json")?.text;
     expect(textOf(name, "package.json")).not.toContain("optionalDependencies");
     expect(made(name).has(".npmrc")).toBe(false);
-    if (own === undefined) {
-      expect(brought(name, "20.20.2")).toContain(`--package=node-${process.platform}-${process.arch}@24.`);
-      return expect(brought(name, "24.0.0")).not.toContain("--package=node-");
-    }
+    if (own === undefined) return;
     // npm would warn about each package.
     expect(projectFiles(name, options).get(".npmrc")?.text).toBe("loglevel=error\n");
     const bringing = z.looseObject({ optionalDependencies: z.record(z.string(), z.string()) });
@@ -133,6 +130,11 @@ function brought(name: KindName, version: string): string {
   const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };
   return spawnSync("sh", ["dev"], { cwd: folder, env, encoding: "utf8" }).stdout;
 }
+
+test.each(["python", "go", "php", "ruby"] as const)("--%s brings one for what npx runs", (name) => {
+  expect(brought(name, "20.20.2")).toContain(`--package=node-${process.platform}-${process.arch}@24.`);
+  expect(brought(name, "24.0.0")).not.toContain("--package=node-");
+});
 
 describe("create", () => {
   test.each([
