@@ -1,7 +1,6 @@
 import { Option, type Command } from "commander";
 import { z } from "zod";
 import { CommandError, EXIT, usageError } from "./command-error.ts";
-import { isLoopbackHost } from "../domain/endpoint-url.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { requestText } from "../sender/request-text.ts";
 import { DEFAULT_SIMULATOR, ourCommand } from "../text/invocation.ts";
@@ -75,7 +74,7 @@ export function createControlClient(flags: SimulatorFlags) {
     ).catch((error: unknown) => {
       if (error instanceof Error && error.name === "AbortError") throw new CommandError(interrupted());
       throw new CommandError(
-        `No simulator answers at ${flags.simulator} (${messageOf(error)}): start one with ${ourCommand(serveAt(url))}, or name yours with --simulator.`,
+        `No simulator answers at ${flags.simulator} (${messageOf(error)}): start one with ${ourCommand("serve")}, or name yours with --simulator.`,
       );
     });
     const value = jsonOf(answer.text);
@@ -116,11 +115,4 @@ export function createControlClient(flags: SimulatorFlags) {
 /** Whether an answer has the shape that was asked for; what it has beside that stays in it. */
 function fits<Schema extends z.ZodType>(schema: Schema, value: unknown): value is z.input<Schema> {
   return schema.safeParse(value).success;
-}
-
-function serveAt({ hostname, port }: URL): string[] {
-  const isHere = isLoopbackHost(`http://${hostname}`);
-  return isHere && port !== "" && port !== new URL(DEFAULT_SIMULATOR).port
-    ? ["serve", "--port", port]
-    : ["serve"];
 }

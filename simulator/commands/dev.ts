@@ -18,7 +18,6 @@ import { untilAborted } from "../processes/until-aborted.ts";
 
 type Flags = ServeFlags & {
   url?: string;
-  command?: string;
   secret?: string;
   observe?: string;
   once?: boolean;
@@ -41,7 +40,6 @@ export default function devCommand(): Command {
     )
     .option("--url <url>", "where your receiver listens; found at PORT or a usual port unless given", webUrl)
     .addOption(secretOption())
-    .option("--command <line>", "the same as after --, as one string of words")
     .option("--observe <url>", "where your receiver tells what it did with the event {id}", observeUrl)
     .option("--once", "exit when the samples are handled; not 0 if one was not")
     .option("--quiet", "show your receiver's own output only when something is wrong")
@@ -51,9 +49,7 @@ export default function devCommand(): Command {
       wholeNumber(1, LONGEST_READY_SECONDS),
       30,
     )
-    .action(async (words: string[], flags: Flags) => {
-      const command =
-        words.length > 0 ? words : (flags.command ?? "").split(" ").filter((word) => word !== "");
+    .action(async (command: string[], flags: Flags) => {
       if (command.length === 0 && flags.url === undefined)
         throw usageError(
           "dev needs the command that starts your receiver, such as dev -- node server.js, or the --url of one that runs.",

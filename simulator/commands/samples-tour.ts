@@ -65,15 +65,7 @@ export async function sendSamples(options: {
       found: ours.flatMap(({ id }) => deliveries.summary(id) ?? []).map(deliveryView),
       now: new Date(clock.now()).toISOString(),
     });
-    let found = await untilFirstAttempts(read, { signal, output });
-    // With --fault delay it begins later; a clock that is moved by hand would let it wait for ever.
-    const dueAt = found.find(({ attempts }) => attempts.length === 0)?.next_attempt_at;
-    if (typeof dueAt === "string" && !signal.aborted) {
-      const aheadMs = Math.max(0, Date.parse(dueAt) - clock.now());
-      if (clock.mode === "manual") await clock.advance(Math.ceil(aheadMs / 1000));
-      else await pause(aheadMs, undefined, { signal }).catch(() => {});
-      found = await untilFirstAttempts(read, { signal, output });
-    }
+    const found = await untilFirstAttempts(read, { signal, output });
     rows.push(...found.map((delivery) => ({ delivery, isDuplicate })));
   }
 

@@ -25,6 +25,11 @@ export function createEndpointVerbs(options: {
     return endpoint === undefined ? notFound("endpoint", id) : { ok: true, endpoint };
   }
 
+  function of<Result>(id: string, act: (endpoint: Endpoint) => Result): Result | Refused {
+    const found = get(id);
+    return found.ok ? act(found.endpoint) : found;
+  }
+
   function organizationProblem({ orgId }: EndpointChanges): Refused | undefined {
     if (orgId === undefined || orgId === null || world.findOrganization(orgId)) return undefined;
     const known = world.organizations().map(({ organization }) => organization.id);
@@ -46,16 +51,11 @@ export function createEndpointVerbs(options: {
       return organizationProblem(settings) ?? endpoints.register(settings);
     },
     /** Changes all but the secret; what waits goes to the new address. */
-    change(id: string, changes: EndpointChanges): EndpointResult {
-      const found = get(id);
-      if (!found.ok) return found;
-      return organizationProblem(changes) ?? endpoints.change(found.endpoint, changes);
-    },
+    change: (id: string, changes: EndpointChanges): EndpointResult =>
+      of(id, (endpoint) => organizationProblem(changes) ?? endpoints.change(endpoint, changes)),
     /** Gives an endpoint a new secret; the one before goes on signing for `overlapMs` of schedule time. */
-    rotate(id: string, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult {
-      const found = get(id);
-      return found.ok ? endpoints.rotate(found.endpoint, settings) : found;
-    },
+    rotate: (id: string, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult =>
+      of(id, (endpoint) => endpoints.rotate(endpoint, settings)),
     /** Removes an endpoint and ends what waits for it; its past deliveries stay visible. */
     remove(id: string): EndpointResult {
       const found = get(id);
@@ -64,9 +64,6 @@ export function createEndpointVerbs(options: {
       dispatcher.abandon(id);
       return found;
     },
-    test(id: string): EmitResult {
-      const found = get(id);
-      return found.ok ? emitter.test(found.endpoint) : found;
-    },
+    test: (id: string): EmitResult => of(id, emitter.test),
   };
 }

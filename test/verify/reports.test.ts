@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SaxesParser } from "saxes";
@@ -87,22 +87,16 @@ test("a report that cannot be written is said in one line each, and the others a
   const folder = mkdtempSync(join(tmpdir(), "verify-reports-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "verify.md");
-  const link = join(folder, "linked.md");
-  symlinkSync(join(folder, "of-somebody-else"), link);
   const failures = await writeReports(
     await hostileReport(),
     [
       { format: "json", file: folder },
-      { format: "markdown", file: link },
       { format: "markdown", file },
     ],
     createOutput({ json: false }),
   );
 
-  expect(failures).toEqual([
-    `The report ${folder} could not be written (EISDIR).`,
-    `The report ${link} could not be written (ELOOP).`,
-  ]);
+  expect(failures).toEqual([`The report ${folder} could not be written (EISDIR).`]);
   expect(readFileSync(file, "utf8")).toContain("### Webhook receiver");
 });
 

@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Report } from "../report.ts";
@@ -6,8 +6,6 @@ import { type Format, FORMATS, isFormat } from "./formats.ts";
 import type { Paint } from "./pretty.ts";
 import { type Refused, refused } from "../../domain/refused.ts";
 import { codeOf } from "../../text/errors.ts";
-
-const THROUGH_NO_LINK = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
 /** One report to write: to a file, or to stdout when there is none. */
 export type ReportTarget = { format: Format; file?: string | undefined };
@@ -52,7 +50,6 @@ function whyUnwritable(file: string): string | undefined {
     const above = statSync(folder, { throwIfNoEntry: false });
     if (above === undefined) return `there is no folder ${folder}: make it`;
     if (!above.isDirectory()) return `${folder} is a file`;
-    if (isForeignLink(file)) return "it is a symbolic link, and nothing is written through one";
     const known = statSync(file, { throwIfNoEntry: false });
     if (known?.isDirectory() === true) return "it is a directory";
     accessSync(known === undefined ? folder : file, constants.W_OK);
@@ -75,20 +72,9 @@ export async function writeReports(
       continue;
     }
     const text = FORMATS[format](report, (_, plain) => plain);
-    const flag = isOpenFile(file) ? "w" : THROUGH_NO_LINK;
-    await writeFile(file, text, { flag }).catch((error: unknown) => {
+    await writeFile(file, text).catch((error: unknown) => {
       failures.push(`The report ${file} could not be written (${codeOf(error) || String(error)}).`);
     });
   }
   return failures;
-}
-
-/** A link may lead anywhere, also to a file that is not there yet. */
-function isForeignLink(file: string): boolean {
-  return !isOpenFile(file) && lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-}
-
-/** A name of what this process has open, such as `/dev/stdout`: links, all of them. */
-function isOpenFile(file: string): boolean {
-  return /^\/(?:dev|proc\/self)\/(?:fd\/|stdout$|stderr$)/.test(file);
 }

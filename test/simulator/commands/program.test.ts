@@ -62,7 +62,7 @@ test.each([
   expect(code).toBe(3);
   expect(out).toBe("");
   expect(err).toBe(
-    `No simulator answers at ${NOBODY} (connection refused): start one with voice-agent-simulator serve --port 1, or name yours with --simulator.\n`,
+    `No simulator answers at ${NOBODY} (connection refused): start one with voice-agent-simulator serve, or name yours with --simulator.\n`,
   );
 });
 
