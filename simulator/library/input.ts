@@ -33,17 +33,6 @@ export function refuseUnknownWord(what: string, value: string | undefined, words
   throw new Error(`${what} is ${words.join(", ")}, not ${JSON.stringify(value)}.${didYouMean(value, words)}`);
 }
 
-/** The control object, which explains itself once the simulator was closed. */
-export function untilClosed<Control extends object>(control: Control, refuseClosed: () => void): Control {
-  return new Proxy(control, {
-    get(target, name): unknown {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value === "function") refuseClosed();
-      return value;
-    },
-  });
-}
-
 export function faultsFrom(texts: readonly FaultText[]): Fault[] {
   if (typeof texts === "string") throw new TypeError('Faults are a list, such as ["duplicate"].');
   return texts.map((text) => orThrow(parseFault(text)).fault);

@@ -10,7 +10,6 @@ import {
   refuseUnknown,
   refuseUnknownWord,
   secondsFrom,
-  untilClosed,
 } from "./input.ts";
 import type { ClockControl, EmitOptions, Emitted, RunningSimulator, StartOptions, Story } from "./surface.ts";
 import { CLOCK_MODES } from "../domain/clock.ts";
@@ -43,15 +42,7 @@ export async function start(
     return closing;
   }
 
-  function refuseClosed(): void {
-    if (closing === undefined) return;
-    throw new Error(
-      "This simulator was closed: nothing can be asked of it any more. Start another with startSimulator().",
-    );
-  }
-
   async function emit(type: string, given: EmitOptions = {}): Promise<Emitted> {
-    refuseClosed();
     refuseUnknown(EMIT, given, EMIT_OPTIONS);
     const { object, orgId, count = 1, faults = [] } = given;
     refuseBeyondBounds(EMIT, { count });
@@ -66,7 +57,6 @@ export async function start(
   }
 
   async function tell(scenario: string | object): Promise<Story> {
-    refuseClosed();
     const name = typeof scenario === "string" ? scenario : added(scenario, simulator);
     const { scenario: begun, steps, endsAtMs } = orThrow(simulator.scenarios.begin(name)).begun;
     await simulator.settled();
@@ -77,18 +67,16 @@ export async function start(
     url: server.url,
     seed: simulator.seed,
     organizations() {
-      refuseClosed();
       return simulator.world
         .organizations()
         .map(({ organization: { id, name, industry }, apiKey }) => ({ id, name, industry, apiKey }));
     },
     emit,
     tell,
-    deliveries: untilClosed(deliveries, refuseClosed),
-    clock: untilClosed(createClockControl(simulator), refuseClosed),
-    endpoints: untilClosed(createEndpointControl(simulator), refuseClosed),
+    deliveries,
+    clock: createClockControl(simulator),
+    endpoints: createEndpointControl(simulator),
     async reset(given = {}) {
-      refuseClosed();
       refuseUnknown("simulator.reset()", given, ["keepEndpoints"]);
       await simulator.reset({ endpoints: given.keepEndpoints ?? false });
     },

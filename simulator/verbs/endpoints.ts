@@ -64,6 +64,6 @@ export function createEndpointVerbs(options: {
       dispatcher.abandon(id);
       return found;
     },
-    test: (id: string): EmitResult => of(id, emitter.test),
+    test: (id: string): EmitResult => of(id, (endpoint) => emitter.test(endpoint)),
   };
 }
