@@ -106,7 +106,6 @@ function accessToken(text: string): string {
   );
 }
 
-/** `30` or `30/min`. */
 function trafficRate(text: string): number {
   return wholeNumber(...OPTION_BOUNDS.traffic)(text.replace(/\/min$/, ""));
 }

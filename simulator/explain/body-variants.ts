@@ -102,7 +102,6 @@ function transportVariants(body: Buffer, text: string): Mistake[] {
 /** Sizes of buffers that programs read into once, though more may come. */
 const BUFFER_BYTES = [255, 256, 512, 1_000, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_535, 65_536];
 
-/** What Python's repr() makes of bytes. */
 function pythonBytes(body: Buffer): string {
   const quote = body.includes("'") && !body.includes('"') ? '"' : "'";
   const escapes: Record<string, string> = {

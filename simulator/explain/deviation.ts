@@ -2,7 +2,6 @@ import type { Digest } from "../signature-recipe/recipe.ts";
 
 /** One way in which code departs from the rule of SPEC §6 Signature. */
 export type Deviation = {
-  /** A stable name for programs. */
   id: string;
   title: string;
   fix: string;

@@ -21,7 +21,6 @@ export type LoadPlan = {
 };
 
 export type LoadResult = {
-  /** From the first request to the last answer. */
   elapsedMs: number;
   /** Requests that came to an end; what an interruption cut off is not among them. */
   sent: number;

@@ -13,7 +13,6 @@ const progressSchema = z.strictObject({
   sent: z.int().min(0).default(0),
   acknowledged: z.int().min(0).default(0),
   outcomes: z.record(z.string(), z.int()).default({}),
-  /** The first that were not acknowledged. */
   failures: z
     .array(z.strictObject({ eventId: z.string(), outcome: z.union([z.int(), z.string()]) }))
     .default([]),

@@ -65,7 +65,6 @@ function errorHandler(onError: (error: unknown) => void): ErrorRequestHandler {
   };
 }
 
-/** Whether `jsonBody` refused the body before it was parsed. */
 function isRefusedUnread(error: unknown): boolean {
   return (
     typeof error === "object" && error !== null && "type" in error && error.type === "entity.verify.failed"

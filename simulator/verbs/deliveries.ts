@@ -23,7 +23,6 @@ const LONGEST_SEARCH_MS = 2_000;
 export type DeliveryDetail = {
   ok: true;
   summary: DeliverySummary;
-  /** Undefined once it is removed. */
   endpoint: Endpoint | undefined;
   attempts: (JudgedAttempt & Attempt & { sentBody: Buffer })[];
 };

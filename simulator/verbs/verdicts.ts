@@ -29,7 +29,6 @@ export function createVerdictVerbs(
         : null;
     },
     isObserved: (): boolean => stop !== undefined,
-    /** Asks no more, and leaves nothing to be judged. */
     close(): void {
       stop?.();
       options.verdicts.settle();

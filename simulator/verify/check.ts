@@ -71,7 +71,6 @@ export type Verdict =
   | {
       outcome: "failed";
       cause: CauseName;
-      /** What the receiver did, in one sentence. */
       problem: string;
       /** The exchanges that show it, the telling one first. */
       exchanges: Exchange[];

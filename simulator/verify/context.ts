@@ -74,7 +74,6 @@ export function createContext(options: {
     receiver: options.receiver,
     /** An event of a type, with an id that no other check uses. */
     event: material.event,
-    /** A connection to write to byte by byte. */
     open: () => openWire(target, answerTimeoutMs()),
     /** Marks an event that a receiver need not act on, since its type is not documented. */
     undocumented: (envelope: Envelope): Envelope => {

@@ -109,7 +109,6 @@ export function unverified(reason: string): Unverified {
   return { outcome: "unverified", reason };
 }
 
-/** The first verdict that is not `passed`. */
 export function every(...verdicts: Verdict[]): Verdict {
   return (
     verdicts.find(({ outcome }) => outcome === "failed") ??

@@ -58,7 +58,6 @@ export type Report = {
   results: CheckResult[];
   /** Number of selected checks that were not run: the preflight failed, or the run was interrupted. */
   notRun: number;
-  /** The receiver's last lines, in the command form. */
   receiverOutput: string[];
 };
 

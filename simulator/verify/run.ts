@@ -26,7 +26,6 @@ export async function runChecks(options: RunOptions): Promise<Report> {
   const { results, timing, finish, progress, runAll } = runner;
   let incomplete: string | undefined;
 
-  /** Whether there is a receiver that can be judged. */
   async function begin(): Promise<boolean> {
     if (startFailure !== undefined) {
       finish(reachableCheck, unverified(startFailure.message));

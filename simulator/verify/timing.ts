@@ -27,7 +27,6 @@ export const DEFAULT_TIMING = {
   /** Kills at random moments while events stream in and are handled: two at least, and no new one after `killsMs`. */
   kills: 8,
   killsMs: 1_200,
-  /** Deliveries of the burst, all at once. */
   burst: 60,
   /** Deliveries between an event and its late duplicate, and how long those may take that only this check needs. */
   manyOthers: 1_050,

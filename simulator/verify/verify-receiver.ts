@@ -27,7 +27,6 @@ export type VerifyOptions = Omit<RunOptions, "invocation" | "observe" | "receive
   thorough?: boolean;
   /** How long it may take to handle what it acknowledged. */
   effectsWithinMs?: number | undefined;
-  /** What fails the run besides failed `must` checks. */
   failOn: readonly FailOn[];
 };
 

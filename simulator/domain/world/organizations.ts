@@ -7,7 +7,6 @@ import { type Trade, TRADES } from "./trades.ts";
 
 /** One customer of the service, with all that its calls have in common. */
 export type Business = {
-  /** Place among the organizations, from 0. */
   number: number;
   trade: Trade;
   organization: Organization;

@@ -26,7 +26,6 @@ export type World = ReturnType<typeof createWorld>;
 export function createWorld(options: {
   database: Database;
   seed: number;
-  /** Calls of history, shared evenly among the organizations. */
   calls: number;
   /** Where the generated history ends; everything in it depends on this and the seed. */
   epochMs: number;

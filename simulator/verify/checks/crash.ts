@@ -22,7 +22,6 @@ import {
 import type { Ledger } from "../ledger.ts";
 
 const LEAST_KILLS = 2;
-/** Connections that deliver side by side until the kill. */
 const LANES = 6;
 /** A lane sends no more than this until the kill, and less where the kill waits for what was sent to be handled. */
 const [STREAMED_MAXIMUM, WAITING_MAXIMUM] = [400, 8];
@@ -162,7 +161,6 @@ async function restarted({ receiver }: CheckContext): Promise<StartFailure | und
   return start?.ok === false ? start : undefined;
 }
 
-/** Delivers to a receiver that may still boot. */
 function firstAfterRestart({ deliver, event, timing, leftMs }: CheckContext): Promise<Exchange> {
   const envelope = event("voicemail.created");
   return whenReady({ readyMs: Math.min(timing.readyMs, leftMs()) }, () => deliver(envelope));

@@ -30,7 +30,6 @@ export function present(report: Report) {
     notRun,
     seed: printable(seed),
     incomplete: incomplete && printable(incomplete),
-    /** What answers alone could not show, and what would. */
     unproven: unprovenSentence(results),
     counts: countResults(results),
     groups: [...Map.groupBy(results, ({ check }) => check.group)].map(([group, members]) => ({
@@ -56,9 +55,7 @@ function presentResult(report: Report, result: CheckResult, fix = "") {
     explanation: printable(explanation),
     durationMs,
     evidence: evidence === undefined ? [] : evidenceLines(evidence),
-    /** Shell lines that send it again. */
     curl: evidence?.curl?.split("\n").map(printable) ?? [],
-    /** The command that runs the check again. */
     again: printable(repeatCommand(report, result)),
   };
 }

@@ -51,7 +51,6 @@ function causeLines({ words, fix, standing, results }: PresentedCause, paint: Pa
   ];
 }
 
-/** What was found out beside a check that passed. */
 function noteLine({ check, standing, explanation }: PresentedResult, paint: Paint): string[] {
   if (standing !== "passed" || explanation === "") return [];
   return [`  ${markOf("passed", paint)} ${check.id}: ${paint("dim", explanation)}`];
