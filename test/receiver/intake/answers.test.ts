@@ -299,12 +299,13 @@ describe("another request", () => {
 
 describe("when nothing can be stored", () => {
   test.for(["busy", "full", "read_only", "io_error", "connection_lost", "outcome_unknown"] as const)(
-    "because the database is %s, the answer is 503",
+    "because the database is %s, the answer is 503, and the receiver is not ready",
     async (reason) => {
+      const fails = async () => ({ ok: false, reason, detail: "made up" }) as const;
       const { url, store } = await startTestReceiver({
         wrapStore: (store) => ({
           ...store,
-          intake: { ...store.intake, accept: async () => ({ ok: false, reason, detail: "made up" }) },
+          intake: { ...store.intake, accept: fails, probe: fails },
         }),
       });
       const body = newBody();
@@ -312,6 +313,7 @@ describe("when nothing can be stored", () => {
       expectError(answer, 503, "unavailable");
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
       expect(await store.ledger.find(idOf(body))).toBeUndefined();
+      expect((await send(url, { method: "GET", path: "/readyz" })).status).toBe(503);
     },
   );
 });
