@@ -156,7 +156,9 @@ const databaseRule = z
     }
     const named = url.replace(/^sqlite:(?:\/\/(?=\/))?/, "").trim();
     const file = named.replace(/^(?:\/\/(?!\/)|file:)+|\?.*$/g, "");
-    if (!url.startsWith("sqlite:") || file === "" || file === ":memory:" || /^~|\0/.test(file))
+    if (file.startsWith("~"))
+      context.addIssue("begins with ~, which only a shell knows. Write the whole path.");
+    else if (!url.startsWith("sqlite:") || file === "" || file === ":memory:" || file.includes("\0"))
       context.addIssue(
         "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver.",
       );

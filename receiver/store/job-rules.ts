@@ -54,7 +54,8 @@ export function writtenOf(
   return {
     state: kind === "done" || kind === "dead" ? kind : "waiting",
     uncounted: kind === "later" || kind === "returned" ? 1 : 0,
-    deferred: kind === "later" ? 1 : 0,
+    // After a crash, too: its handler's backoff says when it goes on.
+    deferred: kind === "later" || error === CRASHED ? 1 : 0,
     delayMs: "delayMs" in ending ? ending.delayMs : 0,
     errors:
       error === undefined

@@ -14,7 +14,7 @@ const LONGEST_POLL_MS = 500;
 /** The last reading gets this much, also when the time of the run is over. */
 const LAST_READ_MS = 2_000;
 /** An event that is put off for no longer is waited for: a service that is busy says so for seconds. */
-const SOON_MS = 10_000;
+const SOON_MS = 20_000;
 
 /**
  * Waits until every acknowledged event of `entries` was handled, put off for long or ignored, until `withinMs` have passed without

@@ -74,7 +74,7 @@ describe("effects have come to rest", () => {
     async (more) => {
       const startedAt = performance.now();
       const observe = async (): Promise<Reading> => ({ known: true, count: 0, ...more });
-      const now = () => Date.parse("2026-11-28T08:59:49Z");
+      const now = () => Date.parse("2026-11-28T08:59:39Z");
       await settle({ entries: [entry("a")], observe, withinMs: 30_000, quietMs: 1, now });
       expect(performance.now() - startedAt).toBeLessThan(10_000);
     },
@@ -86,7 +86,7 @@ describe("effects have come to rest", () => {
       deferredUntil: "2026-11-28T09:00:00Z",
       ...(await observe(id)),
     });
-    const now = () => Date.parse("2026-11-28T08:59:50Z");
+    const now = () => Date.parse("2026-11-28T08:59:40Z");
     const given = { entries: [entry("a")], observe: deferred, withinMs: 30_000, quietMs: 1, now };
     expect(isHandled((await settle(given)).of("a"))).toBe(true);
   });

@@ -37,15 +37,18 @@ export async function start(
   const handlers = { environment: () => ({ ...environment(), DATABASE_URL }), watchHandlers: watch };
   const starting = startReceiver({ config, store, clock, log, ...handlers });
   // Before it has started: whoever reads the line `listening` may stop it at that moment.
-  stopWhenTold(starting, config, log);
-  await starting;
+  const leaveSignals = stopWhenTold(starting, config, log);
+  await starting.catch((error: unknown) => {
+    leaveSignals();
+    throw error;
+  });
 }
 
 /**
  * Stops the receiver at the first signal or uncaught error, and ends the process after that, or after
- * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once.
+ * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once. Returns how to leave signals to Node.js again.
  */
-function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): void {
+function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): () => void {
   let firstMs: number | undefined;
   const stop = async (why: { signal: string } | { err: unknown }): Promise<void> => {
     firstMs = clock.monotonicMs();
@@ -77,6 +80,10 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
   for (const signal of SIGNALS) process.on(signal, onSignal);
   const look = (): void => void (process.ppid === PARENT || onSignal("SIGTERM"));
   if (process.env["npm_lifecycle_event"] !== undefined) setInterval(look, LOOK_MS).unref();
+  return () => {
+    for (const event of ERRORS) process.off(event, onError);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  };
 }
 
 /** In a thread: a log whose reader has stopped reading can hold up the main thread for ever. By then everything is stored. */

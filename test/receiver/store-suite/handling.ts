@@ -181,6 +181,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       expect(waiting).toMatchObject({
         state: "waiting",
         attempts: 1,
+        deferred: true,
         lastError: expect.stringMatching(/ended/),
       });
       await backend.pass(2 * MINUTE_MS);
