@@ -3,6 +3,8 @@ export type Redact = ReturnType<typeof createRedactor>;
 
 /** A shorter text is not redacted: it would be found in ordinary words. */
 const SHORTEST_SECRET_CHARACTERS = 8;
+/** A beginning of a secret that is this long, at the end of a text that was cut off, is redacted too. */
+const SHORTEST_REST_CHARACTERS = 6;
 
 const REDACTED = "[redacted]";
 /** A scheme is bounded, so that no text takes longer than its length: 30 characters are more than any has. */
@@ -17,7 +19,7 @@ export function createRedactor(secrets: readonly string[]) {
   function text(said: string): string {
     let shown = said;
     for (const form of forms) shown = shown.replaceAll(form, REDACTED);
-    return shown.replaceAll(USER_INFO, `$1${REDACTED}@`);
+    return withoutRest(shown, forms).replaceAll(USER_INFO, `$1${REDACTED}@`);
   }
 
   return {
@@ -44,6 +46,15 @@ function formsOf(secret: string): string[] {
     // As it appears where UTF-8 is read one byte a character.
     Buffer.from(secret).toString("latin1"),
   ];
+}
+
+function withoutRest(said: string, forms: readonly string[]): string {
+  for (const form of forms) {
+    for (let length = form.length - 1; length >= SHORTEST_REST_CHARACTERS; length -= 1) {
+      if (said.endsWith(form.slice(0, length))) return said.slice(0, -length) + REDACTED;
+    }
+  }
+  return said;
 }
 
 /** An address without the name and password that may stand in it: the service sends none, and no report shows them. */

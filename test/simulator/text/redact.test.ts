@@ -13,6 +13,8 @@ test.each([
   ["in URL-safe Base64", Buffer.from(SECRET).toString("base64url")],
   ["in hexadecimal", Buffer.from(SECRET).toString("hex")],
   ["without its prefix, in Base64", Buffer.from(SECRET.slice(6)).toString("base64")],
+  ["cut off at the end", `the secret is ${SECRET.slice(0, 14)}`],
+  ["but for its last character", `the secret is ${SECRET.slice(0, -1)}`],
 ])("a secret is taken out %s", (_, said) => {
   const shown = redact.text(said);
   expect(shown).toContain("[redacted]");
