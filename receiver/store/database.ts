@@ -17,7 +17,18 @@ const MOST_MICROTASKS = 10_000;
 const FOREIGN_AWAIT =
   "atomically() may await its own queries and nothing else: the transaction ends within one turn of the event loop. Call the service before it, and write the result inside.";
 
-export type DatabaseFile = Awaited<ReturnType<typeof openDatabase>>;
+export type DatabaseFile = {
+  db: Database.Database;
+  /**
+   * Runs `work` in a transaction, together with all that is written in the same turn of the event loop; one that throws is
+   * rolled back by itself. `work` may be async if it ends without leaving the turn. Waits up to 8 s for other processes,
+   * without blocking.
+   */
+  write: <Result>(work: (turn: Turn) => Result | Promise<Result>) => Promise<Result>;
+  /** The log, for who takes events. Rejects as busy if it is not free for 8 s; the next call tries again. */
+  log: () => Promise<Log>;
+  close: () => Promise<void>;
+};
 
 /** The time in which a transaction may be used. */
 export type Turn = { isOver: boolean };
@@ -38,7 +49,12 @@ type Queued = { run: () => Promise<() => void>; reject: (error: unknown) => void
  * Opens the database file in WAL mode, and creates it, readable by its owner alone, if it is not there. Commits are not
  * synced by SQLite (`synchronous = NORMAL`): who takes events syncs the log.
  */
-export async function openDatabase({ file, clock, checkpoints, onFatal }: OpenOptions) {
+export async function openDatabase({
+  file,
+  clock,
+  checkpoints,
+  onFatal,
+}: OpenOptions): Promise<DatabaseFile> {
   prepareFile(file);
   const db = new Database(resolve(file), { timeout: 0 });
   const begin = db.prepare("BEGIN IMMEDIATE");
@@ -64,17 +80,11 @@ export async function openDatabase({ file, clock, checkpoints, onFatal }: OpenOp
 
   return {
     db,
-    /**
-     * Runs `work` in a transaction, together with all that is written in the same turn of the event loop; one that throws is
-     * rolled back by itself. `work` may be async if it ends without leaving the turn. Waits up to 8 s for other processes,
-     * without blocking.
-     */
-    write: async <Result>(work: (turn: Turn) => Result | Promise<Result>) =>
-      new Promise<Result>((resolve, reject) => {
+    write: async (work) =>
+      new Promise((resolve, reject) => {
         queue.push({ run: async () => run(work, resolve, reject), reject });
         flushing ??= flush();
       }),
-    /** The log, for who takes events. Rejects as busy if it is not free for 8 s; the next call tries again. */
     log: async () => {
       log ??= retry(async () => openLog(db, onFatal), clock);
       log.catch(() => (log = undefined));
