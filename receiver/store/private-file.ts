@@ -7,11 +7,14 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { mayBeInbox } from "./schema.ts";
 
-/** Files that SQLite has opened in this process: closing a descriptor of one would release its locks. */
+const RIGHTS_OF_OTHERS = 0o077;
+
+/** Files that were opened by SQLite in this process: closing a descriptor of one would release its locks. */
 const opened = new Set<number>();
 
 /**
@@ -28,28 +31,30 @@ export function prepareFile(file: string): void {
   }
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (found && !found.isFile()) throw new Error(`${file} is not a regular file. Name one in DATABASE_URL.`);
-  if (found && opened.has(found.ino)) return;
-  withDescriptor(file, constants.O_CREAT, (descriptor) => {
-    opened.add(fstatSync(descriptor).ino);
-    if (!mayBeInbox(descriptor)) return;
-    makePrivate(descriptor);
-    for (const path of [`${file}-wal`, `${file}-shm`])
-      if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) withDescriptor(path, 0, makePrivate);
-  });
+  if (!found) writeFileSync(file, "", { flag: "ax", mode: 0o600 });
+  const { ino } = lstatSync(file);
+  if (opened.has(ino)) return;
+  opened.add(ino);
+  const open = [file, `${file}-wal`, `${file}-shm`].filter(isOpenToOthers);
+  // Not opened without need: the app may have it open in a connection of its own.
+  if (open.length === 0 || !withDescriptor(file, mayBeInbox)) return;
+  for (const path of open)
+    withDescriptor(path, (descriptor) =>
+      fchmodSync(descriptor, fstatSync(descriptor).mode & ~RIGHTS_OF_OTHERS),
+    );
+}
+
+function isOpenToOthers(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true && (found.mode & RIGHTS_OF_OTHERS) !== 0;
 }
 
 /** Opens what is named itself, not what a link there points to. */
-function withDescriptor(path: string, flags: number, use: (descriptor: number) => void): void {
-  const { O_NOFOLLOW, O_NONBLOCK } = constants;
-  const descriptor = openSync(path, O_NOFOLLOW | O_NONBLOCK | flags, 0o600);
+function withDescriptor<Result>(path: string, use: (descriptor: number) => Result): Result {
+  const descriptor = openSync(path, constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    use(descriptor);
+    return use(descriptor);
   } finally {
     closeSync(descriptor);
   }
-}
-
-function makePrivate(descriptor: number): void {
-  const { mode } = fstatSync(descriptor);
-  if ((mode & 0o077) !== 0) fchmodSync(descriptor, mode & 0o700);
 }

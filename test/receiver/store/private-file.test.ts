@@ -67,7 +67,10 @@ test("a file of another program, or of another schema, is refused in one line an
 
 test("a file that is open twice in a process keeps its log when another process has read it", async () => {
   const file = join(temporaryDirectory(), "receiver.db");
-  for (let stores = 0; stores < 2; stores += 1) await accept(await openFile(file), event());
+  for (let stores = 0; stores < 2; stores += 1) {
+    await accept(await openFile(file), event());
+    for (const path of [file, `${file}-shm`]) chmodSync(path, 0o644);
+  }
   const read = "const db = require('better-sqlite3')(process.argv[1]); db.pragma('user_version'); db.close()";
   spawnSync(process.execPath, ["-e", read, file], { stdio: "inherit" });
   expect(existsSync(`${file}-wal`)).toBe(true);
