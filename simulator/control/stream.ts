@@ -3,6 +3,7 @@ import type { Router } from "express";
 import type { JournalEntry } from "../domain/journal.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { verificationView } from "./reports.ts";
+import { answerError } from "./answers.ts";
 import { clockView, deliveryView, endpointView, eventView, jobView } from "./views.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -11,6 +12,7 @@ const CLOCK_AFTER_MS = 150;
 const RECONNECT_AFTER_MS = 1_000;
 /** Maximum number of bytes that a client may leave unread; beyond it the stream ends. */
 const LARGEST_BACKLOG_BYTES = 1024 * 1024;
+const MOST_STREAMS = 64;
 const LAST_WORDS_MS = 5_000;
 /** A client that missed more entries than this is told to load everything anew, which is less to read. */
 const MOST_RESUMED_ENTRIES = 500;
@@ -26,8 +28,15 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
   const { journal } = simulator;
   const clients = new Set<(name: string, data: string) => void>();
   let clockTimer: NodeJS.Timeout | undefined;
+  let streams = 0;
 
   router.get("/stream", async (request, response) => {
+    if (streams >= MOST_STREAMS) {
+      const message = `${MOST_STREAMS} streams are open already: close one, such as a tab of the dashboard.`;
+      return answerError(response.set("Retry-After", "1"), "too_many_streams", message);
+    }
+    streams += 1;
+    response.once("close", () => (streams -= 1));
     // No client of a stream closes its own side alone.
     request.socket.once("end", () => response.destroy());
     // Loaded with the first stream, so that a simulator without a dashboard starts faster.

@@ -27,6 +27,7 @@ export const STATUS_OF = {
   too_large: 413,
   unsupported_media_type: 415,
   misdirected_request: 421,
+  too_many_streams: 503,
 } as const;
 
 export type ErrorCode = keyof typeof STATUS_OF;

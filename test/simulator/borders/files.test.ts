@@ -185,20 +185,3 @@ test("what a shell's own pipe brings is read", () => {
   });
   expect({ status: shell.status, stderr: shell.stderr }).toEqual({ status: 0, stderr: "" });
 });
-
-test.each(["dangling", "of a file that is there"])(
-  "verify writes no report through a link, %s",
-  async (kind) => {
-    const folder = temporaryDirectory();
-    const [file, link] = [join(folder, "of-somebody-else"), join(folder, "report.json")];
-    if (kind !== "dangling") writeFileSync(file, "theirs");
-    symlinkSync(file, link);
-    const target = ["http://127.0.0.1:9/", "--secret", "whsec_test"];
-    const { code, err } = await run("verify", ...target, "--report", `json=${link}`);
-    expect(code).toBe(2);
-    expect(err).toContain(`json=${link}: it cannot be written (it is a symbolic link`);
-    expect(existsSync(file) ? readFileSync(file, "utf8") : undefined).toBe(
-      kind === "dangling" ? undefined : "theirs",
-    );
-  },
-);
