@@ -33,7 +33,7 @@ const REFUSALS: Readonly<Record<string, [status: string, error: string]>> = {
 const REQUEST_LINE = /^[\w!#$%&'*+.^`|~-]+ [^ \r\n]+ HTTP\/1\.[01]\r\n/;
 
 /** `waiting` are the responses that are not finished; nothing more is parsed of a connection that is over. */
-type Connection = { waiting: Set<ServerResponse>; isOver: boolean };
+type Connection = { waiting: Set<ServerResponse>; requests: number; isOver: boolean };
 type Connections = Map<Socket, Connection>;
 type ParseError = NodeJS.ErrnoException & { rawPacket?: Buffer };
 export type Served = { port: number; drain: (graceMs: number) => Promise<void> };
@@ -58,7 +58,6 @@ export async function serve(
   } = options;
   // An import of node:http would load undici as well, a tenth of the time to start.
   const server = process.getBuiltinModule("node:http").createServer({ ...TIMES, ...times });
-  server.maxRequestsPerSocket = MAXIMUM_REQUESTS;
   // A client that has closed its own side still gets its answers.
   Object.assign(server, { httpAllowHalfOpen: true });
   /** In the order of the latest answers: the longest idle is first. */
@@ -73,7 +72,7 @@ export async function serve(
   });
   server.on("connection", (socket) => {
     accepted += 1;
-    const connection: Connection = { waiting: new Set(), isOver: false };
+    const connection: Connection = { waiting: new Set(), requests: 0, isOver: false };
     connections.set(socket, connection);
     socket.once("close", () => connections.delete(socket));
     socket.destroySoon = () => linger(socket);
@@ -88,17 +87,21 @@ export async function serve(
     const connection = connections.get(socket);
     if (!connection) return;
     const { waiting } = connection;
+    const isLast = (): boolean =>
+      waiting.size === MAXIMUM_PIPELINED || connection.requests === MAXIMUM_REQUESTS;
     // What comes behind the last answer is sent again by its client (RFC 9112 §9.6).
-    connection.isOver ||= waiting.size === MAXIMUM_PIPELINED;
+    connection.isOver ||= isLast();
     if (connection.isOver) return;
     waiting.add(response);
+    connection.requests += 1;
     response.once("close", () => {
       waiting.delete(response);
       // The rest of a body that nobody wants is not parsed.
       if (!request.complete && !response.shouldKeepAlive) linger(socket);
       if (connections.delete(socket)) connections.set(socket, connection);
     });
-    if (shut || waiting.size === MAXIMUM_PIPELINED) response.shouldKeepAlive = false;
+    // Not by `maxRequestsPerSocket`, which answers 503 to who goes on, and leaves the connection open.
+    if (shut || isLast()) response.shouldKeepAlive = false;
     // Answered while the port is open, the client of a drain would come back on a new connection.
     if (shut) void shut.then(() => handle(request, response));
     else handle(request, response);

@@ -116,6 +116,19 @@ describe("on one connection", () => {
     ]);
   });
 
+  test("the thousandth answer closes it, also to a client that goes on", async () => {
+    const { port } = await start(here);
+    const socket = connection(port);
+    let answers = 0;
+    socket.on("data", (bytes: Buffer) => {
+      answers += String(bytes).split("HTTP/1.1 200 OK").length - 1;
+      socket.write(GET);
+    });
+    socket.write(GET);
+    await once(socket, "close");
+    expect(answers).toBe(1_000);
+  });
+
   test("requests with garbage behind them get their own answers, however late, and no other", async () => {
     const { begin, responses } = await startWaiting();
     const socket = await begin(`${GET}${GET}garbage\r\n\r\n`);
