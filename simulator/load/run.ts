@@ -130,25 +130,19 @@ function createLanes(plan: LoadPlan, result: LoadResult) {
   };
 }
 
-function asFastAsPossible(
-  plan: LoadPlan,
-  lanes: Lanes,
-  startedMs: number,
-  signal: AbortSignal,
-): Promise<void> {
+async function asFastAsPossible(plan: LoadPlan, lanes: Lanes, startedMs: number, signal: AbortSignal) {
   const endMs = startedMs + plan.durationMs;
-  return new Promise((resolve) => {
-    let busy = lanes.all.length;
-    for (const lane of lanes.all) {
-      const again = () => {
-        const nowMs = performance.now();
-        if (nowMs < endMs && !signal.aborted) return lanes.send(lane, nowMs, again);
-        busy -= 1;
-        if (busy === 0) resolve();
-      };
-      again();
-    }
+  const runs = lanes.all.map(async (lane) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const again = (): void => {
+      const nowMs = performance.now();
+      if (nowMs >= endMs || signal.aborted) return resolve();
+      lanes.send(lane, nowMs, again);
+    };
+    again();
+    return promise;
   });
+  await Promise.all(runs);
 }
 
 /** Every request has its moment, and is sent then, or as soon as a lane is free, whatever became of the ones before it. */
@@ -169,16 +163,12 @@ async function atRate(
   const settle = () => {
     if (isFed && served === waiting.length && free.length === lanes.all.length) drained.resolve();
   };
-  const serve = () => {
-    for (let lane = free.pop(); lane !== undefined; lane = free.pop()) {
+  const serve = (): void => {
+    for (let lane = free.at(-1); lane !== undefined && served < waiting.length; lane = free.at(-1)) {
       const own = lane;
-      const dueMs = waiting[served];
-      if (dueMs === undefined) {
-        free.push(own);
-        return;
-      }
+      free.pop();
       served += 1;
-      lanes.send(own, dueMs, () => {
+      lanes.send(own, waiting[served - 1] ?? startedMs, () => {
         free.push(own);
         serve();
         settle();
