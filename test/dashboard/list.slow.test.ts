@@ -51,6 +51,7 @@ test("the list, its counts and its chart are of a period, and a slot of the char
   await expect
     .poll(() => chart.getAttribute("aria-label"))
     .toMatch(/^5 attempts: 5 acknowledged, 0 failed; .* 40 ms$/);
+  await page.locator(".legend").getByText("acknowledged failed").waitFor();
 
   await page.getByLabel("Time", { exact: true }).selectOption("created in the last hour");
   await expect.poll(() => rows.count()).toBe(3);
