@@ -108,7 +108,7 @@ test("an endpoint is changed, goes by the name it was given, and events pass it 
   await page.getByRole("link", { name: "Watch it" }).click();
   await page.getByText("A correct receiver accepts this signature.").waitFor();
   await visit(page, "/endpoints");
-  await card.getByRole("button", { name: "Go on" }).click();
+  await card.getByRole("button", { name: "Resume" }).click();
   await card.getByRole("button", { name: "Pause" }).waitFor();
   await control(origin, "POST", "/events", { type: "booking.created" });
   await receiver.until(2);

@@ -90,7 +90,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
         <Button href={hrefTo(`/?endpoint=${encodeURIComponent(id)}`)} words="Deliveries" />
         <span class="spacer" />
         <Button href={hrefTo(`/endpoints?edit=${encodeURIComponent(id)}`)} words="Edit" />
-        <Button onClick={pause} words={paused ? "Go on" : "Pause"} />
+        <Button onClick={pause} words={paused ? "Resume" : "Pause"} />
         <Button kind="danger-words" onClick={remove} words="Delete" />
       </footer>
       {isRotating && <RotateSecret endpoint={endpoint} onDone={rotated} onClose={() => setRotating(false)} />}

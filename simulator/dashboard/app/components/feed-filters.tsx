@@ -55,7 +55,7 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause }: Bar
       <ViewSelect query={filterQuery(filters)} />
       <IconButton
         icon={isPaused ? "play" : "pause"}
-        label={isPaused ? "Go on" : "Pause"}
+        label={isPaused ? "Resume" : "Pause"}
         title={isPaused ? "Go on (p)" : "Pause (p)"}
         aria-pressed={isPaused}
         onClick={onPause}
