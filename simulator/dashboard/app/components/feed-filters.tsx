@@ -56,7 +56,7 @@ export function Filters({ filters, onChange, searchRef, isPaused, onPause }: Bar
       <IconButton
         icon={isPaused ? "play" : "pause"}
         label={isPaused ? "Resume" : "Pause"}
-        title={isPaused ? "Go on (p)" : "Pause (p)"}
+        title={isPaused ? "Resume (p)" : "Pause (p)"}
         aria-pressed={isPaused}
         onClick={onPause}
       />
