@@ -55,7 +55,7 @@ export function writtenOf(
     state: kind === "done" || kind === "dead" ? kind : "waiting",
     uncounted: kind === "later" || kind === "returned" ? 1 : 0,
     // After a crash, too: its handler's backoff says when it goes on.
-    deferred: kind === "later" || error === CRASHED ? 1 : 0,
+    deferred: kind === "later" || (kind === "failed" && ending.crashed) ? 1 : 0,
     delayMs: "delayMs" in ending ? ending.delayMs : 0,
     errors:
       error === undefined
@@ -71,7 +71,7 @@ export function endingOfCrash(
   { maximumAttempts, backoffMs }: Pick<JobHandler, "maximumAttempts" | "backoffMs">,
 ): Ending {
   if (attempt >= maximumAttempts) return { kind: "dead", error: CRASHED };
-  return { kind: "failed", error: CRASHED, delayMs: backoffMs(attempt) };
+  return { kind: "failed", error: CRASHED, delayMs: backoffMs(attempt), crashed: true };
 }
 
 /** What stores select of an event and of a job. An event that no handler wanted has one ignored job, of a handler without a name. */

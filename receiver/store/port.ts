@@ -111,7 +111,8 @@ export type Job = {
 /** How an attempt ends. Delays are whole milliseconds, 20 days at the most. */
 export type Ending =
   | { kind: "done" }
-  | { kind: "failed"; error: string; delayMs: number }
+  /** By the end of its process, if it `crashed`. */
+  | { kind: "failed"; error: string; delayMs: number; crashed?: true }
   /** Put off by its handler: the attempt does not count. */
   | { kind: "later"; error: string; delayMs: number }
   | { kind: "dead"; error: string }
