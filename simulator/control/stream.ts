@@ -49,8 +49,7 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
       serializer: String,
     });
     const unwatch = journal.watch(push);
-    const tell = (name: string, data: string): void =>
-      void session.push(data, name, String(journal.lastId()));
+    const tell = (name: string, data: string) => session.push(data, name, String(journal.lastId()));
     clients.add(tell);
     const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS).unref();
     session.once("disconnected", stop);

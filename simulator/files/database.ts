@@ -7,7 +7,7 @@ import { WORLD_TABLES } from "../domain/world/schema.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 import { codeOf, messageOf } from "../text/errors.ts";
 
-/** SQLite's name for a database in memory that goes on in a file of its own, which nobody else sees, once it is large. */
+/** SQLite's name for a database in memory that goes on in a file of its own, seen by this process alone, once it is large. */
 const TEMPORARY = "";
 /** At each commit SQLite goes through the cached pages of a temporary database: a larger cache makes commits slower. */
 const TEMPORARY_CACHE_KIB = 2_000;

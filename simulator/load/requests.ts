@@ -23,8 +23,9 @@ export function createRequests(options: {
   return {
     /** The request with event `number` of this run, signed now: the same number has the same id. */
     bytes(number: number): Buffer {
-      if (seconds !== nowSeconds()) {
-        seconds = nowSeconds();
+      const now = nowSeconds();
+      if (now !== seconds) {
+        seconds = now;
         templates = EVENT_TYPES.map(template);
       }
       const { head = "", envelope = "" } = templates[number % templates.length] ?? {};

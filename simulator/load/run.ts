@@ -164,12 +164,12 @@ async function atRate(
     if (isFed && served === waiting.length && free.length === lanes.all.length) drained.resolve();
   };
   const serve = (): void => {
-    for (let lane = free.at(-1); lane !== undefined && served < waiting.length; lane = free.at(-1)) {
-      const own = lane;
-      free.pop();
-      served += 1;
-      lanes.send(own, waiting[served - 1] ?? startedMs, () => {
-        free.push(own);
+    while (served < waiting.length) {
+      const lane = free.pop();
+      if (lane === undefined) return;
+      const dueMs = waiting[served++] ?? startedMs;
+      lanes.send(lane, dueMs, () => {
+        free.push(lane);
         serve();
         settle();
       });
