@@ -5,10 +5,15 @@ export type { Fetch } from "./library/fetch.ts";
 export type { ReceiverOptions } from "./library/options.ts";
 export * from "./library/unwrap.ts";
 export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./work/handler.ts";
-export type { CreateServices, Handler, HandlerContext, HandlerNeeding } from "./work/handler.ts";
+export type {
+  CreateServices,
+  HandledEvent,
+  Handler,
+  HandlerContext,
+  HandlerNeeding,
+} from "./work/handler.ts";
 export { callService, type ServiceAnswer } from "./work/call-service.ts";
 export type { OnDead } from "./work/attempt.ts";
-export type { HandledEvent } from "./work/event.ts";
 export type { InboxEvent, InboxJob } from "./store/port.ts";
 export { createHandlerBench, type BenchResult, type HandlerBench } from "./work/bench.ts";
 export type { Middleware } from "./intake/adapters.ts";

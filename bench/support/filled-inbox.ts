@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { systemClock } from "../../receiver/clock.ts";
-import { openSqliteStore } from "../../receiver/store/sqlite.ts";
+import { openSqliteStore } from "../../receiver/store/open.ts";
 
 /**
  * Makes an inbox in `directory` that holds `count` events that were handled and pruned, as most of five million are: their

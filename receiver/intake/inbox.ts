@@ -1,7 +1,9 @@
+import { isUtf8 } from "node:buffer";
+import { z } from "zod";
+import { eventIdSchema } from "../../shared/events.ts";
 import { signingKey, verify, type SignatureProblem } from "../../shared/signature.ts";
 import type { Clock } from "../clock.ts";
 import type { Acceptance, Unavailable } from "../store/port.ts";
-import { parseEnvelope } from "./envelope.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
 /** A delivery before it is verified. */
@@ -50,4 +52,81 @@ export function createInbox(options: {
     const { secretIndex } = signature;
     return { kind: duplicate ? "duplicate" : "stored", id, type, secretIndex, ...differs };
   };
+}
+
+/** Levels of nesting and values that an envelope may have; the service's own have five and some forty. */
+const MAXIMUM_LEVELS = 64;
+const MAXIMUM_VALUES = 10_000;
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+
+/** Objects are named by short texts; anything else names none. */
+const objectIdSchema = z.string().min(1).max(256);
+
+/** The fields that make an envelope an event. All others may change: they are neither checked nor copied. */
+const eventSchema = z.object({
+  id: eventIdSchema,
+  type: z.string(),
+  data: z
+    .object({ object: z.object({ id: objectIdSchema }) })
+    .optional()
+    .catch(undefined),
+});
+
+export type ParsedEnvelope =
+  | { ok: true; id: string; type: string; objectId: string | null; envelope: unknown }
+  | { ok: false; error: "invalid_json" | "invalid_event"; message: string };
+
+/** Takes apart the body of a delivery whose signature was verified. Never throws, whatever it holds. */
+export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
+  if (!isUtf8(body)) return refuse("invalid_json", "The body is not UTF-8.");
+  const excess = excessOf(body);
+  if (excess !== undefined) return refuse("invalid_event", `The body has more than ${excess}.`);
+  let envelope: unknown;
+  try {
+    // A byte order mark stays in the text, where JSON.parse refuses it.
+    envelope = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"));
+  } catch {
+    return refuse("invalid_json", "The body is not JSON.");
+  }
+  const event = eventSchema.safeParse(envelope);
+  if (!event.success) {
+    const [{ path, message } = { path: [], message: "invalid" }] = event.error.issues;
+    return refuse("invalid_event", `The body is no event: ${path.join(".") || "it"}: ${message}.`);
+  }
+  const { id, type, data } = event.data;
+  return { ok: true, id, type, objectId: data?.object.id ?? null, envelope };
+}
+
+function refuse(error: "invalid_json" | "invalid_event", message: string): ParsedEnvelope {
+  return { ok: false, error, message };
+}
+
+/** What JSON has too much of. By its bytes, before it is parsed: a megabyte of brackets or keys would block us. */
+function excessOf(json: Uint8Array): string | undefined {
+  let [depth, values] = [0, 1];
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at] ?? 0;
+    if (byte === QUOTE) at = endOfText(json, at);
+    else if (byte === COMMA) values += 1;
+    else if (CLOSING.has(byte)) depth -= 1;
+    else if (OPENING.has(byte)) {
+      depth += 1;
+      values += 1;
+      if (depth > MAXIMUM_LEVELS) return `${MAXIMUM_LEVELS} levels`;
+    }
+  }
+  return values > MAXIMUM_VALUES ? `${MAXIMUM_VALUES} values` : undefined;
+}
+
+/** Where the text that begins at `from` has its closing quote. */
+function endOfText(json: Uint8Array, from: number): number {
+  for (let at = json.indexOf(QUOTE, from + 1); at !== -1; at = json.indexOf(QUOTE, at + 1)) {
+    let backslashes = 0;
+    while (json[at - 1 - backslashes] === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return at;
+  }
+  return json.length;
 }

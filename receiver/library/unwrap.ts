@@ -4,8 +4,8 @@ import { sign, signingKey, verify } from "../../shared/signature.ts";
 import type { SignatureProblem, Verification } from "../../shared/signature.ts";
 import { systemClock } from "../clock.ts";
 import { bytesOf } from "../intake/body.ts";
-import { parseEnvelope } from "../intake/envelope.ts";
-import type { HandledEvent } from "../work/event.ts";
+import { parseEnvelope } from "../intake/inbox.ts";
+import type { HandledEvent } from "../work/handler.ts";
 
 /** An event of one type, as the service documents it. Fields may be added to it at any time. */
 export type EventOf<Type extends EventType> = HandledEvent<Type, EventObject<Type>>;

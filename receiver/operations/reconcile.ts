@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Envelope, EventType } from "../../shared/events.ts";
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/signature.ts";
-import { parseEnvelope } from "../intake/envelope.ts";
+import { parseEnvelope } from "../intake/inbox.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import type { NewEvent, Store } from "../store/port.ts";
 import { EXIT, Refused, terminal, type OnStore, type Outcome } from "./commands/run.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { causeOfError } from "../../shared/causes.ts";
+import { causeOfError } from "../store/job-rules.ts";
 import { EVENT_STATES } from "../store/ledger-port.ts";
 import type { EventFilter, InboxEvent, InboxJob, Ledger } from "../store/port.ts";
 

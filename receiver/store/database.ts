@@ -2,9 +2,8 @@ import { resolve } from "node:path";
 import { setImmediate } from "node:timers";
 import Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
-import { LONGEST_LOG_BYTES, openLog, type Log } from "./log.ts";
+import { LONGEST_LOG_BYTES, openLog, prepareFile, type Log } from "./files.ts";
 import type { Refusal, Unavailable } from "./port.ts";
-import { prepareFile } from "./private-file.ts";
 import { createSchema, isEmpty } from "./schema.ts";
 
 /** How long a write waits for other processes. The service waits 10 s for its answer. */

@@ -1,7 +1,12 @@
 import type { Command } from "commander";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
+import { openDatabase } from "./database.ts";
+import { createIntake } from "./events.ts";
+import { createJobs, createQueue } from "./jobs.ts";
+import { createLedger } from "./ledger.ts";
 import type { Store } from "./port.ts";
+import { createWorkerRole } from "./role.ts";
 
 export type StoreOptions = Partial<Pick<Config, "databaseFile" | "databaseUrl" | "databaseSchema">> & {
   clock: Clock;
@@ -41,7 +46,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       return await room.openServerStore({ ...options, databaseUrl });
     }
     if (file === undefined) throw new Error("DATABASE_URL names no database.");
-    const { openSqliteStore } = await import("./sqlite.ts");
     return await openSqliteStore({ ...options, file });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -52,4 +56,22 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
+}
+
+/** Opens the inbox in an SQLite file. Throws an error whose message says why that cannot be done. */
+export async function openSqliteStore(options: StoreOptions & { file: string }): Promise<Store> {
+  const { clock, awaySinceMs = clock.nowMs() } = options;
+  const file = await openDatabase({ ...options, checkpoints: options.isWorker });
+  const queue = createQueue(file.db);
+  const { begin, resign } = createWorkerRole(file, queue, clock, awaySinceMs);
+  return {
+    intake: createIntake(file, queue, clock),
+    jobs: { begin, ...createJobs(file, queue, clock) },
+    ledger: createLedger(file, queue, clock),
+    nowMs: async () => clock.nowMs(),
+    close: async () => {
+      await file.close();
+      resign();
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
 import { unavailability, type DatabaseFile } from "./database.ts";
-import { prepareFile } from "./private-file.ts";
+import { prepareFile } from "./files.ts";
 import { refuseTransactionControl } from "./handler-sql.ts";
 import { endingOfCrash, GONE } from "./job-rules.ts";
 import type { JobHandler, Jobs } from "./port.ts";

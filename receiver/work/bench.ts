@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { systemClock, type Clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
-import { parseEnvelope } from "../intake/envelope.ts";
+import { parseEnvelope } from "../intake/inbox.ts";
 import { createLog } from "../operations/log.ts";
 import { createCleaner, secretsOf } from "../operations/present.ts";
 import type { RestClient } from "../operations/rest-client.ts";

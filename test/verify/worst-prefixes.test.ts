@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { causeOfError } from "../../shared/causes.ts";
+import { causeOfError } from "../../receiver/store/job-rules.ts";
 import { printable } from "../../shared/text.ts";
 import { createRedactor, withoutUserInfo } from "../../simulator/text/redact.ts";
 import { idIn } from "../../simulator/verify/delivery.ts";

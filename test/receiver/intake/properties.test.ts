@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseEnvelope } from "../../../receiver/intake/envelope.ts";
+import { parseEnvelope } from "../../../receiver/intake/inbox.ts";
 
 const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 1_000) };
 const bytes = fc.uint8Array({ maxLength: 300 });

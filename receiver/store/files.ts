@@ -1,9 +1,68 @@
-import { constants, statSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  writeFileSync,
+  type Stats,
+} from "node:fs";
 import { open } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { z } from "zod";
-import { TOUCH } from "./schema.ts";
+import { mayBeInbox, TOUCH } from "./schema.ts";
+
+const RIGHTS_OF_OTHERS = 0o077;
+
+/** Files that were opened by SQLite in this process: closing a descriptor of one would release its locks. */
+const opened = new Set<number>();
+
+/**
+ * To be called before SQLite opens the file. Makes it, readable by its owner alone, if there is none; takes others' rights
+ * from it and its log if it is an inbox. By descriptor: what a path names may be exchanged meanwhile.
+ */
+export function prepareFile(file: string): void {
+  const folder = dirname(resolve(file));
+  if (!existsSync(folder)) {
+    // One folder is made, such as data/; more of them would hide that the name was mistyped.
+    if (!existsSync(dirname(folder)))
+      throw new Error(`there is no folder ${dirname(folder)}. Make it, or fix DATABASE_URL.`);
+    mkdirSync(folder, { mode: 0o700 });
+  }
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found && !found.isFile()) throw new Error(`${file} is not a regular file. Name one in DATABASE_URL.`);
+  if (!found) writeFileSync(file, "", { flag: "ax", mode: 0o600 });
+  const { ino } = lstatSync(file);
+  if (opened.has(ino)) return;
+  opened.add(ino);
+  const readable = [file, `${file}-wal`, `${file}-shm`].filter(isOpenToOthers);
+  // Not opened without need: the app may have it open in a connection of its own.
+  if (readable.length === 0 || !withDescriptor(file, mayBeInbox)) return;
+  for (const path of readable)
+    withDescriptor(path, (descriptor) =>
+      fchmodSync(descriptor, fstatSync(descriptor).mode & ~RIGHTS_OF_OTHERS),
+    );
+}
+
+function isOpenToOthers(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true && (found.mode & RIGHTS_OF_OTHERS) !== 0;
+}
+
+/** Opens what is named itself, not what a link there points to. */
+function withDescriptor<Result>(path: string, use: (descriptor: number) => Result): Result {
+  const descriptor = openSync(path, constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    return use(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
 
 /** A log beyond this is copied into the file by the intake itself, which takes some 12 ms. */
 export const LONGEST_LOG_BYTES = 256 * 1_048_576;

@@ -1,6 +1,6 @@
 import { assert, property, stringMatching } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { causeOfError } from "../../shared/causes.ts";
+import { causeOfError } from "../../../receiver/store/job-rules.ts";
 
 describe("the cause in the text of an error", () => {
   test.each([
