@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type Database from "better-sqlite3";
 import type { Clock } from "../clock.ts";
 import { refusalOf, type DatabaseFile } from "./database.ts";
 import type { Acceptance, Intake, NewEvent } from "./port.ts";
@@ -8,10 +10,8 @@ import { bytesOfId, TOUCH } from "./schema.ts";
 const INSERT = `
   INSERT INTO events (id, type, object_id, source, received_at_ms, body)
   VALUES ($id, $type, $objectId, $source, $nowMs, $body) ON CONFLICT (id) DO NOTHING`;
-// An event that reconcile enqueued has an id of its own: it is recognized by its object.
-const FIND_TWIN = `
-  SELECT seq FROM events WHERE object_id = $objectId AND type = $type AND object_id IS NOT NULL
-    AND (source = 'reconcile' OR $source = 'reconcile') LIMIT 1`;
+// What reconcile enqueued has an id of its own: it is recognized by its object.
+const FIND_TWIN = `SELECT seq FROM events WHERE object_id = ? AND type = ? AND source = 'reconcile' LIMIT 1`;
 const COUNT_DUPLICATE = `UPDATE events SET duplicates = duplicates + 1 WHERE id = ? RETURNING body`;
 const COUNT_TWIN = `UPDATE events SET duplicates = duplicates + 1, alias = coalesce(alias, ?) WHERE seq = ?`;
 
@@ -19,9 +19,14 @@ const COUNT_TWIN = `UPDATE events SET duplicates = duplicates + 1, alias = coale
  * Takes events: one transaction for all that arrived together, then one sync of the log, then the answer. A sync that began
  * before a commit does not count for it, so each batch waits for a sync of its own, also one of duplicates alone.
  */
-export function createIntake({ db, write, log }: DatabaseFile, queue: Queue, clock: Clock): Intake {
+export function createIntake(
+  { db, write, log }: DatabaseFile,
+  queue: Queue,
+  objects: Objects,
+  clock: Clock,
+): Intake {
   const insert = db.prepare<[Record<string, unknown>]>(INSERT);
-  const findTwin = db.prepare<[Record<string, unknown>], number>(FIND_TWIN).pluck();
+  const findTwin = db.prepare<[string, string], number>(FIND_TWIN).pluck();
   const countDuplicate = db.prepare<[Buffer], Buffer | null>(COUNT_DUPLICATE).pluck();
   const countTwin = db.prepare<[Buffer | null, number]>(COUNT_TWIN);
   const touch = db.prepare(TOUCH);
@@ -55,7 +60,8 @@ export function createIntake({ db, write, log }: DatabaseFile, queue: Queue, clo
     const { id, type, objectId, source, body, envelope } = event;
     const bytes = bytesOfId(id);
     const nowMs = clock.nowMs();
-    const twin = objectId === null ? undefined : findTwin.get({ objectId, type, source });
+    const find = source === "reconcile" ? objects.find : findTwin.get.bind(findTwin);
+    const twin = objectId === null ? undefined : find(objectId, type);
     if (twin !== undefined) {
       const duplicate = countDuplicate.get(bytes);
       if (duplicate === undefined) countTwin.run(source === "webhook" ? bytes : null, twin);
@@ -75,4 +81,44 @@ export function createIntake({ db, write, log }: DatabaseFile, queue: Queue, clo
 function differenceOf(stored: Buffer | null | undefined, received: Uint8Array): Pick<Acceptance, "differs"> {
   if (!stored || stored.equals(received)) return {};
   return { differs: { storedSha256: hash("sha256", stored), receivedSha256: hash("sha256", received) } };
+}
+
+/** Events that are looked at in one turn of the event loop. */
+const SLICE = 2_000;
+const CREATE_OBJECTS = `
+  CREATE TEMP TABLE objects (object_id TEXT, type TEXT, seq INTEGER, PRIMARY KEY (object_id, type)) WITHOUT ROWID`;
+const ADD_OBJECTS = `
+  INSERT OR IGNORE INTO objects SELECT object_id, type, seq FROM events
+  WHERE seq > ? AND seq <= ? AND object_id IS NOT NULL AND type IS NOT NULL`;
+const FIND_OBJECT = `SELECT seq FROM objects WHERE object_id = ? AND type = ?`;
+const LATEST = `SELECT coalesce(max(seq), 0) FROM events`;
+
+export type Objects = ReturnType<typeof createObjects>;
+
+/**
+ * Finds events by their objects, for reconcile alone. An index of all objects would cost every event a seventh of its time,
+ * so they are gathered when reconcile first asks.
+ */
+export function createObjects(db: Database.Database) {
+  db.exec(CREATE_OBJECTS);
+  const latest = db.prepare<[], number>(LATEST).pluck();
+  const add = db.prepare<[number, number]>(ADD_OBJECTS);
+  const find = db.prepare<[string, string], number>(FIND_OBJECT).pluck();
+  /** The last event that was gathered. */
+  let gathered = 0;
+
+  return {
+    /** Called within the transaction that enqueues the event: what has come since is looked at, too. */
+    find: (objectId: string, type: string): number | undefined => {
+      add.run(gathered, latest.get() ?? 0);
+      return find.get(objectId, type);
+    },
+    known: async (type: string, objectIds: readonly string[]): Promise<Set<string>> => {
+      for (const last = latest.get() ?? 0; gathered < last; gathered = Math.min(last, gathered + SLICE)) {
+        add.run(gathered, Math.min(last, gathered + SLICE));
+        await nextTurn();
+      }
+      return new Set(objectIds.filter((objectId) => find.get(objectId, type) !== undefined));
+    },
+  };
 }

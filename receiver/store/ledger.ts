@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import type { DatabaseFile } from "./database.ts";
+import type { Objects } from "./events.ts";
 import type { Ledger } from "./port.ts";
 import type { Keyed, Queue } from "./jobs.ts";
 import { bytesOfId, NOBODY } from "./schema.ts";
@@ -21,7 +22,6 @@ const REQUEUE = `
 const DISCARD = `
   UPDATE jobs SET state = 'ignored', due_at_ms = 0, finished_at_ms = $nowMs, cause = $reason
   WHERE ${OF_EVENT} AND state IN ('waiting', 'dead') RETURNING event, handler, key`;
-const KNOWN = `SELECT 1 FROM events WHERE object_id = ? AND type = ? AND object_id IS NOT NULL LIMIT 1`;
 const GET_BOOKMARK = `SELECT value FROM bookmarks WHERE name = ?`;
 const SET_BOOKMARK = `INSERT INTO bookmarks VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 const DELETE_BOOKMARK = `DELETE FROM bookmarks WHERE name = ?`;
@@ -46,11 +46,15 @@ type EventRow = { seq: number; type: string; body: Buffer | null; isUnwanted: 0 
 const checkSchema = z.array(z.object({ quick_check: z.string() }));
 
 /** What operators ask and do, over the connection of the process: in small pieces that let other work through. */
-export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: Clock): Ledger {
+export function createLedger(
+  { db, write }: DatabaseFile,
+  queue: Queue,
+  objects: Objects,
+  clock: Clock,
+): Ledger {
   const findEvent = db.prepare<[{ id: Buffer }], EventRow>(FIND_EVENT);
   const requeueJobs = db.prepare<[Record<string, unknown>], Keyed>(REQUEUE);
   const discardJobs = db.prepare<[Record<string, unknown>], Keyed>(DISCARD);
-  const findKnown = db.prepare<[string, string], number>(KNOWN).pluck();
   const getBookmark = db.prepare<[string], string>(GET_BOOKMARK).pluck();
   const setBookmark = db.prepare<[string, string]>(SET_BOOKMARK);
   const deleteBookmark = db.prepare<[string]>(DELETE_BOOKMARK);
@@ -76,8 +80,7 @@ export function createLedger({ db, write }: DatabaseFile, queue: Queue, clock: C
       ids: await changeBefore(idsMs, listForgettable, (seq) => deleteId.run(seq).changes > 0),
     }),
     prunedBeforeMs: async () => prunedBeforeMs(),
-    known: async (type, objectIds) =>
-      new Set(objectIds.filter((objectId) => findKnown.get(objectId, type) !== undefined)),
+    known: objects.known,
     bookmark: async (name) => getBookmark.get(name),
     setBookmark: async (name, value) => {
       await write(() => (value === undefined ? deleteBookmark.run(name) : setBookmark.run(name, value)));

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { openDatabase } from "./database.ts";
-import { createIntake } from "./events.ts";
+import { createIntake, createObjects } from "./events.ts";
 import { createJobs, createQueue } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
 import type { Store } from "./port.ts";
@@ -63,11 +63,12 @@ export async function openSqliteStore(options: StoreOptions & { file: string }):
   const { clock, awaySinceMs = clock.nowMs() } = options;
   const file = await openDatabase({ ...options, checkpoints: options.isWorker });
   const queue = createQueue(file.db);
+  const objects = createObjects(file.db);
   const { begin, resign } = createWorkerRole(file, queue, clock, awaySinceMs);
   return {
-    intake: createIntake(file, queue, clock),
+    intake: createIntake(file, queue, objects, clock),
     jobs: { begin, ...createJobs(file, queue, clock) },
-    ledger: createLedger(file, queue, clock),
+    ledger: createLedger(file, queue, objects, clock),
     nowMs: async () => clock.nowMs(),
     close: async () => {
       await file.close();

@@ -26,7 +26,7 @@ const SCHEMA = `
     body BLOB                          -- null once the event is pruned
   ) STRICT;
   CREATE UNIQUE INDEX events_alias ON events (alias) WHERE alias IS NOT NULL;
-  CREATE INDEX events_object ON events (object_id, type) WHERE object_id IS NOT NULL;
+  CREATE INDEX events_found ON events (object_id, type) WHERE source = 'reconcile';
 
   CREATE TABLE handlers (
     number INTEGER PRIMARY KEY,

@@ -156,6 +156,14 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       });
       expect([...(await store.ledger.known("call.completed", ["call_1", "call_2"]))]).toEqual(["call_1"]);
       expect([...(await store.ledger.known("call.transferred", ["call_1"]))]).toEqual([]);
+
+      // However many there are, and also what came after it asked.
+      const ids = Array.from({ length: 2_100 }, (_, n) => `vm_${String(n)}`);
+      await store.intake.accept(ids.map((objectId) => event({ objectId })));
+      expect([...(await store.ledger.known("call.completed", [...ids, "vm_2100"]))]).toEqual(ids);
+      await accept(store, event({ objectId: "vm_2100" }));
+      const late = event({ source: "reconcile", objectId: "vm_2100" });
+      expect(await store.intake.accept([late])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
     });
 
     test("a webhook and reconcile that bring an object at the same time store it once", async () => {
