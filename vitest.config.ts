@@ -1,4 +1,4 @@
-import "./shared/node-version.ts";
+import "./tools/node-version.ts";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/helpers/run/longest-first.ts";

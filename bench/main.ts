@@ -1,4 +1,4 @@
-import "../shared/node-version.ts";
+import "../tools/node-version.ts";
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { cpus, totalmem } from "node:os";

@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler, type Express } from "express";
-import type { Receiver } from "./compose.ts";
+import type { Receiver } from "./receiver.ts";
 import { pathOf } from "./intake/adapters.ts";
 import { healthRoutes } from "./operations/admin.ts";
 import type { Log } from "./operations/log.ts";

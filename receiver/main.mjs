@@ -13,6 +13,6 @@ if (manifest !== undefined) {
     process.env["NODE_COMPILE_CACHE"] = compiled;
 }
 
-// One after the other: on a Node.js that is too old the first says so and ends, before an import of the second fails.
-await import("../shared/node-version.ts");
+// First: on a Node.js that is too old an import of the program fails, and says nothing of that.
+(await import("../shared/node-version.ts")).endOnOldNode();
 await import("./main.ts");

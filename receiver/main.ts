@@ -1,6 +1,4 @@
 #!/usr/bin/env node
-// First, so that a Node.js that is too old says so before anything else fails.
-import "../shared/node-version.ts";
 import { readFileSync } from "node:fs";
 import module from "node:module";
 import { Command, InvalidArgumentError, Option } from "commander";

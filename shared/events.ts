@@ -1,5 +1,94 @@
 import { z } from "zod";
-import { bookingSchema, callSchema, orderSchema, voicemailSchema } from "./resources.ts";
+
+/**
+ * The REST resources, field by field (SPEC §2). Every object is loose: fields that the service adds later are kept,
+ * since adding one is not a breaking change (SPEC §9). String fields whose full set of values the service does not
+ * publish (outcome, status, reason, …) are plain strings for the same reason.
+ */
+
+/** `2026-01-31T18:05:09Z`: ISO 8601, UTC, whole seconds. */
+export const timestampSchema = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/, "expected a UTC timestamp such as 2026-01-31T18:05:09Z");
+
+/** International format with a leading +. */
+export const phoneSchema = z.string().regex(/^\+[0-9]+$/, "expected a phone number such as +12125550123");
+
+export const organizationSchema = z.looseObject({
+  object: z.literal("organization"),
+  id: z.string(),
+  name: z.string(),
+  industry: z.string(),
+  subscription_tier: z.string(),
+  subscription_status: z.string(),
+  created_at: timestampSchema,
+  api_scopes: z.array(z.string()),
+});
+
+export const agentSchema = z.looseObject({
+  object: z.literal("agent"),
+  id: z.string().startsWith("ag_"),
+  name: z.string(),
+  persona_id: z.string(),
+  voice_id: z.string(),
+  phone_number: phoneSchema,
+  status: z.string(),
+  greeting_style: z.string(),
+  created_at: timestampSchema,
+  updated_at: timestampSchema,
+});
+
+export const callSchema = z.looseObject({
+  object: z.literal("call"),
+  id: z.string().startsWith("call_"),
+  agent_id: z.string().startsWith("ag_"),
+  phone: phoneSchema,
+  duration_sec: z.int().nonnegative(),
+  outcome: z.string(),
+  transcript: z.string(),
+  recording_url: z.string(),
+  transferred: z.boolean(),
+  // Null when the call was not transferred; the other form is not stated, so nothing may depend on one.
+  transfer_to: z.unknown(),
+  transfer_succeeded: z.unknown(),
+  detected_language: z.string(),
+  created_at: timestampSchema,
+});
+
+export const voicemailSchema = z.looseObject({
+  object: z.literal("voicemail"),
+  id: z.string().startsWith("vm_"),
+  call_id: z.string(),
+  phone: phoneSchema,
+  customer_name: z.string(),
+  message_text: z.string(),
+  reason: z.string(),
+  reviewed: z.boolean(),
+  callback_made: z.boolean(),
+  notes: z.string().nullable(),
+  created_at: timestampSchema,
+});
+
+/** Only the kind is known: the service does not publish the fields of an order. */
+export const orderSchema = z.looseObject({ object: z.literal("order") });
+
+/** Only the kind is known: the service does not publish the fields of a booking. */
+export const bookingSchema = z.looseObject({ object: z.literal("booking") });
+
+/** A page of resources. `has_more` is there for calls and voicemails, not for agents. */
+export function listSchema<Item extends z.ZodType>(item: Item) {
+  return z.looseObject({ object: z.literal("list"), data: z.array(item), has_more: z.boolean().optional() });
+}
+
+export type Organization = z.infer<typeof organizationSchema>;
+export type Agent = z.infer<typeof agentSchema>;
+export type Call = z.infer<typeof callSchema>;
+export type Voicemail = z.infer<typeof voicemailSchema>;
+export type Order = z.infer<typeof orderSchema>;
+export type Booking = z.infer<typeof bookingSchema>;
+
+/** An error answer of the REST API (SPEC §7). */
+export const errorSchema = z.looseObject({ error: z.string(), message: z.string() });
 
 /** Every event type of the service, in the order of its table (SPEC §6 Event types). */
 export const EVENT_TYPES = [

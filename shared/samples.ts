@@ -1,5 +1,14 @@
-import type { Envelope, EventObject, EventType } from "./events.ts";
-import type { Agent, Booking, Call, Order, Organization, Voicemail } from "./resources.ts";
+import type {
+  Agent,
+  Booking,
+  Call,
+  Envelope,
+  EventObject,
+  EventType,
+  Order,
+  Organization,
+  Voicemail,
+} from "./events.ts";
 
 /** One fixed, valid object of every kind, for tests, documentation and dry runs. They belong together. */
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import process from "node:process";
 
 // First: an older Node.js may fail at what the program imports.
-await import("../shared/node-version.ts");
+(await import("../shared/node-version.ts")).endOnOldNode();
 // Keeps compiled code beside the packages, where no other user may write: the next command starts in half the time. Nothing
 // of it reaches a program of the user's; NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE come first.
 // Deno has no such cache.

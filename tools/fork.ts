@@ -1,4 +1,4 @@
-import "../shared/node-version.ts";
+import "./node-version.ts";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";

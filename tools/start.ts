@@ -1,4 +1,4 @@
-import "../shared/node-version.ts";
+import "./node-version.ts";
 import { readEnvironment } from "../receiver/config.ts";
 import { observeAddress } from "./start/observe-address.ts";
 

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { z } from "zod";
-import * as resources from "../../shared/resources.ts";
+import * as resources from "../../shared/events.ts";
 import { createCleaner } from "./present.ts";
 
 const STAGE_MS = 10_000;

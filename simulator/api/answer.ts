@@ -1,4 +1,4 @@
-import type { Organization } from "../../shared/resources.ts";
+import type { Organization } from "../../shared/events.ts";
 import { type ErrorCode, STATUS_OF } from "../domain/refused.ts";
 import type { WorldObject } from "../domain/world/objects.ts";
 

@@ -1,4 +1,4 @@
-import type { Organization } from "../../shared/resources.ts";
+import type { Organization } from "../../shared/events.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { World, WorldPage } from "../domain/world/world.ts";
 import { type Answer, ok, refusal } from "./answer.ts";

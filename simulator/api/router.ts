@@ -6,7 +6,7 @@ import {
   Router,
   type Router as RouterType,
 } from "express";
-import type { Organization } from "../../shared/resources.ts";
+import type { Organization } from "../../shared/events.ts";
 import type { Readings } from "../domain/readings.ts";
 import type { World } from "../domain/world/world.ts";
 import { type Answer, refusal } from "./answer.ts";

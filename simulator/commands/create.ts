@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Command, Option } from "commander";
-import { nodeIsTooOld } from "../../shared/node-minimum.ts";
+import { nodeIsTooOld } from "../../shared/node-version.ts";
 import { KINDS, type KindName } from "../create/kinds.ts";
 import { nextSteps, projectFiles } from "../create/project.ts";
 import { userEnvironment } from "../processes/user-environment.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../shared/events.ts";
 import * as limits from "../../simulator/domain/limits.ts";
 import { ERROR_STATUS } from "../../simulator/domain/refused.ts";
-import * as resources from "../../shared/resources.ts";
+import * as resources from "../../shared/events.ts";
 import * as samples from "../../shared/samples.ts";
 
 const { callSchema, errorSchema, listSchema, voicemailSchema } = resources;

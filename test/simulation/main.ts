@@ -1,4 +1,4 @@
-import "../../shared/node-version.ts";
+import "../../tools/node-version.ts";
 import { parseArgs } from "node:util";
 import { simulate } from "./simulation.ts";
 

@@ -11,7 +11,7 @@ import {
   orderSchema,
   organizationSchema,
   voicemailSchema,
-} from "../../shared/resources.ts";
+} from "../../shared/events.ts";
 import {
   sampleAgent,
   sampleCall,

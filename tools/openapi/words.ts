@@ -1,6 +1,5 @@
 import type { ERROR_STATUS } from "../../simulator/domain/refused.ts";
-import { envelopeSchema } from "../../shared/events.ts";
-import { callSchema, organizationSchema, voicemailSchema } from "../../shared/resources.ts";
+import { callSchema, envelopeSchema, organizationSchema, voicemailSchema } from "../../shared/events.ts";
 
 /** What each error code is for (SPEC §7). */
 export const ERROR_MEANINGS: Record<keyof typeof ERROR_STATUS, string> = {

@@ -4,11 +4,10 @@ import { z } from "zod";
 import { eventIdSchema } from "../../../shared/events.ts";
 import { within, type Clock } from "../../clock.ts";
 import type { Ledger } from "../../store/port.ts";
-import type { Receiver } from "../../compose.ts";
+import type { Receiver } from "../../receiver.ts";
 import type { Log } from "../log.ts";
 import { prettyEnvelope, shownType } from "../present.ts";
-import { count, filterSchema, type Selection } from "../selection.ts";
-import { createActions } from "./actions.ts";
+import { act, count, filterSchema, type Action, type Selection } from "../selection.ts";
 import { HEADERS, layout, link, markup, moment, questions, table, type Markup, type View } from "./markup.ts";
 
 export type PageOptions = Pick<Receiver, "health" | "metrics" | "workerStatus"> & {
@@ -22,6 +21,7 @@ export type PageOptions = Pick<Receiver, "health" | "metrics" | "workerStatus"> 
 };
 
 const LIST_LIMIT = 50;
+const PAST_KEPT = 10;
 const CAUSES_WITH_TIME = 10;
 /** An action that takes longer is shown under way. */
 const SHORT_ACTION_MS = 2_000;
@@ -211,4 +211,33 @@ function isOwnForm({ headers }: Request): boolean {
   const { origin, host, "sec-fetch-site": site } = headers;
   if (site !== undefined) return site === "same-origin";
   return origin === undefined || [`http://${host}`, `https://${host}`].includes(origin);
+}
+
+/** `total` says how many jobs there were when it was asked; `back` is where they are seen. */
+type Asked = Action & { selection: Selection; total: string; operator: string; back: string };
+/** `changed` is how far it is, in jobs. No two have the same number. */
+type Progress = { number: number; changed: number; startedMs: number; endedMs?: number };
+type Past = Asked & Progress & { state: "running" | "done" | "canceled" | "failed" };
+
+/** What operators change and have changed: the last ten, the latest first, as long as this process lives. */
+function createActions({ ledger, log, clock }: Pick<PageOptions, "ledger" | "log" | "clock">) {
+  const past: Past[] = [];
+  /** Resolves when it has ended. It goes on without the browser, and ends early once its state is `canceled`. */
+  const run = async (asked: Asked): Promise<void> => {
+    const number = (past[0]?.number ?? 0) + 1;
+    const now: Past = { ...asked, number, state: "running", changed: 0, startedMs: clock.nowMs() };
+    past.splice(0, PAST_KEPT, now, ...past.slice(0, PAST_KEPT - 1));
+    try {
+      for await (now.changed of act(ledger, asked.selection, asked)) if (now.state !== "running") break;
+      if (now.state === "running") now.state = "done";
+    } catch (err) {
+      now.state = "failed";
+      log.error({ err }, "an operator's action failed");
+    }
+    now.endedMs = clock.nowMs();
+    const { operator, kind, reason, selection, changed: jobs, state: ended } = now;
+    const chosen = { ...selection, ids: selection.ids?.length };
+    log.warn({ operator, kind, reason, ...chosen, jobs, ended }, "an operator's action");
+  };
+  return { past, run };
 }

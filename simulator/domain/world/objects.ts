@@ -1,4 +1,4 @@
-import type { Booking, Call, Order, Voicemail } from "../../../shared/resources.ts";
+import type { Booking, Call, Order, Voicemail } from "../../../shared/events.ts";
 import type { Readings } from "../readings.ts";
 import { timestamp } from "./calendar.ts";
 import { type Conversation, dollars, totalCents } from "./conversation.ts";

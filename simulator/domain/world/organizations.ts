@@ -1,4 +1,4 @@
-import type { Agent, Organization } from "../../../shared/resources.ts";
+import type { Agent, Organization } from "../../../shared/events.ts";
 import { createRandom, stableId } from "../random.ts";
 import { type Refused, refused, didYouMean } from "../refused.ts";
 import { timestamp } from "./calendar.ts";

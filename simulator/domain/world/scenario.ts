@@ -1,5 +1,4 @@
-import { EVENT_TYPES, type EventType } from "../../../shared/events.ts";
-import { phoneSchema } from "../../../shared/resources.ts";
+import { EVENT_TYPES, type EventType, phoneSchema } from "../../../shared/events.ts";
 import { didYouMean, type Refused, refused } from "../refused.ts";
 import { TRADE_NAMES, type Business, chooseBusiness, USUAL_LANGUAGE } from "./organizations.ts";
 import { LANGUAGES } from "./phrases/phrases.ts";

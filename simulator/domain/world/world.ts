@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { z } from "zod";
-import type { Agent, Organization } from "../../../shared/resources.ts";
+import type { Agent, Organization } from "../../../shared/events.ts";
 import type { Readings } from "../readings.ts";
 import { type Happened, createHappen } from "./happenings.ts";
 import { createHistory, historyStart, type Origin } from "./history.ts";

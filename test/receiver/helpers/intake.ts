@@ -2,7 +2,7 @@ import type { Express } from "express";
 import { onTestFinished } from "vitest";
 import { createApp } from "../../../receiver/app.ts";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
-import { compose } from "../../../receiver/compose.ts";
+import { compose } from "../../../receiver/receiver.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import type { NewEvent, Store } from "../../../receiver/store/port.ts";
 import { serve } from "../../../shared/server.ts";

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Clock } from "../../../receiver/clock.ts";
 import { sampleAgent, sampleCall, sampleOrganization, sampleVoicemail } from "../../../shared/samples.ts";
-import type { Call, Voicemail } from "../../../shared/resources.ts";
+import type { Call, Voicemail } from "../../../shared/events.ts";
 import { listen } from "../../helpers/listen.ts";
 
 export const API_KEY = "key_test";

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { compose } from "../../../receiver/compose.ts";
+import { compose } from "../../../receiver/receiver.ts";
 import { createHealth } from "../../../receiver/operations/health.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { openStore } from "../../../receiver/store/open.ts";

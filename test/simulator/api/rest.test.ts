@@ -6,7 +6,7 @@ import {
   listSchema,
   organizationSchema,
   voicemailSchema,
-} from "../../../shared/resources.ts";
+} from "../../../shared/events.ts";
 import { RESTAURANT, walkCalls, walkVoicemails } from "../world/test-world.ts";
 import { startApi } from "./test-api.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { agentSchema, callSchema, organizationSchema, voicemailSchema } from "../../../shared/resources.ts";
+import { agentSchema, callSchema, organizationSchema, voicemailSchema } from "../../../shared/events.ts";
 import { RESTAURANT, SERVICES, createTestWorld, walkCalls, walkVoicemails } from "./test-world.ts";
 
 function everything(world: ReturnType<typeof createTestWorld>["world"]) {

@@ -1,4 +1,4 @@
-import type { Agent, Call, Voicemail } from "../../../../shared/resources.ts";
+import type { Agent, Call, Voicemail } from "../../../../shared/events.ts";
 import type * as events from "../../../control/events.ts";
 import type { listenersView } from "../../../control/endpoints.ts";
 import type * as scenarios from "../../../control/world.ts";

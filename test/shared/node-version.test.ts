@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { nodeIsTooOld } from "../../shared/node-minimum.ts";
+import { nodeIsTooOld } from "../../shared/node-version.ts";
 import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
 
 test.each(["22.19.0", "22.20.1", "23.0.0", "24.1.0", "100.0.0"])("Node.js %s will do", (version) => {
@@ -28,7 +28,7 @@ test.each([
 ])("a program on %o ends with %i, and goes no further than it may", (runtime, code, stdout, said) => {
   const versions = `Object.defineProperty(process, "versions", { value: { ...process.versions, ...${JSON.stringify(runtime)} } });`;
   const guard = new URL("../../shared/node-version.ts", import.meta.url).href;
-  const program = `${versions} await import("${guard}"); console.log("went on");`;
+  const program = `${versions} (await import("${guard}")).endOnOldNode(); console.log("went on");`;
   const words = [...RUN_TYPESCRIPT, "--input-type=module", "-e", program];
   const ended = spawnSync(process.execPath, words, { encoding: "utf8" });
   expect({ code: ended.status, stdout: ended.stdout }).toEqual({ code, stdout });
