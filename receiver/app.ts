@@ -4,9 +4,7 @@ import { pathOf } from "./intake/adapters.ts";
 import { healthRoutes } from "./operations/admin.ts";
 import type { Log } from "./operations/log.ts";
 
-/**
- * What answers on PORT, from top to bottom. The app is yours: add to it what your service needs.
- */
+/** Everything that answers on PORT, from top to bottom. The app is yours: add what your service needs. */
 export function createApp(
   { middleware, health, logRequest }: Pick<Receiver, "middleware" | "health" | "logRequest">,
   { webhookPath, log }: { webhookPath: string; log: Log },
@@ -16,8 +14,8 @@ export function createApp(
   app.enable("case sensitive routing");
   app.enable("strict routing");
 
-  // Middleware of your own for every request. No body parser here: it would take the webhook's bytes.
-  // A `request.id` that is set here reaches the log, the event and its handlers.
+  // Your own middleware for every request. No body parser here: it would consume the webhook's bytes. A `request.id` set here
+  // reaches the log, the event and its handlers.
 
   // The webhook: verified, stored, acknowledged.
   app.all(webhookPath, middleware);
@@ -25,7 +23,7 @@ export function createApp(
   // Health, for load balancers and containers.
   app.use(healthRoutes(health));
 
-  // Routes of your own, with express.json() and whatever else they need.
+  // Your own routes, with express.json() and anything else they need.
 
   // Everything else.
   app.use((request, response) => {
@@ -33,7 +31,7 @@ export function createApp(
     response.status(404).json({ error: "not_found", message: `Send events to ${webhookPath}.` });
   });
   app.use(((error: unknown, _request, response, next) => {
-    // What Express could not read, such as a body that is no JSON, is the client's mistake.
+    // If Express could not read the request, such as a body that is not JSON, the client made a mistake.
     if (error instanceof Error && "status" in error && Number(error.status) < 500 && !response.headersSent)
       return response.status(Number(error.status)).json({ error: "invalid_request", message: error.message });
     log.error({ err: error }, "a request failed");

@@ -1,11 +1,11 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** The time and timers, handed in so that tests can set them. */
+/** The time and timers, passed in so that tests can control them. */
 export type Clock = {
   /** Milliseconds of Unix time. May jump, in both directions. */
   nowMs: () => number;
-  /** Milliseconds that only ever grow, for measuring. */
+  /** Milliseconds that only increase, for measuring. */
   monotonicMs: () => number;
   /** Resolves after `ms`, or at once when `signal` is aborted. */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
@@ -16,7 +16,7 @@ export type Clock = {
 /** A timer of 2^31 ms or more fires at once, so no wait may be longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The real time, which the fake timers of a test do not stop. */
+/** The real time. Fake timers in tests do not affect it. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: performance.now.bind(performance),
@@ -28,7 +28,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** What `work` resolves to, or undefined where that takes longer. */
+/** The result of `work`, or undefined if it takes longer than `ms`. */
 export async function within<Result>(
   ms: number,
   work: Promise<Result>,

@@ -4,14 +4,14 @@ import { parseEnv } from "node:util";
 import { z } from "zod";
 import { decodeText } from "../shared/text.ts";
 
-/** Every setting of the receiver, read once at the start. docs/operations.md has a line for each variable. */
+/** Every setting of the receiver, read once at the start. docs/operations.md explains each variable. */
 export type Config = ReturnType<typeof settingsOf>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
-/** Reads one variable by its rule; a wrong one as if it were absent. */
+/** Reads one variable by its rule; a wrong value counts as absent. */
 type Read = <Value>(name: string, rule: z.ZodType<Value>) => Value;
 
 const LONGEST_FILE_BYTES = 65_536;
@@ -51,14 +51,14 @@ export function loadConfig(
 const NO_SECRET =
   "is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or name a file that holds it in SIGNING_SECRET_FILE.";
 const OPEN_ADMIN =
-  "lets other machines read the inbox. Set ADMIN_TOKEN to what they have to show, or leave ADMIN_HOST out.";
-// Without what clients take out of a path before they send it.
+  "lets other machines read the inbox. Set ADMIN_TOKEN to a token that they must send, or leave ADMIN_HOST out.";
+// Without the parts of a path that clients remove before they send it.
 const PATH = /^(?!.*(?:\/\/|\/\.{1,2}(?:\/|$)))(?!\/(?:healthz|readyz)$)\/[A-Za-z0-9\-._~/]{0,200}$/;
 const PATH_RULE =
   "must be a path such as /webhooks, of at most 200 letters, digits and -._~/, without // and /../, and not a health check's.";
 const SCHEMA_RULE = "must be a name of lower-case letters, digits and _, such as receiver_staging.";
 const TOKEN_RULE = "must have at least 16 characters and no white space. Make one with: openssl rand -hex 24";
-const KEY_RULE = "contains white space, or what no key has, usually from copying. Remove it.";
+const KEY_RULE = "contains white space, or a character that no key has, usually from copying. Remove it.";
 
 function settingsOf(read: Read) {
   const host = text(/^\S+$/, "contains white space. Remove it.").default("127.0.0.1");
@@ -74,15 +74,15 @@ function settingsOf(read: Read) {
     /** Active secrets, the current one first. Empty in the role `worker`. */
     signingSecrets: read("SIGNING_SECRET", secretsRule),
     ...read("DATABASE_URL", databaseRule),
-    /** Of the tables in PostgreSQL. */
+    /** The schema of the tables in PostgreSQL. */
     databaseSchema: read("DATABASE_SCHEMA", text(/^[a-z][a-z0-9_]{0,30}$/, SCHEMA_RULE).default("receiver")),
     role: read("RECEIVER_ROLE", choice(ROLES, "all")),
     adminPort: read("ADMIN_PORT", integer(3_001, 0, 65_535)),
     adminHost,
     adminToken: read("ADMIN_TOKEN", text(/^[!-~]{16,}$/, TOKEN_RULE).optional()),
     /**
-     * The names that the admin port answers to, without a port, since a web page could reach it by a name of its own (DNS
-     * rebinding); undefined: any, since a token is needed.
+     * The host names that the admin port answers to, since a web page could reach it under its own name (DNS rebinding);
+     * undefined for any name, since a token is required then.
      */
     adminAllowedHosts: isLoopback(adminHost) ? ["127.0.0.1", "localhost", "[::1]"] : undefined,
     adminShowsBodies: read("ADMIN_SHOW_BODIES", choice(["true", "false"], "false")) === "true",
@@ -95,7 +95,7 @@ function settingsOf(read: Read) {
     maxBodyBytes: read("MAX_BODY_BYTES", integer(1_048_576, 1_024, 16_777_216)),
     keepAliveMs: read("KEEP_ALIVE_SECONDS", integer(5, 1, 3_600)) * 1_000,
     retentionDays: read("RETENTION_DAYS", integer(30, 1, 3_650)),
-    // The retry schedule spans 14 h 36 min: an id that is forgotten sooner could be handled twice.
+    // The retry schedule spans 14 h 36 min: an event whose id is forgotten sooner could be handled twice.
     idRetentionDays: read("ID_RETENTION_DAYS", integer(400, 2, 3_650)),
     minimumFreeBytes: read("MIN_FREE_DISK_BYTES", integer(67_108_864, 0, Number.MAX_SAFE_INTEGER)),
     shutdownTimeoutMs: read("SHUTDOWN_TIMEOUT_SECONDS", integer(15, 1, 3_600)) * 1_000,
@@ -136,14 +136,14 @@ const secretsRule = z
       if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
       else if (/\s|\p{C}|\uFFFD|^(["']).*\1$/u.test(secret))
         context.addIssue(
-          `${which} contains white space, or what cannot be seen, or stands in quotes. Remove it.`,
+          `${which} contains white space or an invisible character, or is in quotes. Remove it.`,
         );
     }
     return secrets;
   })
   .default([]);
 
-/** A file for SQLite, or the address of a PostgreSQL database; the other is undefined. */
+/** A file for SQLite, or the address of a PostgreSQL database; the other one is undefined. */
 const databaseRule = z
   .string()
   .default("sqlite:data/receiver.db")
@@ -151,18 +151,18 @@ const databaseRule = z
     const url = given.trim();
     if (/^postgres(ql)?:/.test(url)) {
       if (isDecodable(url)) return { databaseUrl: url, databaseFile: undefined };
-      context.addIssue("is no address such as postgres://host:5432/db. In passwords, / is %2F and @ is %40.");
+      context.addIssue("is not an address such as postgres://host/db. In passwords, / is %2F and @ is %40.");
       return z.NEVER;
     }
     const named = url.replace(/^sqlite:(?:\/\/(?=\/))?/, "").trim();
     const file = named.replace(/^(?:\/\/(?!\/)|file:)+|\?.*$/g, "");
     if (file.startsWith("~"))
-      context.addIssue("begins with ~, which only a shell knows. Write the whole path.");
+      context.addIssue("begins with ~, which only a shell expands. Write the whole path.");
     else if (!url.startsWith("sqlite:") || file === "" || file === ":memory:" || file.includes("\0"))
       context.addIssue(
         "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver.",
       );
-    else if (file !== named) context.addIssue(`takes a file and nothing else. Write sqlite:${file}`);
+    else if (file !== named) context.addIssue(`takes only a file. Write sqlite:${file}`);
     return { databaseFile: file, databaseUrl: undefined };
   });
 
@@ -185,8 +185,8 @@ function isLoopback(given: string): boolean {
 }
 
 /**
- * The environment, and beneath it what the file `.env` of this folder says, if there is one; /dev/null counts as none. Throws
- * why it cannot be read.
+ * The environment, and for variables that it lacks the file `.env` of this folder, if there is one; /dev/null counts as none.
+ * Throws if the file cannot be read.
  */
 export function readEnvironment(environment: Environment, file = ".env"): Environment {
   const found = statSync(file, { throwIfNoEntry: false });
@@ -194,12 +194,12 @@ export function readEnvironment(environment: Environment, file = ".env"): Enviro
   return isEmpty ? environment : { ...parseEnv(readSmallFile(file)), ...environment };
 }
 
-/** Secrets that sign events or let an operator in, and what is only allowed beside them. */
+/** Secrets that sign events or admit an operator, and the setting that is only allowed with them. */
 const NOT_FOR_HANDLERS = "SIGNING_SECRET SIGNING_SECRET_FILE ADMIN_TOKEN ADMIN_TOKEN_FILE ADMIN_HOST".split(
   " ",
 );
 
-/** The environment of a process that loads handlers. What they need not know is empty: so a `.env` does not bring it back. */
+/** The environment of a process that loads handlers. Secrets it must not have are empty, so `.env` cannot restore them. */
 export function environmentForHandlers(environment: Environment): NodeJS.ProcessEnv {
   return { ...environment, ...Object.fromEntries(NOT_FOR_HANDLERS.map((name) => [name, ""])) };
 }
@@ -212,10 +212,10 @@ function withSecretsFromFiles(environment: Environment, problems: string[]): Rec
     const file = given[`${name}_FILE`];
     if (file === undefined) continue;
     try {
-      if (given[name] !== undefined) throw new Error(`is set beside ${name}. Remove one of them.`);
-      // Editors and `echo` end a file with a line break, which is no part of the secret.
+      if (given[name] !== undefined) throw new Error(`${name} is set too. Remove one of them.`);
+      // Editors and `echo` end a file with a line break, which is not part of the secret.
       const secret = readSmallFile(file).replace(/\r?\n$/, "");
-      if (secret === "") throw new Error(`${file} holds no secret. Put it in.`);
+      if (secret === "") throw new Error(`${file} contains no secret. Put it in.`);
       given[name] = secret;
     } catch (error) {
       problems.push(`${name}_FILE: ${error instanceof Error ? error.message : String(error)}`);
@@ -224,11 +224,13 @@ function withSecretsFromFiles(environment: Environment, problems: string[]): Rec
   return given;
 }
 
-/** The text of a regular file. A pipe, a device and a file of /proc may have no end: they are refused. */
+/** The text of a regular file. Pipes, devices and files of /proc may never end, so they are refused. */
 function readSmallFile(file: string): string {
   const stats = statSync(file);
   if (!stats.isFile() || stats.size === 0 || stats.size > LONGEST_FILE_BYTES)
-    throw new Error(`${file} is no file of 1 to ${String(LONGEST_FILE_BYTES)} bytes. Name the right file.`);
+    throw new Error(
+      `${file} is not a file of 1 to ${String(LONGEST_FILE_BYTES)} bytes. Name the right file.`,
+    );
   const decoded = decodeText(readFileSync(file), file);
   if (!decoded.ok) throw new Error(decoded.message);
   return decoded.text;

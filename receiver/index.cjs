@@ -7,7 +7,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
 }
 
 let Module = require("node:module");
-// jest gives each test file a `Module` of its own, which extends that of Node.js and loads no ES module.
+// jest gives each test file its own `Module`, which extends Node.js's and cannot load ES modules.
 while (Object.hasOwn(Object.getPrototypeOf(Module), "createRequire")) Module = Object.getPrototypeOf(Module);
 
 /** The library for `require()`. */

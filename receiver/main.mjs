@@ -2,10 +2,10 @@
 import module from "node:module";
 import path from "node:path";
 
-// In JavaScript, since a program that begins in TypeScript loads the compiler each time: 35 MB, and a tenth of a second.
-// All other modules are kept compiled for the next start, beside the packages, where no other user may write. Where this
-// user may not write either, nothing is kept. NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE come first.
-// Deno has no such cache.
+// JavaScript, because a program that starts in TypeScript loads the compiler every time: 35 MB and a tenth of a second. All
+// other modules are kept compiled for the next start, beside the packages, where no other user can write. If this user cannot
+// write there either, nothing is kept. NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE take precedence. Deno has no such
+// cache.
 const manifest = "enableCompileCache" in module ? module.findPackageJSON?.(import.meta.url) : undefined;
 if (manifest !== undefined) {
   const compiled = path.join(path.dirname(manifest), "node_modules/.cache/compiled");

@@ -10,7 +10,7 @@ import { serverRoom } from "./store/open.ts";
 
 const inboxCommands = () => import("./operations/commands/inbox.ts");
 
-/** The version of the package that this file lies in: the kit's, or that of a fork. */
+/** The version of the package this file belongs to: the kit or a fork. */
 const { version } = z
   .object({ version: z.string().default("unknown") })
   .parse(JSON.parse(readFileSync(module.findPackageJSON(import.meta.url) ?? "", "utf8")));
@@ -29,29 +29,29 @@ const type = (): Option => new Option("--type <type>", "only events of this type
 const since = (): Option =>
   new Option("--since <duration>", "only events of the last 30m, 12h, 7d …").argParser(seconds);
 
-command(program, "start", "receive and handle events, until told to stop (also when no command is given)")
-  .option("--watch", "load the handlers anew whenever one of their files changes")
+command(program, "start", "receive and handle events until stopped (the default command)")
+  .option("--watch", "restart the handlers whenever one of their files changes")
   .action(withConfig(async () => start));
 
-const inbox = program.command("inbox").description("look into the inbox, and act on it");
-command(inbox, "list", "the newest events, one a line")
+const inbox = program.command("inbox").description("read and change the inbox");
+command(inbox, "list", "list the newest events, one a line")
   .addOption(state())
   .addOption(type())
   .option("--handler <name>", "only events with a job of this handler, by that job's state")
   .option("--cause <text>", "only dead jobs with this cause, as `stats` prints it")
   .option("--limit <events>", "how many", wholeNumber, 50)
   .action(withStore(async () => (await inboxCommands()).listInbox));
-command(inbox, "show <event_id>", "all that is known of one event")
-  .option("--body", "with its envelope as it came, personal data included")
+command(inbox, "show <event_id>", "show everything about one event")
+  .option("--body", "include its envelope as received, with personal data")
   .action(withStore(async () => (await inboxCommands()).showEvent));
 command(
   inbox,
   "requeue [event_ids...]",
-  "handle dead or ignored jobs again, or give a new handler earlier events",
+  "handle dead or ignored jobs again, or give earlier events to a new handler",
 )
   .addOption(state().choices(["dead", "ignored"]))
   .addOption(type())
-  .option("--handler <name>", "only the jobs of this handler")
+  .option("--handler <name>", "only jobs of this handler")
   .addOption(since())
   .action(withStore(async () => (await inboxCommands()).requeueEvents));
 command(inbox, "discard <event_ids...>", "end waiting or dead jobs as ignored")
@@ -62,39 +62,37 @@ command(inbox, "export", "envelopes as JSON Lines, oldest first, for the simulat
   .addOption(state())
   .addOption(type())
   .addOption(since())
-  .option("--include-personal-data", "as they came, with what is redacted otherwise")
+  .option("--include-personal-data", "as received, without redaction")
   .action(withStore(async () => (await inboxCommands()).exportEvents));
-command(inbox, "prune", "delete now what RETENTION_DAYS and ID_RETENTION_DAYS have passed").action(
+command(inbox, "prune", "delete now what is older than RETENTION_DAYS and ID_RETENTION_DAYS").action(
   withStore(async () => (await inboxCommands()).pruneInbox),
 );
-command(inbox, "stats", "how many jobs each handler has in each state, and what is dead").action(
+command(inbox, "stats", "count the jobs of each handler by state, and the dead ones by cause").action(
   withStore(async () => (await inboxCommands()).inboxStatistics),
 );
 
-command(program, "reconcile", "read calls and voicemails from the REST API and enqueue what no event brought")
+command(program, "reconcile", "read calls and voicemails from the REST API and enqueue missing events")
   .addOption(since().default(seconds("7d"), "7d"))
-  .option("--dry-run", "only say what would be enqueued")
+  .option("--dry-run", "only print what would be enqueued")
   .action(withStore(async () => (await import("./operations/reconcile.ts")).runReconcile));
 command(program, "doctor", "check secrets, clock, API key, database, disk and handlers")
-  .option("--verbose", "also what is well")
+  .option("--verbose", "also print checks that passed")
   .action(withConfig(async () => (await import("./operations/doctor.ts")).doctor));
-command(
-  program,
-  "health",
-  "whether the receiver that runs here is well, for the health checks of containers",
-).action(withConfig(async () => health, { needsSecret: false }));
+command(program, "health", "check the receiver that runs here, for health checks of containers").action(
+  withConfig(async () => health, { needsSecret: false }),
+);
 command(program, "backup <file>", "copy the database to a new file while it is in use").action(
   withStore(async () => (await inboxCommands()).backup),
 );
 
 (await serverRoom())?.addCommands(program);
 
-// Not commander's default command, which would take a misspelt command for its argument, and suggest nothing.
+// Not commander's default command: it would take a misspelt command as its argument, and suggest nothing.
 const words = process.argv.slice(2);
 const isStart = words.every((word) => word === "--watch");
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-    // `… | head` closes our output when it has seen enough: that ends a command, and is no failure.
+    // `… | head` closes our output when it has seen enough: that ends the command and is no failure.
     if (code === "EPIPE") process.exit(EXIT.ok);
     if (stream === process.stdout) terminal.complain(`cannot write the output: ${message}`);
     process.exit(EXIT.couldNotRun);
@@ -114,13 +112,13 @@ function command(parent: Command, words: string, does: string): Command {
 
 function wholeNumber(text: string): number {
   if (/^[1-9][0-9]{0,4}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("It takes a whole number from 1 to 99999.");
+  throw new InvalidArgumentError("Give a whole number from 1 to 99999.");
 }
 
 /** Seconds of a duration such as 90s, 30m, 12h or 7d. */
 function seconds(text: string): number {
   const [, amount, unit = ""] = /^([0-9]{1,6})([smhd])$/.exec(text) ?? [];
   const size = { s: 1, m: 60, h: 3_600, d: 86_400 }[unit];
-  if (size === undefined) throw new InvalidArgumentError("It takes a duration such as 30m, 12h or 7d.");
+  if (size === undefined) throw new InvalidArgumentError("Give a duration such as 30m, 12h or 7d.");
   return Number(amount) * size;
 }

@@ -23,15 +23,15 @@ export type StartOptions = {
   store: Store;
   clock: Clock;
   log: Log;
-  /** The environment of the handlers' process, asked at each start of it; secrets that handlers need not know are left out. */
+  /** The environment of the handlers' process, read at each start of it; secrets that handlers do not need are removed. */
   environment: () => NodeJS.ProcessEnv;
   /** The module of the handlers, if it is not receiver/handlers. */
   handlersModule?: URL | undefined;
-  /** Start the handlers anew when one of their files changes. */
+  /** Restart the handlers when one of their files changes. */
   watchHandlers?: boolean | undefined;
 };
 
-/** Starts the receiver as a service of its own: an Express app on PORT, one for operators on ADMIN_PORT, and the handlers. */
+/** Starts the receiver as a service: an Express app on PORT, one for operators on ADMIN_PORT, and the handlers. */
 export async function startReceiver(options: StartOptions) {
   const { config, store, clock, log } = options;
   const receiver = await compose({
@@ -40,7 +40,7 @@ export async function startReceiver(options: StartOptions) {
   });
   let [server, admin]: (Served | undefined)[] = [];
 
-  /** Stops taking events, finishes what runs within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
+  /** Stops taking events, finishes running work within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
   const stop = async (): Promise<void> => {
     await Promise.all([receiver.drain(), server?.drain(receiver.graceMs)]);
     await admin?.drain(0);
@@ -68,8 +68,8 @@ export async function startReceiver(options: StartOptions) {
 }
 
 /**
- * Answers the webhook's exact path without Express if nothing stands in front of it in the app: Express's routing adds about
- * half to the time of an answer.
+ * Answers the webhook's exact path without Express if the app has nothing in front of it: Express's routing makes an answer
+ * about half as slow again.
  */
 function webhookFirst(
   receiver: Receiver,
@@ -83,7 +83,7 @@ function webhookFirst(
   };
 }
 
-/** Starts the process of the handlers. It gets the environment without the secrets that handlers need not know. */
+/** Starts the handlers' process, without the secrets that handlers do not need. */
 export function superviseHandlers(options: StartOptions & { metrics: Metrics }): Supervisor {
   const { config, store, metrics } = options;
   return startSupervisor({
@@ -104,13 +104,13 @@ async function runningJobs({ ledger }: Store): Promise<{ handler: string; id: st
   );
 }
 
-/** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for ending the handlers' process and for the last log lines. */
+/** The part of SHUTDOWN_TIMEOUT_SECONDS reserved for ending the handlers' process and writing the last log lines. */
 const CLOSING_MS = 2_500;
 
-/** How long a scrape waits for counts: Prometheus gives up after 10 s, and would have nothing at all. */
+/** How long a scrape waits for counts: Prometheus gives up after 10 s and would get nothing at all. */
 const COUNTING_MS = 5_000;
 
-/** A receiver without a port: what takes requests, and what looks after it. */
+/** A receiver without a port: the parts that take requests and the parts that operate it. */
 export type Receiver = Awaited<ReturnType<typeof compose>>;
 
 /**
@@ -165,21 +165,21 @@ export async function compose(options: {
 
   return {
     middleware: createMiddleware(webhook, body, health.draining),
-    /** The parts of `middleware`, for requests of another kind, such as the Fetch API's. */
+    /** The parts of `middleware`, for other kinds of request such as those of the Fetch API. */
     webhook,
     body,
     health,
     metrics,
     /** Logs a request that the app answered itself. */
     logRequest,
-    /** How the handlers are; undefined in the role `ingest`. */
+    /** The state of the handlers; undefined in the role `ingest`. */
     workerStatus: work?.status,
-    /** How long requests and handlers may still run after the receiver was told to stop. */
+    /** How long requests and handlers may still run after a stop. */
     graceMs,
-    /** Takes nothing more; waits for requests and handlers, for `graceMs` at the most. */
+    /** Takes no more requests; waits at most `graceMs` for running requests and handlers. */
     drain: async () => {
       health.startDraining();
-      // Handlers finish while the last requests do: both have the whole time.
+      // Handlers finish at the same time as the last requests: both have the whole grace.
       await Promise.all([within(graceMs, Promise.all(unanswered), clock), work?.stop(graceMs)]);
     },
     /** Closes the database. */

@@ -48,7 +48,7 @@ export const callSchema = z.looseObject({
   transcript: z.string(),
   recording_url: z.string(),
   transferred: z.boolean(),
-  // Null when the call was not transferred; the other form is not stated, so nothing may depend on one.
+  // Null when the call was not transferred. The other form is not documented, so no code may depend on one.
   transfer_to: z.unknown(),
   transfer_succeeded: z.unknown(),
   detected_language: z.string(),
@@ -75,7 +75,7 @@ export const orderSchema = z.looseObject({ object: z.literal("order") });
 /** Only the kind is known: the service does not publish the fields of a booking. */
 export const bookingSchema = z.looseObject({ object: z.literal("booking") });
 
-/** A page of resources. `has_more` is there for calls and voicemails, not for agents. */
+/** A page of resources. Calls and voicemails have `has_more`; agents do not. */
 export function listSchema<Item extends z.ZodType>(item: Item) {
   return z.looseObject({ object: z.literal("list"), data: z.array(item), has_more: z.boolean().optional() });
 }
@@ -101,12 +101,12 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** `evt_` and 32 hexadecimal characters; the same on every attempt of one event. */
+/** `evt_` and 32 hexadecimal characters. Every attempt of an event has the same id. */
 export const eventIdSchema = z
   .string()
   .regex(/^evt_[0-9a-fA-F]{32}$/, "expected evt_ followed by 32 hexadecimal characters");
 
-/** The body of every delivery, whatever its type (SPEC §6 Delivery). */
+/** The body of every delivery of any type (SPEC §6 Delivery). */
 export const envelopeSchema = z.looseObject({
   id: eventIdSchema,
   type: z.string(),
@@ -139,7 +139,7 @@ export function eventSchema<Type extends EventType>(type: Type) {
   });
 }
 
-/** Whether `type` is one that the service documents; others may appear at any time and are no error. */
+/** Whether the service documents `type`. Other types may appear at any time and are no error. */
 export function isEventType(type: string): type is EventType {
   return EVENT_TYPES.some((known) => known === type);
 }

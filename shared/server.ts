@@ -4,27 +4,27 @@ import { Server as NetServer, type Socket } from "node:net";
 import { setImmediate, setTimeout } from "node:timers";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Node looks for late clients once a second; its default of 30 s would make the time-outs meaningless. */
+/** Node checks for late clients once a second; its default of 30 s would make these timeouts meaningless. */
 const TIMES = { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
 /** How long a client may leave an answer unread. */
 const UNREAD_MS = 20_000;
-/** Requests of one connection in all, and pipelined: without an answer yet. The answer to the last one closes it. */
+/** The most requests of one connection, in all and unanswered at a time. The last answer closes the connection. */
 const MAXIMUM_REQUESTS = 1_000;
 const MAXIMUM_PIPELINED = 8;
-/** What is parsed in one go, and how often in a turn of the event loop: a read of 64 KB can be two thousand requests. */
+/** How much is parsed at a time, and how often in a turn of the event loop: a read of 64 KB may hold 2,000 requests. */
 const PORTION_BYTES = 4_096;
 const PORTIONS_A_TURN = 16;
-/** Open connections, unless half of the files that the process may open are fewer. */
+/** The most open connections, or half of the files that the process may open if that is fewer. */
 const MAXIMUM_CONNECTIONS = 2_048;
-/** How long we read on after our last answer. */
+/** How long it keeps reading after its last answer. */
 const LINGER_MS = 500;
 /** In a drain: how long the port stays open, and when idle connections are closed. */
 const QUIET_MS = 100;
 const IDLE_MS = 400;
-/** How many connections the kernel accepts for Node.js before it does so itself. */
+/** How many connections the kernel accepts before Node.js does. */
 const BACKLOG = 511;
 
-/** Answers to what node:http cannot read, by the code of its error. */
+/** Answers to requests that node:http cannot parse, by error code. */
 const REFUSALS: Readonly<Record<string, [status: string, error: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "request_timeout"],
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "headers_too_large"],
@@ -32,15 +32,15 @@ const REFUSALS: Readonly<Record<string, [status: string, error: string]>> = {
 };
 const REQUEST_LINE = /^[\w!#$%&'*+.^`|~-]+ [^ \r\n]+ HTTP\/1\.[01]\r\n/;
 
-/** `waiting` are the responses that are not finished; nothing more is parsed of a connection that is over. */
+/** `waiting` has the unfinished responses. Once `isOver`, nothing more is parsed from the connection. */
 type Connection = { waiting: Set<ServerResponse>; requests: number; isOver: boolean };
 type Connections = Map<Socket, Connection>;
 type ParseError = NodeJS.ErrnoException & { rawPacket?: Buffer };
 export type Served = { port: number; drain: (graceMs: number) => Promise<void> };
 
 /**
- * Listens with bounds on connections and time, for a program without a proxy in front, and answers in JSON what is not
- * HTTP. Rejects if the port is taken. `drain` closes it, and breaks no request in progress until `graceMs` are over.
+ * Listens with limits on connections and time, for a program without a proxy in front, and answers invalid HTTP in JSON.
+ * Rejects if the port is taken. `drain` closes the port, and breaks no request in progress within `graceMs`.
  */
 export async function serve(
   handle: RequestListener,
@@ -56,18 +56,18 @@ export async function serve(
     maximumConnections = Math.min(MAXIMUM_CONNECTIONS, openFiles() / 2),
     ...times
   } = options;
-  // An import of node:http would load undici as well, a tenth of the time to start.
+  // Importing node:http would also load undici, which takes a tenth of the start-up time.
   const server = process.getBuiltinModule("node:http").createServer({ ...TIMES, ...times });
   // A client that has closed its own side still gets its answers.
   Object.assign(server, { httpAllowHalfOpen: true });
-  /** In the order of the latest answers: the longest idle is first. */
+  /** Ordered by latest answer: the first has been idle for the longest. */
   const connections: Connections = new Map();
   const parseInPortions = createPortions();
   let accepted = 0;
   let shut: Promise<void> | undefined;
 
   server.setTimeout(UNREAD_MS, (socket: Socket) => {
-    // A client that waits for our answer is not late.
+    // A client that waits for an answer is not late.
     if (connections.get(socket)?.waiting.size === 0 || socket.writableLength > 0) socket.destroy();
   });
   server.on("connection", (socket) => {
@@ -89,20 +89,20 @@ export async function serve(
     const { waiting } = connection;
     const isLast = (): boolean =>
       waiting.size === MAXIMUM_PIPELINED || connection.requests === MAXIMUM_REQUESTS;
-    // What comes behind the last answer is sent again by its client (RFC 9112 §9.6).
+    // A client sends requests after the last answer again (RFC 9112 §9.6).
     connection.isOver ||= isLast();
     if (connection.isOver) return;
     waiting.add(response);
     connection.requests += 1;
     response.once("close", () => {
       waiting.delete(response);
-      // The rest of a body that nobody wants is not parsed.
+      // The rest of an unwanted body is not parsed.
       if (!request.complete && !response.shouldKeepAlive) linger(socket);
       if (connections.delete(socket)) connections.set(socket, connection);
     });
-    // Not by `maxRequestsPerSocket`, which answers 503 to who goes on, and leaves the connection open.
+    // Not with `maxRequestsPerSocket`: it answers further requests with 503 and leaves the connection open.
     if (shut || isLast()) response.shouldKeepAlive = false;
-    // Answered while the port is open, the client of a drain would come back on a new connection.
+    // If it were answered while the port is open, the client would come back on a new connection.
     if (shut) void shut.then(() => handle(request, response));
     else handle(request, response);
   });
@@ -121,7 +121,7 @@ export async function serve(
     endSoon(socket);
   }
 
-  /** If earlier requests wait, the connection is closed after their answers, without another one. */
+  /** If earlier requests are waiting, the connection is closed after their answers, without this one. */
   function refuse(socket: Socket, [status, error] = ["400 Bad Request", "bad_request"]): void {
     const connection = connections.get(socket);
     const owed = [...(connection?.waiting ?? [])].findLast(({ req }) => req.complete);
@@ -140,7 +140,7 @@ export async function serve(
     for (const { waiting } of connections.values())
       for (const latest of [...waiting].slice(-1)) latest.shouldKeepAlive = false;
     await turn(Math.min(graceMs, QUIET_MS));
-    // Closing the port resets connections that the kernel has accepted and we have not: Node accepts one in each turn.
+    // Closing the port resets connections that only the kernel has accepted: Node accepts one in each turn.
     for (let turns = 0, before = -1; before !== accepted && turns < BACKLOG; turns += 1) {
       before = accepted;
       await turn(0);
@@ -157,23 +157,23 @@ export async function serve(
 }
 
 /**
- * Closes our side of a connection, and destroys it soon after, whatever its client does. One that is destroyed at once is
- * reset where something of it is unread, and the client may lose the answer.
+ * Closes our side of a connection, and destroys it soon after, whatever its client does. Destroying it at once would reset it
+ * if something in it is unread, and the client might lose the answer.
  */
 export function endSoon(socket: Socket): void {
   if (socket.writable) socket.end(() => setTimeout(() => socket.destroy(), LINGER_MS).unref());
 }
 
-/** Has node:http parse a bounded part of what came in each turn, and nothing more once a connection is over. */
+/** Makes node:http parse a limited part of the received data in each turn, and nothing once a connection is over. */
 function createPortions(): (socket: Socket, connection: Connection) => void {
   let left = PORTIONS_A_TURN;
   let isTurnDue = false;
-  /** These have more to parse in one of the next turns: the longest paused is first. */
+  /** Connections with more to parse in a later turn, the longest paused first. */
   const paused = new Set<Socket>();
   const nextTurn = (): void => {
     isTurnDue = false;
     left = PORTIONS_A_TURN;
-    // No more than can be parsed: each of the others would only be paused again.
+    // Only as many as can be parsed: the others would only be paused again.
     for (const socket of [...paused].slice(0, left)) {
       paused.delete(socket);
       socket.resume();
@@ -190,7 +190,7 @@ function createPortions(): (socket: Socket, connection: Connection) => void {
       for (let at = 0; at < bytes.length; at += PORTION_BYTES) {
         if (connection.isOver || socket.destroyed) return;
         if (left === 0) paused.add(socket.pause());
-        // Or it was told to wait, until an answer or a part of a body has been taken.
+        // It was paused meanwhile, until an answer or a part of a body has been read.
         if (socket.isPaused()) return socket.unshift(bytes.subarray(at));
         schedule();
         left -= 1;
@@ -200,7 +200,7 @@ function createPortions(): (socket: Socket, connection: Connection) => void {
   };
 }
 
-/** The one that has been idle for the longest, or else one that is still sending its request, or else `newest`. */
+/** The connection that has been idle for the longest; otherwise one that is still sending its request; otherwise `newest`. */
 function leastActive(connections: Connections, newest: Socket): Socket {
   const others = [...connections].filter(([socket]) => socket !== newest);
   const idle = others.find(([, { waiting }]) => waiting.size === 0);
@@ -208,7 +208,7 @@ function leastActive(connections: Connections, newest: Socket): Socket {
   return (idle ?? sending)?.[0] ?? newest;
 }
 
-/** Waits, and then a whole turn of the event loop: what had arrived before has been read. */
+/** Waits for `ms` and then a whole turn of the event loop, so that all earlier data has been read. */
 async function turn(ms: number): Promise<void> {
   await sleep(ms);
   await new Promise((resolve) => setImmediate(resolve));
@@ -219,17 +219,17 @@ function openFiles(): number {
   return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
 }
 
-/** Whether a program that is bound to `host` listens at all addresses of its machine. */
+/** Whether a program bound to `host` listens on all addresses of its machine. */
 export function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 
-/** `host`, a name or an address, as it is written in a URL: an address of IPv6 stands in brackets. */
+/** `host`, a name or an address, as written in a URL: an IPv6 address is in brackets. */
 export function hostInUrl(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** As `hostInUrl`, where the program that is bound to `host` is reached from its own machine. */
+/** Like `hostInUrl`, for reaching a program bound to `host` from its own machine. */
 export function localHostInUrl(host: string): string {
   if (!isWildcard(host)) return hostInUrl(host);
   return host === "::" ? "[::1]" : "127.0.0.1";

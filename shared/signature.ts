@@ -1,12 +1,12 @@
 import { createHmac, createSecretKey, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
 
-/** The header that every delivery carries; HTTP header names compare without regard to case. */
+/** The header of every delivery. HTTP header names are case-insensitive. */
 export const SIGNATURE_HEADER = "X-Service-Signature";
 
-/** How far `t` may lie from the receiver's clock, on either side. Exactly this much is still accepted (SPEC §8 Limits). */
+/** How far `t` may be from the receiver's clock, in both directions; exactly this much is accepted (SPEC §8 Limits). */
 export const SIGNATURE_TOLERANCE_SECONDS = 300;
 
-/** Bounds on a header from an unknown sender: what the parser looks at before anything is authenticated. */
+/** Limits on an unauthenticated header before it is parsed. */
 export const MAXIMUM_HEADER_LENGTH = 1_024;
 export const MAXIMUM_SIGNATURES = 8;
 
@@ -14,7 +14,7 @@ const PAIR = /^([A-Za-z0-9_-]+)=([\x21-\x2b\x2d-\x7e]*)$/;
 const TIMESTAMP = /^(?:0|[1-9][0-9]{0,14})$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** Why a signature was refused. For logs and metrics; a caller only learns that it was refused. */
+/** Why a signature was refused. For logs and metrics; the sender only learns that it was refused. */
 export type SignatureProblem =
   | "header_missing"
   | "header_empty"
@@ -39,7 +39,7 @@ export type ParsedSignature =
   | { ok: true; timestamp: string; digests: string[] }
   | { ok: false; reason: SignatureProblem };
 
-/** A secret as a key, made once for many signatures. Throws if it is blank: anyone can sign with that. */
+/** A secret as a key, created once for many signatures. Throws if it is blank: anyone could sign with that. */
 export function signingKey(secret: string): KeyObject {
   if (secret.trim() === "") throw new TypeError("A signing secret must not be blank.");
   return createSecretKey(secret, "utf8");
@@ -59,9 +59,9 @@ export function sign(options: {
 }
 
 /**
- * Whether `body`, byte for byte as received, was signed with one of `secrets` within the tolerance of
- * `nowSeconds` (SPEC §6 Signature, verification rules 1 to 5). `headers` holds every value of the signature header
- * that the request carried, unjoined. Answers which secret matched; never throws, whatever the header holds.
+ * Verifies that `body`, byte for byte as received, was signed with one of `secrets` within the tolerance of `nowSeconds`
+ * (SPEC §6 Signature, verification rules 1 to 5). `headers` holds every value of the signature header, unjoined. Returns
+ * which secret matched; never throws.
  */
 export function verify(options: {
   headers: readonly string[];
@@ -75,15 +75,15 @@ export function verify(options: {
   const timestampSeconds = Number(parsed.timestamp);
   const ageSeconds = options.nowSeconds - timestampSeconds;
   if (ageSeconds < -SIGNATURE_TOLERANCE_SECONDS) return { ok: false, reason: "timestamp_too_new" };
-  // Also if `nowSeconds` is no number.
+  // Also true if `nowSeconds` is not a number.
   if (!(ageSeconds <= SIGNATURE_TOLERANCE_SECONDS)) return { ok: false, reason: "timestamp_too_old" };
 
   const candidates = parsed.digests.map((hex) => Buffer.from(hex, "hex"));
   for (const [secretIndex, secret] of options.secrets.entries()) {
     if (typeof secret === "string" && secret.trim() === "") continue;
-    // Over t as it was written, not as a number: the sender signed those characters.
+    // Signs t as written, not as a number: the sender signed those characters.
     const expected = hmac(secret, parsed.timestamp, options.body).digest();
-    // The grammar holds each candidate to 32 bytes, so this cannot throw on unequal lengths.
+    // The grammar requires 32 bytes of each candidate, so unequal lengths cannot make this throw.
     if (candidates.some((candidate) => timingSafeEqual(candidate, expected))) {
       return { ok: true, timestampSeconds, secretIndex };
     }
@@ -92,9 +92,8 @@ export function verify(options: {
 }
 
 /**
- * Takes a signature header apart: comma-separated key=value pairs in any order, exactly one `t`, one to eight `v1`,
- * unknown keys left alone. Stricter than it needs to be for honest senders, since every leniency here is one more
- * thing that an attacker may write.
+ * Parses a signature header: comma-separated key=value pairs in any order, exactly one `t`, one to eight `v1`; unknown keys
+ * are ignored. Stricter than honest senders need, since every leniency is something an attacker could use.
  */
 export function parseSignature(headers: readonly string[]): ParsedSignature {
   const [header] = headers;

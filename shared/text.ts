@@ -1,7 +1,7 @@
-/** Whatever a terminal might act on, or would not show as what it is. */
+/** Characters that a terminal might act on, or would not show as they are. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** Two number signs before a word in a bracket begin a command to build servers, wherever in a line they stand. */
+/** Two number signs before a bracketed word begin a command to build servers, anywhere in a line. */
 const BUILD_COMMAND = /##(?=\w*\[)/g;
 
 /** Two colons do so at the beginning of a line. */
@@ -9,13 +9,13 @@ const WORKFLOW_COMMAND = /^(\s*):(?=:)/;
 
 const SHORT: Record<string, string> = { "\n": String.raw`\n`, "\r": String.raw`\r`, "\t": String.raw`\t` };
 
-/** Nearly every line of a log: ASCII without a number sign. */
+/** Fast path for nearly every log line: ASCII without a number sign. */
 const PLAIN_JSON = /^[\n\x20-\x22\x24-\x7e]*$/;
 
 /**
- * `text` as one line that can be shown to anybody: nothing in it steers a terminal, begins another line, or is a command
- * to a build server that reads its log (`::error::`, `##vso[…]`). Whatever others say (events, answers, files, databases)
- * leaves a program through here or through `printableJson`. What is printable already stays as it is.
+ * `text` as one line that is safe to print: it cannot steer a terminal, begin another line, or be a command to a build server
+ * that reads its log (`::error::`, `##vso[…]`). All foreign text (events, answers, files, databases) is printed through this
+ * or `printableJson`. Printable text stays unchanged.
  */
 export function printable(text: string): string {
   return text
@@ -24,26 +24,26 @@ export function printable(text: string): string {
     .replaceAll(BUILD_COMMAND, String.raw`#\#`);
 }
 
-/** JSON that means the same to a program, and nothing to a terminal or a build server. Line breaks in it are ours. */
+/** JSON that means the same to a program, and nothing to a terminal or a build server. Its line breaks are ours. */
 export function printableJson(json: string): string {
   if (PLAIN_JSON.test(json)) return json;
-  // Everything outside its strings is printable; inside them JSON has escapes of its own.
+  // Outside its strings, JSON is printable; inside them it has its own escapes.
   return json
     .replaceAll(UNPRINTABLE, (character) => (character === "\n" ? character : escape(character)))
     .replaceAll(BUILD_COMMAND, String.raw`#\u0023`);
 }
 
-/** Whether each character of `text` can be seen, and pasted into a terminal without being taken for a key. */
+/** Whether every character of `text` is visible, and safe to paste into a terminal. */
 export function isPrintable(text: string): boolean {
   return text.search(UNPRINTABLE) === -1;
 }
 
-/** The UTF-16 units of a character as JSON and JavaScript write them. */
+/** The UTF-16 units of a character, escaped as in JSON and JavaScript. */
 function escape(character: string): string {
   return character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** The text of a file, or a whole sentence about why it is none. */
+/** The text of a file, or a whole sentence that says why it is not text. */
 export type DecodedText = { ok: true; text: string } | { ok: false; message: string };
 
 const UTF_16 = [
@@ -52,8 +52,8 @@ const UTF_16 = [
 ] as const;
 
 /**
- * Decodes a text file that a user wrote (`.env`, secrets, scenarios, envelopes): UTF-8, with or without the byte order mark
- * of Windows' editors, which is no part of the text. `name` is what the message calls the file.
+ * Decodes a text file written by a user (`.env`, secrets, scenarios, envelopes): UTF-8, with or without the byte order mark
+ * of Windows' editors, which is removed. `name` is the file's name in the message.
  */
 export function decodeText(bytes: Uint8Array, name: string): DecodedText {
   const isUtf16 =
@@ -63,7 +63,7 @@ export function decodeText(bytes: Uint8Array, name: string): DecodedText {
   try {
     return { ok: true, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch {
-    return { ok: false, message: `${name} is no UTF-8 text: save it as UTF-8.` };
+    return { ok: false, message: `${name} is not UTF-8 text: save it as UTF-8.` };
   }
 }
 

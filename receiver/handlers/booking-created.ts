@@ -1,6 +1,6 @@
 import { defineHandler } from "../work/handler.ts";
 
-/** Stores the booking as it came: the service does not publish its fields. */
+/** Stores the booking as received: the service does not publish its fields. */
 export const bookingCreated = defineHandler({
   name: "store-booking",
   type: "booking.created",

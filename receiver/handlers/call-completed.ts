@@ -1,6 +1,6 @@
 import { defineHandler } from "../work/handler.ts";
 
-/** Keeps a log of calls, without their transcripts, which stay with the service. */
+/** Keeps a log of calls without their transcripts, which stay with the service. */
 export const callCompleted = defineHandler({
   name: "log-call",
   type: "call.completed",

@@ -1,6 +1,6 @@
 import { defineHandler } from "../work/handler.ts";
 
-/** Notes that a call went to the staff. The service does not publish the form of the last two fields: they are kept as JSON. */
+/** Records a transfer to the staff. The last two fields are stored as JSON, since the service does not publish their form. */
 export const callTransferred = defineHandler({
   name: "note-transfer",
   type: "call.transferred",

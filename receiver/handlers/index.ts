@@ -5,7 +5,7 @@ import { callTransferred } from "./call-transferred.ts";
 import { orderCreated } from "./order-created.ts";
 import { voicemailCreated } from "./voicemail-created.ts";
 
-/** Every handler. An event that none wants is ignored, and can be requeued when one does. */
+/** Every handler. An event that none of them wants is ignored, and can be requeued later for a new one. */
 export const handlers: readonly Handler[] = [
   callCompleted,
   callTransferred,

@@ -1,6 +1,6 @@
 import { defineHandler } from "../work/handler.ts";
 
-/** Stores the order as it came: the service does not publish its fields. */
+/** Stores the order as received: the service does not publish its fields. */
 export const orderCreated = defineHandler({
   name: "store-order",
   type: "order.created",

@@ -1,6 +1,6 @@
 import { defineHandler } from "../work/handler.ts";
 
-/** Lists whom to call back, once for each voicemail, however many events there are of it. */
+/** Lists the people to call back, once for each voicemail, however many events it has. */
 export const voicemailCreated = defineHandler({
   name: "list-callback",
   type: "voicemail.created",

@@ -5,7 +5,7 @@ import { endSoon } from "../../shared/server.ts";
 import type { BodyReader } from "./body.ts";
 import { ANSWERS, SIGNATURE_NAME, type Answer, type Webhook } from "./webhook.ts";
 
-/** A request of node:http or node:http2, and what frameworks may have added to it. */
+/** A request of node:http or node:http2, with the fields that frameworks may add. */
 export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {
   body?: unknown;
   rawBody?: unknown;
@@ -14,7 +14,7 @@ export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {
   id?: unknown;
 };
 
-/** What is used of a response of node:http or node:http2. */
+/** The parts of a node:http or node:http2 response that are used. */
 export type NodeResponse = {
   readonly headersSent: boolean;
   shouldKeepAlive?: boolean;
@@ -23,7 +23,7 @@ export type NodeResponse = {
   end: (body: string, encoding: "latin1") => unknown;
 };
 
-/** `(request, response, next)` of node:http, Connect, Express 4 and 5. Resolves when the request has its answer. */
+/** `(request, response, next)` of node:http, Connect, Express 4 and 5. Resolves when the request has been answered. */
 export type Middleware = (
   request: NodeRequest,
   response: NodeResponse,
@@ -31,17 +31,17 @@ export type Middleware = (
 ) => Promise<void>;
 
 /**
- * Answers requests of node:http and what imitates them, such as injected requests of tests and those of serverless
- * platforms. Every path that comes here is the webhook's, but those below the path of an `app.use(path, …)`, which go on
- * to `next`. The answers of a receiver that is `draining` close their connections.
+ * Answers requests of node:http and imitations of them, such as injected test requests and those of serverless platforms.
+ * Every path counts as the webhook's, except paths below that of an `app.use(path, …)`: those go on to `next`. While the
+ * receiver is `draining`, answers close their connections.
  */
 export function createMiddleware(webhook: Webhook, body: BodyReader, draining: () => boolean): Middleware {
   return async (request, response, next) => {
     const { originalUrl, url, id, method = "" } = request;
-    // By `app.use`, and not by a route, which matches whole paths.
+    // Mounted with `app.use`, not with a route, which matches whole paths.
     const isMounted = originalUrl !== undefined && request.route === undefined;
     if (next && isMounted && originalUrl !== url && pathOf(request) !== "/") return next();
-    // A client that closes its connection before the answer is no error of ours.
+    // If a client closes its connection before the answer, that is not our error.
     response.on("error", () => undefined);
     return webhook(
       {
@@ -61,14 +61,14 @@ export function createMiddleware(webhook: Webhook, body: BodyReader, draining: (
   };
 }
 
-/** The path without its query, as it was sent; also of a request that names the whole address. */
+/** The path without its query, as it was sent, even if the request names the whole URL. */
 export function pathOf({ url = "/" }: { url?: string | undefined }): string {
   const target = url.startsWith("/") ? url : (/^https?:\/\/[^/?#]*(.*)$/i.exec(url)?.[1] ?? url);
   const end = target.indexOf("?");
   return end === -1 ? target : target.slice(0, end);
 }
 
-/** Each signature header by itself if the request keeps them apart, as node:http does; imitations have `headers` only. */
+/** Each signature header separately if the request keeps them apart, as node:http does; imitations only have `headers`. */
 function signaturesOf(request: NodeRequest): string[] {
   const distinct = "headersDistinct" in request ? request.headersDistinct[SIGNATURE_NAME] : undefined;
   if (distinct) return distinct;
@@ -82,11 +82,11 @@ function frameworkOf(request: NodeRequest): "express" | "next" | "node" {
 }
 
 function send(request: NodeRequest, response: NodeResponse, answer: Answer, isDraining: boolean): void {
-  // The app around us may have answered already, such as at a time-out of its own.
+  // The app may have answered already, for example at a timeout of its own.
   if (response.headersSent) return;
-  // Node.js then sends `Connection: close`: what is left of the body must not be read as the next request.
+  // Makes Node.js send `Connection: close`, so that the rest of the body is not read as the next request.
   if (isDraining || !request.complete || answer === ANSWERS.in_pieces) response.shouldKeepAlive = false;
-  // It would destroy the connection behind the answer.
+  // That would destroy the connection after the answer.
   const { socket } = request;
   if (!request.complete && socket instanceof Socket && !Object.hasOwn(socket, "destroySoon"))
     socket.destroySoon = () => endSoon(socket);

@@ -2,18 +2,18 @@ import { isAnyArrayBuffer } from "node:util/types";
 import type { Clock } from "../clock.ts";
 import type { NodeRequest } from "./adapters.ts";
 
-/** Bytes of bodies that are arriving, over all connections. */
+/** Bytes of all bodies that are arriving, over all connections. */
 const MAXIMUM_ARRIVING_BYTES = 64 * 1_048_576;
 
-/** A body in more pieces than this is refused if they are smaller on average. */
+/** A body in more pieces than this is refused if they are smaller than this on average. */
 const MAXIMUM_PIECES = 4_096;
 const SMALLEST_PIECE_BYTES = 16;
 
 const LONGEST_MS = 10_000;
 
 /**
- * `in_pieces`: more and smaller pieces than is worth reading. `overloaded`: too much was arriving at once, and this body
- * was the largest. `no_bytes`: something in front of the receiver has read the body, or made a text of it.
+ * `in_pieces`: too many and too small pieces. `overloaded`: too much was arriving at once, and this body was the largest.
+ * `no_bytes`: a parser in front of the receiver has read the body or turned it into text.
  */
 type BodyProblem = "too_large" | "in_pieces" | "incomplete" | "late" | "overloaded" | "no_bytes";
 
@@ -22,8 +22,8 @@ export type Body = { ok: true; bytes: Uint8Array } | { ok: false; problem: BodyP
 export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /**
- * Reads bodies as they were sent, byte for byte, and bounds what unknown senders can make us hold: when too much arrives
- * at once, the largest is given up, so that ordinary events, which are small, get through.
+ * Reads bodies byte for byte as they were sent, and bounds the memory that unknown senders can take: when too much arrives at
+ * once, it drops the largest body, so that ordinary events, which are small, get through.
  */
 export function createBodyReader(options: {
   maxBodyBytes: number;
@@ -31,7 +31,7 @@ export function createBodyReader(options: {
   clock: Clock;
 }) {
   const { maxBodyBytes, maximumArrivingBytes: maximum = MAXIMUM_ARRIVING_BYTES, clock } = options;
-  /** The bytes that have come of each body, by what gives it up. */
+  /** The bytes received of each body, by the function that drops it. */
   const arriving = new Map<() => void, number>();
   let totalBytes = 0;
 
@@ -42,13 +42,13 @@ export function createBodyReader(options: {
       if (wasRead(request)) return refused("no_bytes");
       return new Promise((resolve) => {
         const { take, end } = collect(resolve);
-        // What is left of a body that failed is forgotten, so that the answer gets through.
+        // The rest of a failed body is read and dropped, so that the answer gets through.
         request.on("data", take);
-        // An app may have paused it, to ask something first.
+        // An app may have paused the request.
         if ("resume" in request) request.resume();
         const over = (): void => end(request.readableEnded);
         request.once("end", () => end(true)).once("close", over);
-        // Neither event comes again where the client left, or an empty body was read, before the request came here.
+        // These events were already emitted if the client left, or an empty body was read, before the request came here.
         if (request.readableEnded || request.destroyed) over();
       });
     },
@@ -56,11 +56,11 @@ export function createBodyReader(options: {
   };
 
   /**
-   * For a body that comes piece by piece: `take` each of them while it returns true, and `end` it. Pieces other than bytes
-   * are refused.
+   * Collects a body piece by piece: call `take` with each piece while it returns true, and then `end`. Pieces other than
+   * bytes are refused.
    */
   function collect(settle: (body: Body) => void) {
-    /** With room for what is still to come, so that small pieces are not kept as so many objects. */
+    /** Has room for later pieces, so that small pieces are not kept as separate objects. */
     let gathered: Uint8Array | undefined = new Uint8Array();
     let bytes = 0;
     let pieces = 0;
@@ -93,7 +93,7 @@ export function createBodyReader(options: {
         ),
     };
 
-    /** Returns false: nothing more is wanted. */
+    /** Returns false: no more pieces are needed. */
     function finish(body: Body): false {
       if (!gathered) return false;
       gathered = undefined;
@@ -105,26 +105,26 @@ export function createBodyReader(options: {
     }
   }
 
-  /** Among the largest, the one that began first. */
+  /** Drops the largest body; of several, the first one to arrive. */
   function giveUpLargest(): void {
     const most = Math.max(...arriving.values());
     for (const [giveUp, bytes] of arriving) if (bytes === most) return giveUp();
   }
 }
 
-/** What holds bytes, of whatever realm; undefined for anything else. */
+/** The bytes of a value from any realm; undefined for anything else. */
 export function bytesOf(value: unknown): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return isAnyArrayBuffer(value) ? new Uint8Array(value) : undefined;
 }
 
-/** The bytes that a text was made of, if that is certain: what was not UTF-8 has become this character. */
+/** The original bytes of a text, if it can be certain of them: U+FFFD stands where the bytes were not UTF-8. */
 function bytesOfText(text: unknown): Uint8Array | undefined {
   return typeof text === "string" && !text.includes("\uFFFD") ? Buffer.from(text) : undefined;
 }
 
-/** Whether nothing of the body will come; requests that are no streams have no `readableDidRead`, or end before it. */
+/** Whether the body was already read. Requests that are not streams have no `readableDidRead`, or end before it is set. */
 function wasRead({ readableDidRead, readableEnded, headers, body }: NodeRequest): boolean {
   if (readableEnded && Number(headers["content-length"] ?? 0) > 0) return true;
   if (typeof readableDidRead === "boolean") return readableDidRead;

@@ -1,29 +1,29 @@
 import type { Clock } from "../clock.ts";
 import type { Acceptance, Intake, NewEvent, Refusal } from "../store/port.ts";
 
-/** Bounds on what waits for its commit or is in one, and on one commit. */
+/** The most events that wait for a commit or are in one, and the most in one commit. */
 const MAXIMUM_HELD_EVENTS = 10_000;
 const MAXIMUM_HELD_BYTES = 64 * 1_048_576;
 const MAXIMUM_BATCH_EVENTS = 1_024;
 const MAXIMUM_BATCH_BYTES = 8 * 1_048_576;
 
-/** The service waits 10 s for its answer, so it gets a 503 before that. */
+/** The service waits 10 s for its answer, so a 503 must be sent before that. */
 const LIMIT_MS = 8_000;
 
 export type Stored = { ok: true; acceptance: Acceptance } | Refusal;
 
-/** Stores one event. The answer comes within 8 s, always. */
+/** Stores one event. Always resolves within 8 s. */
 export type GroupCommit = (event: NewEvent) => Promise<Stored>;
 
 type Held = { event: NewEvent; answer: (stored: Stored) => void };
 
-const OVERLOADED: Refusal = { ok: false, reason: "overloaded", detail: "Too many events wait to be stored." };
+const OVERLOADED: Refusal = { ok: false, reason: "overloaded", detail: "Too many events are waiting." };
 const TIMEOUT: Refusal = { ok: false, reason: "timeout", detail: "The database took too long to commit." };
 
 /**
- * Commits together all events that arrive while the previous commit is being synced: a slow disk costs one sync a batch, not
- * one an event. Events beyond the bounds are refused at once as `overloaded`. One without an answer after 8 s is answered
- * `timeout`; it may be stored later all the same, and the sender's retry is then a duplicate.
+ * Commits all events that arrive while the previous commit is being synced together: a slow disk costs one sync per batch,
+ * not one per event. Events beyond the limits are refused at once as `overloaded`. After 8 s an event is answered `timeout`;
+ * it may still be stored later, and the sender's retry is then a duplicate.
  */
 export function createGroupCommit({
   accept,
@@ -71,7 +71,7 @@ export function createGroupCommit({
     isRunning = false;
   }
 
-  /** How many events go into the next commit: at least one, and no more than one turn of the event loop may write. */
+  /** How many events the next commit takes: at least one, and no more than can be written in one turn of the event loop. */
   function batchSize(): number {
     let bytes = 0;
     const beyond = waiting.findIndex(({ event }, index) => {
@@ -82,7 +82,7 @@ export function createGroupCommit({
   }
 }
 
-/** A bug of the store must not leave requests without an answer. */
+/** A bug in the store must not leave requests without an answer. */
 function failed(error: unknown): Refusal {
-  return { ok: false, reason: "io_error", detail: `a bug of the store: ${String(error)}` };
+  return { ok: false, reason: "io_error", detail: `a bug in the store: ${String(error)}` };
 }

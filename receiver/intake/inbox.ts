@@ -6,14 +6,14 @@ import type { Clock } from "../clock.ts";
 import type { Acceptance, Unavailable } from "../store/port.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
-/** A delivery before it is verified. */
+/** A delivery before verification. */
 export type Delivery = {
-  /** Every value of the signature header by itself, not joined. */
+  /** Every value of the signature header separately, not joined. */
   signatures: readonly string[];
   body: Uint8Array;
 };
 
-/** The result of a delivery. `stored` and `duplicate` mean that the event is on disk, synced. */
+/** The result of a delivery. `stored` and `duplicate` mean that the event is committed and synced to disk. */
 export type Receipt =
   | ({ kind: "stored" | "duplicate"; id: string; type: string; secretIndex: number } & Pick<
       Acceptance,
@@ -26,8 +26,8 @@ export type Receipt =
 export type Inbox = (delivery: Delivery) => Promise<Receipt>;
 
 /**
- * Takes a delivery into the inbox: verify, parse, store; in this order, so that nothing of an unsigned body is parsed.
- * Knows nothing of HTTP. Call it as soon as the body is complete: the 8 s to store it are counted from then.
+ * Takes a delivery into the inbox: verify, parse, store, in this order, so that an unsigned body is never parsed. Independent
+ * of HTTP. Call it as soon as the body is complete: the 8 s for storing it start then.
  */
 export function createInbox(options: {
   secrets: readonly string[];
@@ -54,7 +54,7 @@ export function createInbox(options: {
   };
 }
 
-/** Levels of nesting and values that an envelope may have; the service's own have five and some forty. */
+/** Limits on nesting and values of an envelope. The service's own have five levels and about forty values. */
 const MAXIMUM_LEVELS = 64;
 const MAXIMUM_VALUES = 10_000;
 
@@ -62,10 +62,10 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const OPENING = new Set([0x5b, 0x7b]);
 const CLOSING = new Set([0x5d, 0x7d]);
 
-/** Objects are named by short texts; anything else names none. */
+/** An object id is a short string; other values count as none. */
 const objectIdSchema = z.string().min(1).max(256);
 
-/** The fields that make an envelope an event. All others may change: they are neither checked nor copied. */
+/** The fields that make an envelope an event. All others may change, so they are neither checked nor copied. */
 const eventSchema = z.object({
   id: eventIdSchema,
   type: z.string(),
@@ -79,14 +79,14 @@ export type ParsedEnvelope =
   | { ok: true; id: string; type: string; objectId: string | null; envelope: unknown }
   | { ok: false; error: "invalid_json" | "invalid_event"; message: string };
 
-/** Takes apart the body of a delivery whose signature was verified. Never throws, whatever it holds. */
+/** Parses the body of a delivery whose signature was verified. Never throws. */
 export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
   if (!isUtf8(body)) return refuse("invalid_json", "The body is not UTF-8.");
   const excess = excessOf(body);
   if (excess !== undefined) return refuse("invalid_event", `The body has more than ${excess}.`);
   let envelope: unknown;
   try {
-    // A byte order mark stays in the text, where JSON.parse refuses it.
+    // Keeps a byte order mark in the text, so that JSON.parse refuses it.
     envelope = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"));
   } catch {
     return refuse("invalid_json", "The body is not JSON.");
@@ -94,7 +94,7 @@ export function parseEnvelope(body: Uint8Array): ParsedEnvelope {
   const event = eventSchema.safeParse(envelope);
   if (!event.success) {
     const [{ path, message } = { path: [], message: "invalid" }] = event.error.issues;
-    return refuse("invalid_event", `The body is no event: ${path.join(".") || "it"}: ${message}.`);
+    return refuse("invalid_event", `The body is not an event: ${path.join(".") || "it"}: ${message}.`);
   }
   const { id, type, data } = event.data;
   return { ok: true, id, type, objectId: data?.object.id ?? null, envelope };
@@ -104,7 +104,7 @@ function refuse(error: "invalid_json" | "invalid_event", message: string): Parse
   return { ok: false, error, message };
 }
 
-/** What JSON has too much of. By its bytes, before it is parsed: a megabyte of brackets or keys would block us. */
+/** The limit that the JSON exceeds, counted before parsing: a megabyte of brackets or keys would block the process. */
 function excessOf(json: Uint8Array): string | undefined {
   let [depth, values] = [0, 1];
   for (let at = 0; at < json.length; at += 1) {
@@ -121,7 +121,7 @@ function excessOf(json: Uint8Array): string | undefined {
   return values > MAXIMUM_VALUES ? `${MAXIMUM_VALUES} values` : undefined;
 }
 
-/** Where the text that begins at `from` has its closing quote. */
+/** The position of the quote that closes the string starting at `from`. */
 function endOfText(json: Uint8Array, from: number): number {
   for (let at = json.indexOf(QUOTE, from + 1); at !== -1; at = json.indexOf(QUOTE, at + 1)) {
     let backslashes = 0;

@@ -6,31 +6,31 @@ import type { Metrics } from "../operations/metrics.ts";
 import type { Body } from "./body.ts";
 import type { Inbox, Receipt } from "./inbox.ts";
 
-/** The signature header's name as both kinds of requests give it. */
+/** The signature header's name in lower case, as both kinds of request have it. */
 export const SIGNATURE_NAME = SIGNATURE_HEADER.toLowerCase();
 
-/** What is read of a request, whatever framework it comes from. */
+/** The parts of a request that the webhook reads, from any framework. */
 export type WebhookRequest = {
   method: string;
-  /** Without its query. */
+  /** Without the query. */
   path: string;
-  /** Given by the app around the receiver. */
+  /** Set by the app around the receiver. */
   id: string | undefined;
-  /** The values of the signature header, apart where the framework keeps them apart. */
+  /** The values of the signature header, separately if the framework keeps them apart. */
   signatures: readonly string[];
-  /** Another header by its name in lower case. */
+  /** Another header, by its lower-case name. */
   header: (name: string) => string | null | undefined;
   readBody: () => Promise<Body>;
   framework: keyof typeof RAW_BODY;
 };
 
-/** Answers one request to the webhook's path, calls `send` as soon as the answer is known, and never rejects. */
+/** Answers one request to the webhook's path. Calls `send` as soon as the answer is known, and never rejects. */
 export type Webhook = (request: WebhookRequest, send: (answer: Answer) => void) => Promise<void>;
 
-/** The answer to the sender, and what only the log and the metrics are told. */
+/** The answer to the sender, and details for the log and the metrics only. */
 type Result = { answer: Answer; refused?: string; receipt?: Receipt };
 
-/** The way of a request to its answer: refuse what cannot be taken, read the body, have the event stored. */
+/** From a request to its answer: refuse what is invalid, read the body, store the event. */
 export function createWebhook(options: {
   inbox: Inbox;
   maxBodyBytes: number;
@@ -71,7 +71,7 @@ export function createWebhook(options: {
     return { answer: ANSWERS[receipt.kind], receipt };
   }
 
-  /** What is refused before its body is read. */
+  /** Refuses a request before its body is read. */
   function refuseUnread({ method, header }: WebhookRequest): Result | undefined {
     if (method !== "POST") return { answer: ANSWERS.method };
     if (health.draining()) return { answer: ANSWERS.unavailable, refused: "draining" };
@@ -88,14 +88,14 @@ export function createWebhook(options: {
   }
 }
 
-/** An answer, made once and sent often. A text body goes out in one piece with the headers, a buffer in a second one. */
+/** An answer, created once and sent often. A text body is sent together with the headers, a buffer after them. */
 export type Answer = { status: number; headers: Record<string, string>; body: string };
 
 const LATER = { "Retry-After": "5" };
 
 /**
- * Every answer of the webhook. An error says no more than the sender needs: the precise reason goes to the log and the
- * metrics. The sender has its own schedule and ignores Retry-After, but other clients and proxies read it.
+ * Every answer of the webhook. An error tells the sender only what it needs; the exact reason goes to the log and the
+ * metrics. The service has its own schedule and ignores Retry-After, but other clients and proxies read it.
  */
 export const ANSWERS = {
   stored: answer(200, { received: true, duplicate: false }),
@@ -104,9 +104,9 @@ export const ANSWERS = {
   invalid_json: refusal(400, "invalid_json", "The body is not JSON in UTF-8."),
   invalid_event: refusal(400, "invalid_event", "The body is JSON, but not an event. The log says why."),
   unavailable: refusal(503, "unavailable", "The event was not stored. Send it again later.", LATER),
-  overloaded: refusal(503, "unavailable", "Too much arrives at once. Send it again later.", LATER),
+  overloaded: refusal(503, "unavailable", "Too much is arriving at once. Send it again later.", LATER),
   too_large: refusal(413, "body_too_large", "The body exceeds the limit of this receiver."),
-  in_pieces: refusal(400, "invalid_request", "The body comes in too many small pieces."),
+  in_pieces: refusal(400, "invalid_request", "The body arrives in too many small pieces."),
   encoded: refusal(415, "unsupported_encoding", "Send the body as it was signed, without Content-Encoding."),
   incomplete: refusal(400, "incomplete_body", "The body ended before its announced length."),
   late: refusal(408, "request_timeout", "The body took too long to arrive."),
@@ -130,14 +130,14 @@ function answer(status: number, json: object, headers: Record<string, string> = 
 }
 
 const NO_BYTES =
-  "the body of a webhook was read, or made a text, before it came here: its bytes are gone, and no signature can be verified.";
+  "the body of a webhook was parsed or decoded before it came here: its bytes are gone, and no signature can be verified.";
 
-/** What to change in an app then, in the words of its framework. */
+/** How to fix an app whose parser took the bytes, for each framework. */
 const RAW_BODY = {
   express:
-    "Move the line of the body parser, such as app.use(express.json()), or of request.setEncoding(), behind the line that mounts the receiver, or put express.raw({ type: () => true }) on the webhook's path in front of it",
+    "Move the line of the body parser, such as app.use(express.json()), or of request.setEncoding(), below the line that mounts the receiver, or put express.raw({ type: () => true }) on the webhook's path above it",
   next: "Add to the route's file: export const config = { api: { bodyParser: false } }",
   fetch:
-    "Call receiver.fetch(request) before request.json(), request.text() or a validator, or with a request.clone() that was made before",
-  node: "In Fastify, call receiver.middleware(request.raw, reply.raw) in an onRequest hook, after reply.hijack(); in Koa, mount it in front of the body parser; in h3 and Nitro, return receiver.fetch(toWebRequest(event)); elsewhere, remove request.setEncoding() and what reads the body in front of it",
+    "Call receiver.fetch(request) before request.json(), request.text() or a validator, or pass a request.clone() made before that",
+  node: "In Fastify, call receiver.middleware(request.raw, reply.raw) in an onRequest hook, after reply.hijack(); in Koa, mount it before the body parser; in h3 and Nitro, return receiver.fetch(toWebRequest(event)); elsewhere, remove request.setEncoding() and anything that reads the body first",
 };

@@ -14,12 +14,12 @@ import { readOptions, type ReceiverOptions } from "./options.ts";
 import type { Supervisor } from "../work/supervisor.ts";
 import { workHere } from "./work-here.ts";
 
-/** A receiver inside an app of yours. */
+/** A receiver mounted in an app. */
 export type MountedReceiver = Awaited<ReturnType<typeof createReceiver>>;
 
 /**
- * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. Rejects with what
- * to change if it cannot start.
+ * Starts a receiver inside this process: no port, no signal handlers, and any number of them side by side. If it cannot
+ * start, it rejects and says what to change.
  */
 export async function createReceiver<Services = unknown>(options: ReceiverOptions<Services> = {}) {
   const { environment, handlers, operatorGuard, logTo, pool, ...own } = readOptions(options, process.env);
@@ -64,24 +64,24 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
     /** The operator's page: `app.use("/operator", receiver.operator)`. Closed without `operatorGuard`. */
     operator: async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
       void (await (page ??= createPage()))(request, response),
-    /** Whether events can be taken now, and what was checked. */
+    /** Whether it can take events now, and the result of each check. */
     health: receiver.health.readiness,
-    /** An event by its id, with each handler's job; undefined if it was not accepted here. */
+    /** An event by its id, with the job of each handler; undefined if it was not accepted here. */
     event,
-    /** What `verify --observe` reads of an event, as JSON. */
+    /** The JSON that `verify --observe` reads for an event. */
     handled: async (id: string): Promise<{ handled: number; state?: string; deferred_until?: string }> => {
       const { handled = 0, state, deferredUntilMs: laterMs } = (await event(id)) ?? {};
       const later = laterMs && { deferred_until: new Date(laterMs).toISOString() };
       return { handled, ...(state && { state }), ...later };
     },
-    /** For Prometheus. */
+    /** Metrics in Prometheus's text format. */
     metrics: receiver.metrics.text,
-    /** Takes nothing more (503), finishes what runs within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
+    /** Refuses new events (503), finishes running work within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
     stop: (): Promise<void> => (stopped ??= receiver.drain().then(receiver.close)),
   };
 }
 
-/** Whether this app is started anew by `next dev`, `tsx watch` or `node --watch`, which do not see the handlers' files. */
+/** Whether `next dev`, `tsx watch` or `node --watch` restarts this app: they do not watch the handlers' files. */
 function isInDevelopment({ NODE_ENV, WATCH_REPORT_DEPENDENCIES }: NodeJS.ProcessEnv): boolean {
   const isUnderTsx = process.execArgv.some((word) => /[/\\]tsx[/\\]/.test(word));
   return NODE_ENV === "development" || WATCH_REPORT_DEPENDENCIES !== undefined || isUnderTsx;

@@ -2,10 +2,10 @@ import { pathOf } from "../intake/adapters.ts";
 import { bytesOf, type BodyReader } from "../intake/body.ts";
 import { SIGNATURE_NAME, type Answer, type Webhook } from "../intake/webhook.ts";
 
-/** `Request` to `Response`: Hono, route handlers of Next.js and others of that kind. */
+/** `Request` to `Response`: Hono, route handlers of Next.js and similar frameworks. */
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** Answers requests of the Fetch API; every path that comes here is the webhook's. */
+/** Answers requests of the Fetch API. Every path counts as the webhook's. */
 export function createFetch(webhook: Webhook, body: BodyReader): Fetch {
   return async (request) => {
     const answered = Promise.withResolvers<Answer>();
@@ -15,7 +15,7 @@ export function createFetch(webhook: Webhook, body: BodyReader): Fetch {
         method: request.method,
         path: pathOf(request),
         id: undefined,
-        // Several are joined with a comma and a space here, which the grammar of the header refuses.
+        // Fetch joins several headers with a comma and a space, which the header's grammar refuses.
         signatures: [header(SIGNATURE_NAME) ?? []].flat(),
         header,
         readBody: async () => new Promise((resolve) => void read(request, body.collect(resolve))),
@@ -28,7 +28,7 @@ export function createFetch(webhook: Webhook, body: BodyReader): Fetch {
   };
 }
 
-/** Of a body that is refused, so much is read on. Cancelled earlier, the connection is reset, and the answer may be lost. */
+/** How much of a refused body is still read. Cancelling it earlier would reset the connection and might lose the answer. */
 const DROPPED_BYTES = 16 * 1_048_576;
 
 async function read(request: Request, { take, end }: ReturnType<BodyReader["collect"]>): Promise<void> {
@@ -36,7 +36,7 @@ async function read(request: Request, { take, end }: ReturnType<BodyReader["coll
     const pieces: AsyncIterable<unknown> | [] = request.body ?? [];
     let dropped = 0;
     if (request.bodyUsed) take("it was read");
-    // Frameworks read a body of known length several times faster than they make a stream of it.
+    // Frameworks read a body of known length several times faster than they stream it.
     else if (request.headers.has("content-length")) take(await request.arrayBuffer());
     else
       for await (const piece of pieces) {
@@ -46,7 +46,7 @@ async function read(request: Request, { take, end }: ReturnType<BodyReader["coll
       }
     end(true);
   } catch (error) {
-    // Another reader has the stream, or it holds something else than bytes.
+    // Another reader has the stream, or it does not contain bytes.
     if (error instanceof TypeError && !request.signal.aborted) take("no bytes");
     end(false);
   }

@@ -1,5 +1,5 @@
 import { runtimeProblem } from "../../shared/node-version.ts";
 
-/** The guard that the library imports first: it throws, since the process belongs to the app. */
+/** The library imports this check first. It throws instead of exiting, since the process belongs to the app. */
 const problem = runtimeProblem(process.versions);
 if (problem !== undefined) throw new Error(problem);

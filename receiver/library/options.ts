@@ -16,17 +16,17 @@ const number = z.number().optional();
 const optionsSchema = z.strictObject({
   handlers: z.union([z.instanceof(URL), handlersSchema.readonly()], HANDLERS_RULE).optional(),
   createServices: functionOf<CreateServices>().optional(),
-  /** Called at least once for each dead job of handlers that are given as a list; a module exports its own. */
+  /** Called at least once for each dead job of handlers that are passed as a list; a module exports its own. */
   onDead: functionOf<OnDead>().optional(),
-  /** Who may use the operator's page: asked before each of its answers. Without it the page is closed. */
+  /** Who may use the operator's page: called before each of its answers. Without it the page is closed. */
   operatorGuard: functionOf<(request: IncomingMessage) => boolean | Promise<boolean>>().optional(),
-  /** Where the receiver's lines of the log go, each of them JSON; standard output by default. */
+  /** Where the receiver's log lines go, each of them JSON. Default: standard output. */
   logTo: functionOf<(line: string) => void>().optional(),
-  /** With `databaseUrl: "postgres://…"`: the app's own `Pool` of the package `pg`, which stays the app's to end. */
+  /** With `databaseUrl: "postgres://…"`: the app's own `Pool` of the package `pg`. The app must end it. */
   pool: z.custom<object>().optional(),
-  /** Several while one is rotated. Default: SIGNING_SECRET, or the file that SIGNING_SECRET_FILE names. */
+  /** Several during a rotation. Default: SIGNING_SECRET, or the file named by SIGNING_SECRET_FILE. */
   signingSecrets: z.array(secret, SECRETS_RULE).readonly().optional(),
-  /** `sqlite:data/receiver.db`, which is the default, or `postgres://…`. The app's DATABASE_URL is not used. */
+  /** `sqlite:data/receiver.db` (the default) or `postgres://…`. The app's DATABASE_URL is not used. */
   databaseUrl: text,
   /** Whether it takes events, handles them, or both. Default: RECEIVER_ROLE, and `ingest` without handlers. */
   role: z.enum(ROLES).optional(),
@@ -40,44 +40,44 @@ const optionsSchema = z.strictObject({
   idRetentionDays: number,
   minFreeDiskBytes: number,
   shutdownTimeoutSeconds: number,
-  /** For handlers that ask the REST API. */
+  /** For handlers that call the REST API. */
   apiBaseUrl: text,
   apiKey: text,
   logLevel: z.enum(LOG_LEVELS).optional(),
 });
 
-/** Settings are those of docs/operations.md in camelCase; each defaults to its variable in the environment. */
+/** The settings of docs/operations.md in camelCase. Each defaults to its environment variable. */
 export type ReceiverOptions<Services = unknown> = Omit<Options, "handlers" | "createServices"> &
   (HandlersAlone | HandlersWithServices<Services>);
 type Options = z.input<typeof optionsSchema>;
 
 type HandlersAlone = {
   /**
-   * What happens with events. The URL of a module that exports `handlers`: they run in a process of their own, and events go
-   * on being acknowledged if one blocks or crashes it; in development a change of its files starts that process anew. Or a
-   * list: they run in this process, and take it with them. Left out, events are only stored, for a worker elsewhere.
+   * The handlers. Either the URL of a module that exports `handlers`: they run in their own process, so events are still
+   * acknowledged if one blocks or crashes it; in development a change of its files restarts that process. Or a list: they run
+   * in this process and can block or crash it. Without handlers, events are only stored, for a worker elsewhere.
    */
   handlers?: URL | readonly HandlerNeeding<unknown>[];
   createServices?: undefined;
 };
 type HandlersWithServices<Services> = {
   handlers: readonly HandlerNeeding<Services>[];
-  /** Makes the services of handlers that are given as a list; a module exports its own. */
+  /** Creates the services of handlers that are passed as a list; a module exports its own. */
   createServices: CreateServices<Services>;
 };
 
 /**
- * The other options, and the environment with the settings among them in place of its own variables. Throws what is wrong
- * with them, without their values: one may be secret.
+ * Returns the other options, and the environment with the settings in place of its variables. Throws if options are wrong,
+ * without quoting their values, since one may be secret.
  */
 export function readOptions(options: object, environment: NodeJS.ProcessEnv) {
   const { success, data, error } = optionsSchema.safeParse(options);
   if (!success) {
     const problems = error.issues.map(({ path, message }) => `${String(path[0] ?? "options")}: ${message}`);
-    throw new TypeError(`createReceiver(): ${problems.join("; ")}. Is the variable set that it comes from?`);
+    throw new TypeError(`createReceiver(): ${problems.join("; ")}. Is its variable set?`);
   }
   const { handlers, createServices, onDead, operatorGuard, logTo, pool, ...settings } = data;
-  // These belong to the app around the receiver.
+  // These variables belong to the app around the receiver.
   const merged = { ...environment, DATABASE_URL: undefined, PORT: undefined, HOST: undefined };
   if (!handlers) settings.role ??= "ingest";
   for (const [name, value] of Object.entries(settings)) {
@@ -89,10 +89,10 @@ export function readOptions(options: object, environment: NodeJS.ProcessEnv) {
   return { environment: merged, handlers: given, createServices, onDead, operatorGuard, logTo, pool };
 }
 
-/** Those whose names are not the settings' in upper case. */
+/** Options whose variables are not their names in upper case. */
 const VARIABLES: Record<string, string> = { signingSecrets: "SIGNING_SECRET", role: "RECEIVER_ROLE" };
 
-/** The module's file, or the TypeScript of that name: test runners run sources whose addresses name what is built of them. */
+/** The module's file, or the TypeScript file of that name: test runners run sources whose URLs name the built files. */
 function existingModule(url: URL): URL {
   const source = new URL(url.href.replace(/\.([cm]?)js$/, ".$1ts"));
   const found = [url, source].find((one) => one.protocol === "file:" && existsSync(one));

@@ -7,24 +7,24 @@ import { bytesOf } from "../intake/body.ts";
 import { parseEnvelope } from "../intake/inbox.ts";
 import type { HandledEvent } from "../work/handler.ts";
 
-/** An event of one type, as the service documents it. Fields may be added to it at any time. */
+/** An event of one type, as the service documents it. Fields may be added at any time. */
 export type EventOf<Type extends EventType> = HandledEvent<Type, EventObject<Type>>;
 
-/** A verified event, by `type`. The service may add types: give a `switch` over it a `default` that ignores them. */
+/** A verified event, discriminated by `type`. The service may add types: give a `switch` a `default` that ignores them. */
 export type WebhookEvent = { [Type in EventType]: EventOf<Type> }[EventType];
 
 export type Signed = {
-  /** The request's body as it came, byte for byte. A text counts as its UTF-8 bytes. */
+  /** The request's body as received, byte for byte. A string counts as its UTF-8 bytes. */
   body: Uint8Array | ArrayBuffer | string;
-  /** The value of `X-Service-Signature`; all of them where there are several. */
+  /** The value of `X-Service-Signature`, or all of them if there are several. */
   header: string | readonly string[] | null | undefined;
-  /** The endpoint's signing secret; while it is rotated, both. */
+  /** The endpoint's signing secret; both during a rotation. */
   secrets: string | readonly string[];
-  /** Unix time in milliseconds that counts as now; the machine's clock unless given. */
+  /** Unix time in milliseconds to verify against. Default: the machine's clock. */
   nowMs?: number;
 };
 
-/** Why `verifySignature` refuses: `body_unusable` is a body without bytes, `secret_missing` a secret that is blank. */
+/** Why `verifySignature` refuses a delivery. `body_unusable`: the body is not bytes. `secret_missing`: a secret is blank. */
 export type VerificationProblem = SignatureProblem | "body_unusable" | "secret_missing";
 
 /** Whether a body was signed with one of the secrets, within 300 s of now (SPEC §6 Signature). Never throws. */
@@ -45,16 +45,16 @@ export function verifySignature(
   }
 }
 
-/** A value of `X-Service-Signature` for a unit test: what the service sends with this body at this time. */
+/** A value of `X-Service-Signature` for unit tests: what the service would send with this body at this time. */
 export function signForTest(given: { body: Uint8Array | string; secret: string; nowMs?: number }): string {
   const { nowMs = systemClock.nowMs(), ...signed } = given;
   return sign({ ...signed, timestampSeconds: Math.floor(nowMs / 1_000) });
 }
 
 /**
- * Verifies a delivery and gives its event. Throws `WebhookError` where the signature does not hold or the body is no
- * event; its message names the likely cause. Objects may lack fields that the service documents: check what you need,
- * or parse them with `objectSchemas`.
+ * Verifies a delivery and returns its event. Throws `WebhookError` if the signature does not verify or the body is not an
+ * event; its message names the likely cause. Objects may lack documented fields: check those you need, or parse them with
+ * `objectSchemas`.
  */
 export function unwrap(signed: Signed): WebhookEvent {
   const verified = verifySignature(signed);
@@ -62,7 +62,7 @@ export function unwrap(signed: Signed): WebhookEvent {
     throw new WebhookError(verified.reason, CAUSES[verified.reason] ?? malformed(verified.reason));
   const parsed = parseEnvelope(signedBytes(signed) ?? new Uint8Array());
   if (!parsed.ok) throw new WebhookError(parsed.error, parsed.message);
-  // Only the id and the type have been checked: the service may add fields, or leave some out.
+  // Only the id and the type were checked: the service may add fields or leave some out.
   return z.custom<WebhookEvent>().parse(parsed.envelope);
 }
 
@@ -83,16 +83,16 @@ function signedBytes({ body }: Signed): Uint8Array | undefined {
 
 const CAUSES: Partial<Record<VerificationProblem, string>> = {
   body_unusable:
-    "The body is an object: a body parser has read it, and its bytes are gone. Pass the raw bytes, such as express.raw({ type: () => true }) gives them.",
-  secret_missing: "There is no secret, or it is blank. Is the variable set that it comes from?",
-  header_missing: "There is no X-Service-Signature header. Is the name right, and does a proxy drop it?",
+    "The body is an object: a body parser has read it, and its bytes are gone. Pass the raw bytes, for example from express.raw({ type: () => true }).",
+  secret_missing: "The secret is missing or blank. Is its variable set?",
+  header_missing: "The X-Service-Signature header is missing. Is its name right? Does a proxy drop it?",
   timestamp_too_old:
     "The signature is more than 300 s old. Is this machine's clock right, or was a recorded request sent again?",
   timestamp_too_new: "The signature is more than 300 s in the future. Is this machine's clock right?",
   no_match:
-    "No secret matches. Is it the endpoint's own secret, without white space around it? Is the body passed as it came, byte for byte, and not parsed and written again?",
+    "No secret matches. Is it the endpoint's own secret, without white space around it? Is the body passed byte for byte, not parsed and serialized again?",
 };
 
 function malformed(reason: string): string {
-  return `The X-Service-Signature header is not of the form t=…,v1=… (${reason}). Whoever sent this is not the service, or a proxy in front changes headers.`;
+  return `The X-Service-Signature header is not of the form t=…,v1=… (${reason}). The sender is not the service, or a proxy changes headers.`;
 }

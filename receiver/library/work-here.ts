@@ -9,7 +9,7 @@ import type { CreateServices } from "../work/handler.ts";
 import { logEnded } from "../work/messages.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../work/worker.ts";
 
-/** How long a start waits for the handlers. While another worker has to end first, events are taken all the same. */
+/** How long a start waits for the handlers. While another worker has yet to end, events are already taken. */
 const BEGINNING_MS = 1_000;
 
 type Here = Pick<WorkerOptions, "handlers" | "clock" | "log" | "onDead"> & {
@@ -19,7 +19,7 @@ type Here = Pick<WorkerOptions, "handlers" | "clock" | "log" | "onDead"> & {
   createServices: CreateServices | undefined;
 };
 
-/** Handles jobs in this process. Nothing replaces a handler that blocks it, crashes it or ignores its deadline. */
+/** Handles jobs in this process. Nothing replaces the process if a handler blocks it, crashes it or ignores its deadline. */
 export async function workHere({ metrics, createServices, ...parts }: Here): Promise<Supervisor> {
   const { config, clock, log } = parts;
   const created = await createServices?.();
@@ -39,10 +39,10 @@ export async function workHere({ metrics, createServices, ...parts }: Here): Pro
     onStuck: ({ handler, id: event_id }) =>
       log.error(
         { handler, event_id },
-        "a handler ignores its deadline; only the end of this process would end it",
+        "a handler ignores its deadline; only a restart of this process can end it",
       ),
   }).then((begun) => (worker = begun));
-  // A migration that fails rejects here.
+  // Rejects if a migration fails.
   await within(BEGINNING_MS, beginning, clock);
   beginning.catch((err: unknown) => log.error({ err }, "the handlers cannot be started"));
   return {

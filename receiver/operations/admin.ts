@@ -11,9 +11,9 @@ import { filterSchema } from "./selection.ts";
 const listQuerySchema = filterSchema.extend({ limit: z.coerce.number().int().min(1).max(1_000).default(50) });
 
 /**
- * The operator's side, on a port of its own: metrics, the inbox as JSON, and the page. `adminAllowedHosts` are the names it
- * answers to, so that no web page reaches it by a name of its own (DNS rebinding). `adminToken` is what callers show: as a
- * bearer, or from a browser as the password beside any name. `/healthz` and `/readyz` answer everyone.
+ * The operator's app, on its own port: metrics, the inbox as JSON, and the page. `adminAllowedHosts` are the host names that
+ * it answers to, so that no web page can reach it under another name (DNS rebinding). Callers send `adminToken` as a bearer
+ * token, or from a browser as the password with any user name. `/healthz` and `/readyz` need no token.
  */
 export function createAdminApp(
   options: Omit<PageOptions, "showBodies" | "guard"> &
@@ -50,7 +50,7 @@ export function createAdminApp(
     else refuse(response, 404, "not_found", `No event ${request.params.id} was accepted here.`);
   });
 
-  // The page for people, loaded with its first visit. To do without it, delete its folder and this.
+  // The page for people, loaded on the first visit. To remove it, delete its folder and this block.
   let page: Promise<Express> | undefined;
   app.use(async (request, response, next) => {
     page ??= import("./page/index.ts").then(({ createOperatorPage }) =>
@@ -59,11 +59,11 @@ export function createAdminApp(
     (await page)(request, response, next);
   });
 
-  const paths = "There are /, /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.";
+  const paths = "Paths: /, /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.";
   app.use((_request, response) => refuse(response, 404, "not_found", paths));
   app.use(((error: unknown, _request, response, _next) => {
     if (response.headersSent) return;
-    // What Express could not read: a path, or a form.
+    // A path or a form that Express could not read.
     const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
     if (status < 500) return refuse(response, status, "invalid_request", String(error));
     log.error({ err: error }, "the admin port failed");
@@ -72,7 +72,7 @@ export function createAdminApp(
   return app;
 }
 
-/** `/healthz`: the process answers. `/readyz`: it would do its part now, or what it lacks. */
+/** `/healthz`: the process answers. `/readyz`: it can do its work now; otherwise the answer says why not. */
 export function healthRoutes({ readiness }: Pick<Health, "readiness">): Router {
   const routes = express.Router({ caseSensitive: true, strict: true });
   routes.get("/healthz", (_request, response) => void response.json({ status: "ok" }));
@@ -81,7 +81,7 @@ export function healthRoutes({ readiness }: Pick<Health, "readiness">): Router {
     response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not_ready", checks });
   });
   routes.all(["/healthz", "/readyz"], (_request, response) =>
-    refuse(response.set("Allow", "GET, HEAD"), 405, "method_not_allowed", "Ask with GET."),
+    refuse(response.set("Allow", "GET, HEAD"), 405, "method_not_allowed", "Use GET."),
   );
   return routes;
 }
@@ -99,7 +99,7 @@ function guardHost(allowed: readonly string[] | undefined): RequestHandler {
 }
 
 function guardToken(token: string | undefined): RequestHandler {
-  const fix = "Show ADMIN_TOKEN as a bearer, or as the password beside any name.";
+  const fix = "Send ADMIN_TOKEN as a bearer token, or as the password with any user name.";
   return ({ headers }, response, next) => {
     const [, scheme = "", given = ""] = /^(Bearer|Basic) (\S+)$/i.exec(headers.authorization ?? "") ?? [];
     const pair = scheme.toLowerCase() === "basic" ? Buffer.from(given, "base64").toString() : `:${given}`;
@@ -112,7 +112,7 @@ function guardToken(token: string | undefined): RequestHandler {
   };
 }
 
-/** `timingSafeEqual` takes equal lengths only. */
+/** `timingSafeEqual` needs buffers of equal length. */
 function sha256(text: string): Buffer {
   return hash("sha256", text, "buffer");
 }

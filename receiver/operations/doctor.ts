@@ -26,7 +26,7 @@ type Look = {
 
 type Say = Record<Finding["level"], (message: string) => void>;
 
-/** The command. It looks at the database if there is one yet: looking creates none. */
+/** The command. It opens the database only if it exists: checking must not create one. */
 export async function doctor(
   { config }: Context,
   { verbose = false }: { verbose?: boolean },
@@ -43,11 +43,11 @@ export async function doctor(
   return {
     exitCode: findings.some(({ level }) => level === "problem") ? EXIT.somethingIsWrong : EXIT.ok,
     json: { findings },
-    lines: isWell ? [...lines, `All ${String(findings.length)} checks are well.`] : lines,
+    lines: isWell ? [...lines, `All ${String(findings.length)} checks passed.`] : lines,
   };
 }
 
-/** Checks everything that a receiver depends on. Returns a finding or more for each check, with what to do about it. */
+/** Checks everything that a receiver depends on. Returns at least one finding per check, with the fix. */
 export async function examine(look: Look): Promise<Finding[]> {
   const checks = { secrets, database, inbox, disk, handlers, api };
   const found = Object.entries(checks).map(async ([check, examineOne]) => {
@@ -62,8 +62,8 @@ export async function examine(look: Look): Promise<Finding[]> {
 
 async function secrets({ config: { signingSecrets } }: Look, say: Say): Promise<void> {
   for (const [index, { length }] of signingSecrets.entries())
-    if (length < 16) say.warning(`Secret ${String(index + 1)} has under 16 characters: is it whole?`);
-  const fix = "Remove the old one when its receiver_secret_matches_total stood still for 15 h.";
+    if (length < 16) say.warning(`Secret ${String(index + 1)} has fewer than 16 characters. Is it complete?`);
+  const fix = "Remove the old one when its receiver_secret_matches_total has not changed for 15 h.";
   if (signingSecrets.length > 1) say.warning(`Several are active. ${fix}`);
   say.ok("The signing secret is set.");
 }
@@ -72,31 +72,32 @@ async function database({ config: { databaseFile = "" }, store }: Look, say: Say
   const above = dirname(dirname(resolve(databaseFile)));
   if (!store && !existsSync(above)) return say.problem(`There is no folder ${above}. Fix DATABASE_URL.`);
   const anew = "If it was deleted, start the receiver, then run `reconcile --since 7d`.";
-  if (!store) return say.warning(`There is none at ${databaseFile} yet: the first start creates it. ${anew}`);
-  const fix = " Stop the receiver and restore a backup; `reconcile` then brings what came since.";
+  if (!store)
+    return say.warning(`No database is at ${databaseFile} yet: the first start creates it. ${anew}`);
+  const fix = " Stop the receiver and restore a backup; then `reconcile` fetches later events.";
   const damage = await store.ledger.check().catch((error: unknown) => [`${String(error)}.`]);
   for (const line of damage) say.problem(databaseFile === "" ? line : line + fix);
   const probed = await store.intake.probe();
-  if (!probed.ok) say.problem(`It takes no writes (${probed.reason}): ${probed.detail}`);
-  else if (damage.length === 0) say.ok("It is whole, and takes writes.");
+  if (!probed.ok) say.problem(`It does not accept writes (${probed.reason}): ${probed.detail}`);
+  else if (damage.length === 0) say.ok("It is intact and accepts writes.");
 }
 
-/** Events that no handler wants are no warning: there may be none for their type on purpose. */
+/** Unwanted events are no warning: there may be no handler for their type on purpose. */
 async function inbox({ store, clock }: Look, say: Say): Promise<void> {
   if (!store) return;
   const counts = await store.ledger.counts().catch(() => undefined);
-  // The check of the database says why.
+  // The check of the database reports the cause.
   if (!counts) return say.problem("The inbox cannot be read.");
   const { causes, handlers, events, unwanted } = counts;
   for (const { handler, cause, dead } of causes)
     say.warning(`${String(dead)} dead of ${handler}: ${cause}. Fix that, then: inbox requeue --state dead`);
   for (const { handler, oldestUnfinishedAtMs: oldest } of handlers)
     if (oldest !== null && clock.nowMs() - oldest > 3_600_000)
-      say.warning(`An event waits for ${handler} for over an hour: does a worker run, and succeed?`);
+      say.warning(`An event has waited for ${handler} for over an hour. Is a worker running and succeeding?`);
   say.ok(`${String(events)} events are known; no handler wanted ${String(unwanted)} of them.`);
 }
 
-/** By their magic numbers on Linux: NFS, CIFS and SMB. */
+/** NFS, CIFS and SMB, by their magic numbers on Linux. */
 const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0xff534d42, 0xfe534d42, 0x517b]);
 
 async function disk({ config: { databaseFile, minimumFreeBytes } }: Look, say: Say): Promise<void> {
@@ -105,7 +106,7 @@ async function disk({ config: { databaseFile, minimumFreeBytes } }: Look, say: S
   while (!existsSync(folder)) folder = dirname(folder);
   const { bavail, bsize, type } = await statfs(folder);
   if (process.platform === "linux" && NETWORK_FILE_SYSTEMS.has(type))
-    say.problem(`${folder} is on a network file system, where SQLite's locks do not hold.`);
+    say.problem(`${folder} is on a network file system, where SQLite's locks do not work.`);
   const free = `${String(Math.round((bavail * bsize) / 1_048_576))} MiB are free in ${folder}`;
   if (bavail * bsize >= minimumFreeBytes) return say.ok(`${free}.`);
   say.problem(`${free}, below MIN_FREE_DISK_BYTES: events are refused. Make room.`);
@@ -113,35 +114,35 @@ async function disk({ config: { databaseFile, minimumFreeBytes } }: Look, say: S
 
 const loadedSchema = z.object({ handlers: z.array(z.string()).optional(), problem: z.string().optional() });
 
-/** A program that loads the handlers, prints their names or what is wrong as a line of JSON, and ends. */
+/** A program that loads the handlers, prints their names or the problem as a line of JSON, and exits. */
 const LOAD = `
   const { describeLoadError, loadHandlers } = await import(process.argv[1]);
   const names = async ({ handlers, close }) => (await close(), { handlers: handlers.map(({ name }) => name) });
   const found = await loadHandlers().then(names).catch((error) => ({ problem: describeLoadError(error) }));
   process.stdout.write("\\n" + JSON.stringify(found) + "\\n", () => process.exit());`;
 
-/** Loads the handlers in a process of their own, as a worker would. */
+/** Loads the handlers in their own process, as a worker would. */
 async function handlers({ config, environment }: Look, say: Say): Promise<void> {
   if (config.role === "ingest") return;
   const env = environmentForHandlers(environment);
   const module = siblingFile(import.meta.url, "../work/module").href;
   const words = ["--import", import.meta.resolve("tsx"), "--input-type=module", "--eval", LOAD, module];
   const run = promisify(execFile)(process.execPath, words, { env, timeout: LOADING_LIMIT_MS });
-  const broken = '{ "problem": "their process ended, or took too long" }';
+  const broken = '{ "problem": "their process crashed or took too long" }';
   const { stdout } = await run.catch(() => ({ stdout: broken }));
   const loaded = loadedSchema.parse(JSON.parse(stdout.trim().split("\n").at(-1) ?? ""));
-  if (loaded.handlers) say.ok(`${loaded.handlers.join(", ")} can be started.`);
-  else say.problem(`They could not be started: ${loaded.problem ?? ""}`);
+  if (loaded.handlers) say.ok(`${loaded.handlers.join(", ")} can start.`);
+  else say.problem(`They cannot start: ${loaded.problem ?? ""}`);
 }
 
 async function api({ api, clock }: Look, say: Say): Promise<void> {
-  if (!api) return say.warning("API_BASE_URL and API_KEY are not set: reconcile cannot heal an outage.");
+  if (!api) return say.warning("API_BASE_URL and API_KEY are not set: reconcile cannot recover lost events.");
   try {
     const { name, id } = await api.me();
     say.ok(`The key belongs to ${name} (${id}).`);
     const skewSeconds = Math.round((((await api.serviceTimeMs()) ?? clock.nowMs()) - clock.nowMs()) / 1_000);
     const off = `${String(Math.abs(skewSeconds))} s ${skewSeconds > 0 ? "behind" : "ahead of"} the service's`;
-    const message = `This machine's clock is ${off}. Signatures are good for 300 s: run an NTP client.`;
+    const message = `This machine's clock is ${off}. Signatures are valid for 300 s. Run an NTP client.`;
     if (Math.abs(skewSeconds) >= 300) say.problem(message);
     else if (Math.abs(skewSeconds) >= 30) say.warning(message);
   } catch (error) {

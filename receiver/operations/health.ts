@@ -5,29 +5,29 @@ import type { Config } from "../config.ts";
 import type { Intake } from "../store/port.ts";
 import type { Status } from "../work/supervisor.ts";
 
-/** How long an answer about the database or the disk stays good. */
+/** How long a result for the database or the disk stays fresh. */
 const FRESH_MS = 1_000;
-/** A database that doesn't answer the probe in this time is not ready. */
+/** A database that does not answer the probe within this time is not ready. */
 const PROBE_LIMIT_MS = 3_000;
-/** SQLite needs some room to be able to delete. */
+/** SQLite needs some free space to delete rows. */
 const LEAST_FREE_BYTES = 1_048_576;
-/** The reserve of free disk lasts for so many seconds like the last one. */
+/** The reserve of free disk must last this many seconds at the current rate. */
 const RESERVE_SECONDS = 10;
 
-/** Whether this process would do its part now; each check is `ok` or says what is wrong. */
+/** Whether this process can do its work now; each check is `ok` or a problem. */
 export type Readiness = { ready: boolean; checks: Record<string, string> };
 
 export type Health = ReturnType<typeof createHealth>;
 
 /**
- * Ready means that the database took a write within the last second, the disk has room, and the receiver is not told to
- * stop. The handlers' process counts in the role `worker` alone: where events are taken, that goes on whatever handlers do.
+ * Ready: the database accepted a write within the last second, the disk has room, and the receiver is not stopping. The
+ * handlers' process counts only in the role `worker`: where events are taken, that continues whatever handlers do.
  */
 export function createHealth(
   options: Pick<Config, "minimumFreeBytes" | "role"> & {
     probe: Intake["probe"];
     clock: Clock;
-    /** Undefined for a database on a server, which reports a full disk itself. */
+    /** Undefined for a database server, which reports a full disk itself. */
     freeBytes: () => Promise<number | undefined>;
     workerStatus?: (() => Status) | undefined;
   },
@@ -55,7 +55,7 @@ export function createHealth(
     },
     draining: () => draining,
     startDraining: () => void (draining = true),
-    /** Whether the free space is below the low-water mark: a full SQLite cannot even delete, so events are refused before. */
+    /** Whether free space is below the low-water mark: a full SQLite cannot even delete, so events are refused earlier. */
     diskLow: () => diskLow,
     stop: () => void (stopped = true),
   };
@@ -67,7 +67,7 @@ export function createHealth(
 
   async function watchDisk(): Promise<void> {
     if (stopped) return;
-    // A file system that cannot say is no reason to refuse events.
+    // A file system that does not report its free space is no reason to refuse events.
     const free = await options.freeBytes().catch(() => undefined);
     reserve = Math.max((freeBefore - (free ?? freeBefore)) * RESERVE_SECONDS, reserve * 0.9);
     freeBefore = free ?? freeBefore;
@@ -76,7 +76,7 @@ export function createHealth(
   }
 }
 
-/** Free bytes of the disk that holds a database file. */
+/** Free bytes on the disk of a database file. */
 export async function freeBytesFor(databaseFile: string | undefined): Promise<number | undefined> {
   if (databaseFile === undefined) return undefined;
   const { bavail, bsize } = await statfs(dirname(databaseFile));

@@ -6,19 +6,19 @@ import { createCleaner, knownType, REDACTED } from "./present.ts";
 
 export type Log = pino.Logger;
 
-/** Ends of the names of fields whose values are personal or secret; values of the second kind are persons. */
+/** Endings of field names whose values are personal or secret; values of the second pattern are personal. */
 const PERSONAL_FIELD =
   /(?:^|_)(?:phones?|phone_numbers?|mobile|fax|e_?mails?|address|street|(?:customer|caller|contact|guest|first|last|full|given|family)_name|surname|date_of_birth|transcript|message_text|notes?|recording_url|transfer_to|password|secrets?|token|authorization|cookie|api_?key|signature|customer|caller|contact|guest|patient)$/;
 const DEEPEST = 8;
 
 /**
- * The receiver's log: one JSON object a line. Its own lines hold ids, reasons and durations. Handlers write to children of
- * it: values of fields with a personal or secret name are redacted, at any depth; other text is their author's.
+ * The receiver's log: one JSON object per line. Its own lines contain ids, reasons and durations. Handlers write to child
+ * loggers: values of fields with a personal or secret name are redacted at any depth. Other text is up to their author.
  */
 export function createLog(options: {
   level: string;
   name?: string;
-  /** Masked in the messages of errors. */
+  /** Masked in error messages. */
   secrets?: readonly string[];
   destination?: pino.DestinationStream;
 }): Log {
@@ -33,7 +33,7 @@ export function createLog(options: {
       // Logs are read on terminals and by build servers.
       hooks: {
         streamWrite: printableJson,
-        // Without a message pino would take the error's own, unmasked.
+        // Without a message pino would use the error's own, unmasked.
         logMethod(given, method) {
           method.apply(this, given.length === 1 && typeof given[0] === "object" ? [given[0], ""] : given);
         },
@@ -61,7 +61,7 @@ function shown(value: unknown, depth: number): unknown {
 
 const judged = new Map<string, boolean>();
 
-/** Whether a value may be shown is said by its name; nothing, `true` and `false` always may. */
+/** The name decides whether a value may be shown; null, `true` and `false` always may. */
 function isPersonal(name: string, value: unknown): boolean {
   if (value === null || value === undefined || typeof value === "boolean") return false;
   const known = judged.get(name);
@@ -72,22 +72,22 @@ function isPersonal(name: string, value: unknown): boolean {
   return verdict;
 }
 
-/** An error without what libraries hang on it, such as whole requests. */
+/** An error without the properties that libraries add, such as whole requests. */
 function describeError(error: unknown, clean: (text: string) => string): object {
   if (!(error instanceof Error)) return { type: typeof error, message: clean(String(error)) };
   const places = error.stack?.match(/^ {4}at .{1,300}$/gm)?.slice(0, 20) ?? [];
   return { type: error.name, message: clean(error.message), stack: places.join("\n") };
 }
 
-/** Lines are written together, when they have this length or after this time; beyond a megabyte that waits they are dropped. */
+/** Lines are written together once they reach this length or age; when more than a megabyte is waiting, they are dropped. */
 const PAGE_LENGTH = 16_000;
 const PAGE_MS = 20;
 const MAXIMUM_WAITING_BYTES = 1_048_576;
 
-/** Asynchronous, so that a reader of our output that stops reading cannot stop the acknowledgements. */
+/** Asynchronous, so that a blocked reader of our output cannot stop acknowledgements. */
 function standardOutput(): pino.DestinationStream & { flush: (done: () => void) => void } {
   const output = pino.destination({ sync: false, minLength: 1, maxLength: MAXIMUM_WAITING_BYTES });
-  // On a full disk lines wait for the next page; at an exit, a synchronous flush would try for ever.
+  // On a full disk, lines wait for the next page; a synchronous flush at exit would retry forever.
   output.on("error", () => Object.assign(output, { flushSync: () => undefined }));
   let page = "";
   const pass = (): void => {
@@ -107,7 +107,7 @@ function standardOutput(): pino.DestinationStream & { flush: (done: () => void) 
   };
 }
 
-/** A request that was answered. `path` is without its query, `id` is what the app gave it, `refused` why it was not read. */
+/** An answered request. `path` is without the query, `id` is set by the app, `refused` says why the request was not read. */
 export type AnsweredRequest = {
   method: string;
   path: string;
@@ -120,14 +120,14 @@ export type AnsweredRequest = {
 
 export type RequestLog = (request: AnsweredRequest) => void;
 
-/** Lines a second for refused requests of one reason. The metrics count all of them. */
+/** Log lines per second for refused requests with the same reason. The metrics count all of them. */
 const REFUSALS_A_SECOND = 10;
 
-/** Logs a flat line a request, with nothing of its headers, body or query, and only the id and a known type of its event. */
+/** Logs one flat line per request, without its headers, body or query; of its event only the id and a known type. */
 export function createRequestLog(options: {
   log: Log;
   clock: Clock;
-  /** Masks what a stranger may have put into a path. */
+  /** Masks what unknown senders may put into a path. */
   clean: (text: string) => string;
 }): RequestLog {
   const { log, clock, clean } = options;

@@ -7,23 +7,23 @@ import { knownType } from "./present.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** The receiver's own refusals. A drain is not among them: another process takes the delivery. */
+/** Refusals caused by the receiver. Draining does not count: another process takes the delivery. */
 const OUR_REFUSALS = new Set(["unavailable", "disk_low", "overloaded", "bug"]);
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const SLICE_MS = 5_000;
 const SLICES = 12;
 
 /**
- * The receiver's metrics for Prometheus: base units, no ids or URLs as labels, unknown event types counted as `other`. The
- * inbox is counted at each scrape; while the database cannot answer, these gauges have no values. `workerAlive` is undefined
- * if this process has no worker, and `receiver_worker_up` then has no value either.
+ * The receiver's Prometheus metrics: base units, no ids or URLs as labels, unknown event types counted as `other`. Each
+ * scrape counts the inbox; if the database does not answer, these gauges have no values. `workerAlive` is undefined if this
+ * process has no worker; then `receiver_worker_up` has no value either.
  */
 export function createMetrics(options: {
   counts: () => Promise<Counts | undefined>;
   clock: Clock;
   workerAlive?: (() => boolean) | undefined;
 }) {
-  // Loaded with the first event or scrape, so that no start waits for it.
+  // Loaded with the first event or scrape, so that it does not slow the start.
   let loaded: ReturnType<typeof createInstruments> | undefined;
   const record = async (one: (to: Awaited<NonNullable<typeof loaded>>) => void): Promise<void> =>
     one(await (loaded ??= createInstruments()));
@@ -45,7 +45,7 @@ export function createMetrics(options: {
         secrets.inc({ position });
       });
     },
-    /** A request that was refused before it became a delivery. */
+    /** A request refused before it became a delivery. */
     refused: (reason: string): void => refuse(reason),
     handled: (attempts: readonly Pick<Ended, "handler" | "type" | "outcome" | "durationMs">[]): void => {
       const index = sliceIndex();
@@ -75,7 +75,7 @@ export function createMetrics(options: {
   };
 }
 
-/** The metrics of the Node.js process. Their timers never end, so all receivers share one set. */
+/** Metrics of the Node.js process. Their timers never stop, so all receivers share one set. */
 let ofProcess: Registry | undefined;
 
 async function createInstruments() {
@@ -84,7 +84,7 @@ async function createInstruments() {
   const registry = new Registry();
   if (!ofProcess) {
     ofProcess = new Registry();
-    // Sampled ten times a second, the utilization costs a third of the CPU of a receiver at rest: it is not measured.
+    // Sampling it ten times a second takes a third of the CPU of an idle receiver, so it is not measured.
     collectDefaultMetrics({ register: ofProcess, eventLoopUtilizationTimeout: 2 ** 31 - 1 });
     for (const kind of ["summary", "histogram"])
       ofProcess.removeSingleMetric(`nodejs_eventloop_utilization_${kind}`);
@@ -105,16 +105,16 @@ async function createInstruments() {
     new Histogram({ ...of(name, help, labels), buckets: BUCKETS });
 
   const jobs = gauge("handler_jobs", "Jobs that are not done, by state.", "handler", "state");
-  const inbox = gauge("inbox_events", "Events that are known, pruned ones too.");
+  const inbox = gauge("inbox_events", "All known events, including pruned ones.");
   const unwanted = gauge("unwanted_events", "Events that no handler wanted.");
   const oldest = gauge("oldest_unfinished_event_age_seconds", "Age of the oldest unfinished event, or 0.");
-  const up = gauge("worker_up", "1 while the handlers' process works, 0 while it is blocked or starts.");
+  const up = gauge("worker_up", "1 while the handlers' process works, 0 while it is blocked or starting.");
   return {
     acknowledgement: histogram("acknowledgement_seconds", "From the last byte to the answer.", "result"),
     events: counter("events_total", "Verified events that are stored or duplicates.", "type", "result"),
     rejections: counter("rejections_total", "Requests that were not stored.", "reason", "class"),
     secrets: counter("secret_matches_total", "Deliveries by the secret that verified them.", "position"),
-    restarts: counter("worker_restarts_total", "How often the handlers' process died or was ended."),
+    restarts: counter("worker_restarts_total", "How often the handlers' process died or was killed."),
     handling: histogram("handling_seconds", "Duration of an attempt.", "handler", "type", "outcome"),
     text: async (counts: Counts | undefined, nowMs: number, alive: boolean | undefined) => {
       jobs.reset();

@@ -6,15 +6,15 @@ export const REDACTED = "[redacted]";
 
 const LONGEST_MESSAGE = 300;
 const LONGEST_READ = 10_000;
-/** Shorter secrets are in many texts by chance. */
+/** Shorter secrets occur in many texts by chance. */
 const SHORTEST_SECRET = 8;
-/** User info in URLs, e-mail addresses, and phone numbers as people and programs write them. Bounded, so that each is linear. */
+/** User info in URLs, e-mail addresses, and phone numbers in common notations. Bounded, so that each match is linear. */
 const PERSONAL =
   /(?<=:\/\/)[^\s/?#"'<>\\@]{1,200}@|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}|\+\d[\d ().-]{5,20}\d|\(?\b\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b|\b\d{10,15}\b/g;
 
 /**
- * Returns a function that makes a thrown message fit to be kept and logged: secrets, phone numbers and e-mail addresses are
- * masked, and 300 characters are left of it.
+ * Returns a function that prepares a thrown message for storage and logs: it masks secrets, phone numbers and e-mail
+ * addresses, and cuts the text to 300 characters.
  */
 export function createCleaner(secrets: readonly string[]): (text: string) => string {
   const forms = secrets
@@ -28,7 +28,7 @@ export function createCleaner(secrets: readonly string[]): (text: string) => str
       .slice(0, LONGEST_MESSAGE);
 }
 
-/** The values of the configuration that no message may hold. */
+/** Values of the configuration that no message may contain. */
 export function secretsOf({
   signingSecrets,
   adminToken = "",
@@ -39,25 +39,25 @@ export function secretsOf({
   return [...signingSecrets, adminToken, api?.key ?? "", password, decodeURIComponent(password)];
 }
 
-/** The type of an event as a label; `other` if the service documents none such, since a sender can make up any. */
+/** An event type as a label; `other` if the service does not document it, since a sender can invent any. */
 export function knownType(type: string): string {
   return isEventType(type) ? type : "other";
 }
 
-/** An event as programs read it. */
+/** An event as JSON for programs. */
 export function presentEvent(event: InboxEvent): Record<string, unknown> {
   const { id, type, state, deferredUntilMs, ...known } = event;
   const deferred = deferredUntilMs === null ? {} : { deferredUntilMs };
   return inSnakeCase({ id, type: type && shownType(type), state, ...known, ...deferred });
 }
 
-/** The type of an event for operators, new types too; `other` if it has not the form of a type, `pruned` if it is gone. */
+/** An event type for operators, including new ones; `other` if it does not look like a type, `pruned` if it was pruned. */
 export function shownType(type: string | null): string {
   if (type === null) return "pruned";
   return /^[a-z_]{1,30}(?:\.[a-z_]{1,30}){1,3}$/.test(type) ? type : "other";
 }
 
-/** Names in snake_case, points in time as ISO 8601, at any depth. */
+/** Names in snake_case and times as ISO 8601, at any depth. */
 export function inSnakeCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]: [string, unknown]) => {
@@ -76,10 +76,10 @@ function within(value: unknown): unknown {
   return typeof value === "object" && value !== null ? inSnakeCase(value) : value;
 }
 
-/** A longer envelope is cut here, since a page of it would hold up other answers. */
+/** A longer envelope is cut here: formatting it would delay other answers. */
 const LONGEST_PRETTY = 65_536;
 
-/** The beginning of an envelope, a value a line. */
+/** The beginning of an envelope, one value per line. */
 export function prettyEnvelope(body: Uint8Array, { isRedacted }: { isRedacted: boolean }): string {
   const json = new TextDecoder().decode(body);
   const envelope: unknown = isRedacted ? redactEnvelope(json) : JSON.parse(json);
@@ -87,9 +87,9 @@ export function prettyEnvelope(body: Uint8Array, { isRedacted }: { isRedacted: b
   return text.length > LONGEST_PRETTY ? `${text.slice(0, LONGEST_PRETTY)}…` : text;
 }
 
-/** Names that only code gives; others may be data. */
+/** Names that look like code; others may be data. */
 const NAME_IN_CODE = /^[a-z][a-zA-Z_]{0,39}$/;
-/** Fields whose values may be shown, and the form that such a value has. */
+/** Fields whose values may be shown, and the form those values must have. */
 const HARMLESS_NAME =
   /^(?:(?:\w{1,20}_)?id|type|object|outcome|reason|status|created_at|api_version|detected_language)$/;
 const HARMLESS_TEXT =
@@ -97,8 +97,8 @@ const HARMLESS_TEXT =
 const TIME_NAMES = new Set(["created", "duration_sec"]);
 
 /**
- * An envelope with what may be about a person masked: phone numbers become `+10000000000`, other texts `[redacted]`, and
- * numbers that may be phone numbers 0. The simulator's `replay` can send it.
+ * A redacted envelope: phone numbers become `+10000000000`, other texts `[redacted]`, and numbers that may be phone numbers
+ * 0. The simulator's `replay` can send it.
  */
 export function redactEnvelope(json: string): unknown {
   let unnamed = 0;

@@ -9,15 +9,15 @@ import { EXIT, Refused, terminal, type OnStore, type Outcome } from "./commands/
 import { inSnakeCase } from "./present.ts";
 import { createRestClient, RestError, type RestClient } from "./rest-client.ts";
 
-/** Objects that are looked up and enqueued together, and the pause after each such batch. */
+/** Objects looked up and enqueued together, and the pause after each batch. */
 const BATCH = 100;
 const PAUSE_MS = 200;
 
-/** `healed`: events that had not come, enqueued now, or without `dryRun`. Run again if `problem` says why it did not finish. */
+/** `healed`: events that were missing and are enqueued, except with `dryRun`. If there is a `problem`, run it again. */
 export type ReconcileReport = {
   dryRun: boolean;
   problem: string | null;
-  /** How far back it looked: as asked, or to where pruning has come. */
+  /** How far back it looked: as requested, or as far as nothing has been pruned. */
   since: string;
   objectsRead: number;
   healed: { id: string; type: EventType; objectId: string; createdAt: string }[];
@@ -28,10 +28,10 @@ export type ReconcileReport = {
 type Resource = { id: string; object: "call" | "voicemail"; created_at: string; transferred?: boolean };
 type List = "calls" | "voicemails";
 
-/** Everything from the newest object to the last one, both included, has been looked at. */
+/** Everything from the newest object to the last one, both included, has been checked. */
 const bookmarkSchema = z.object({ newestId: z.string(), lastId: z.string() });
 
-/** The command: what was healed, and what cannot be. Exits 0 only if it looked at everything. */
+/** The command: prints what was recovered and what cannot be. Exits 0 only if it checked everything. */
 export async function runReconcile(
   { config, store }: OnStore,
   { since, dryRun = false }: { since: number; dryRun?: boolean },
@@ -50,7 +50,7 @@ export async function runReconcile(
   terminal.progress("");
   await api.close();
   const { healed, alreadyThere, cannotBeHealed, problem } = report;
-  const note = `reconcile did not finish: ${problem ?? ""} Run it again: it goes on where it stopped.`;
+  const note = `reconcile did not finish: ${problem ?? ""} Run it again: it continues where it stopped.`;
   return {
     exitCode: problem === null ? EXIT.ok : EXIT.somethingIsWrong,
     json: inSnakeCase(report),
@@ -66,8 +66,8 @@ export async function runReconcile(
 }
 
 /**
- * Reads the calls and voicemails since `sinceMs` from the REST API and enqueues the events that never came. A walk that
- * breaks off leaves a bookmark; the next one reads what is new and goes on there.
+ * Reads the calls and voicemails since `sinceMs` from the REST API and enqueues the events that never came. An interrupted
+ * walk leaves a bookmark; the next one reads new objects first and then continues there.
  */
 export async function reconcile(options: {
   store: Pick<Store, "intake" | "ledger">;
@@ -75,7 +75,7 @@ export async function reconcile(options: {
   clock: Clock;
   sinceMs: number;
   dryRun: boolean;
-  /** A larger event is not stored: no webhook could have brought it. */
+  /** A larger event is not stored, since no webhook could have delivered it. */
   maxBodyBytes: number;
   /** Called after each batch with the report so far. */
   onProgress: (soFar: ReconcileReport) => void;
@@ -104,10 +104,10 @@ export async function reconcile(options: {
   report.cannotBeHealed.push(...unhealable(report.since));
   return report;
 
-  /** The object of a pruned event is forgotten: the event would look as if it had never come. */
+  /** The object of a pruned event is forgotten, so the event would look as if it had never come. */
   async function limitToUnpruned(): Promise<void> {
     const prunedBeforeMs = await ledger.prunedBeforeMs();
-    // An event may have come while our clock was behind the service's by the tolerance of signatures.
+    // An event may have come while our clock was behind the service's, by up to the tolerance of signatures.
     const knownSinceMs = prunedBeforeMs && prunedBeforeMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1_000;
     sinceMs = Math.max(options.sinceMs, knownSinceMs);
     report.since = new Date(sinceMs).toISOString();
@@ -138,7 +138,7 @@ export async function reconcile(options: {
         if (batch.length === BATCH) await settle();
       }
     } catch (error) {
-      // An object that the bookmark names is gone: the next run reads everything.
+      // The object that the bookmark names is gone: the next run reads everything.
       if (error instanceof RestError && error.code === "invalid_cursor") await setBookmark(undefined);
       throw error;
     }
@@ -146,7 +146,7 @@ export async function reconcile(options: {
     await setBookmark(undefined);
   }
 
-  /** Newest first; what an unfinished walk has looked at is left out. */
+  /** Newest first, without the objects that an unfinished walk has already checked. */
   async function* unseen(
     list: List,
     { newestId, lastId }: Partial<z.infer<typeof bookmarkSchema>> = {},
@@ -172,12 +172,12 @@ export async function reconcile(options: {
       missing.push(...ofType.filter(({ objectId }) => !known.has(objectId)));
     }
     report.alreadyThere += candidates.length - missing.length;
-    // Asked again, because what was pruned before `known` was asked is unknown too.
+    // Repeated, because events pruned before `known` was read are also unknown.
     await limitToUnpruned();
     const due = missing.filter(({ createdAt }) => Date.parse(createdAt) >= sinceMs);
     const result = dryRun || due.length === 0 ? undefined : await intake.accept(due);
     if (result?.ok === false)
-      throw new StoreError(`The inbox takes no events (${result.reason}): ${result.detail}`);
+      throw new StoreError(`The inbox accepts no events (${result.reason}): ${result.detail}`);
     for (const [index, { id, type, objectId, createdAt }] of due.entries()) {
       // It may have come since we asked.
       if (result?.acceptances[index]?.duplicate === true) report.alreadyThere += 1;
@@ -194,8 +194,8 @@ export async function reconcile(options: {
     const body = Buffer.from(JSON.stringify(envelope));
     if (body.byteLength <= options.maxBodyBytes && parseEnvelope(body).ok)
       return [{ id, type, objectId, source: "reconcile", body, envelope, createdAt }];
-    const reason = `${objectId} would make an event that no webhook could bring.`;
-    const whatToDo = "Look at it in the service's dashboard; if it is as it should be, raise MAX_BODY_BYTES.";
+    const reason = `${objectId} would make an event that no webhook could deliver.`;
+    const whatToDo = "Check it in the service's dashboard; if it is correct, raise MAX_BODY_BYTES.";
     report.cannotBeHealed.push({ type, reason, whatToDo });
     return [];
   }
@@ -205,20 +205,20 @@ type Candidate = NewEvent & { type: EventType; objectId: string; createdAt: stri
 
 class StoreError extends Error {}
 
-/** Which events the service emits for an object. A transfer has no resource of its own: the call says so. */
+/** The events that the service emits for an object. A transfer has no resource of its own: the call records it. */
 function eventsOf({ object, transferred }: Resource): EventType[] {
   if (object === "voicemail") return ["voicemail.created"];
   return transferred === true ? ["call.completed", "call.transferred"] : ["call.completed"];
 }
 
-/** The same object and type always get the same id, so that a second run enqueues nothing twice. */
+/** The same object and type always get the same id, so a second run enqueues nothing twice. */
 function eventId(type: EventType, objectId: string): string {
   return `evt_${hash("sha256", `reconcile ${type} ${objectId}`).slice(0, 32)}`;
 }
 
-/** Types whose lost events can be neither seen nor rebuilt, and when to look for them. */
+/** Types whose lost events can be neither found nor rebuilt, and when to look for them. */
 function unhealable(since: string): ReconcileReport["cannotBeHealed"] {
-  const whatToDo = `In the service's dashboard, look for dead deliveries since ${since}, or for all of them if a backup was put back, and have them sent again: those that came before are recognized.`;
-  const reason = "The REST API has no path to them: a lost event can neither be seen nor rebuilt.";
+  const whatToDo = `In the service's dashboard, resend the dead deliveries since ${since}, or all of them if you restored a backup. Duplicates are recognized.`;
+  const reason = "The REST API does not list them, so a lost event cannot be found or rebuilt.";
   return (["order.created", "booking.created"] as const).map((type) => ({ type, reason, whatToDo }));
 }

@@ -10,16 +10,16 @@ const MAXIMUM_BODY_BYTES = 8 * 1_048_576;
 const MAXIMUM_ITEMS = 1_000;
 const PAGE_ITEMS = 50;
 const MAXIMUM_PAGES = 20_000;
-/** Of an item that pages go on after: all of them are kept. */
+/** Ids of walked items: all of them are kept in memory. */
 const LONGEST_ID = 256;
 const FIX = "Check API_BASE_URL, and whether the service is up.";
 
 export type RestClient = ReturnType<typeof createRestClient>;
 
-/** No good answer from the REST API, after the tries that made sense; the message says what to do about it. */
+/** The REST API gave no valid answer, after the retries that made sense. The message says what to do about it. */
 export class RestError extends Error {
   override readonly name = "RestError";
-  /** The service's own code (SPEC §7 Errors), such as `unauthorized`, or `network` or `malformed`. */
+  /** The service's own code (SPEC §7 Errors), such as `unauthorized`; or `network` or `malformed`. */
   readonly code: string;
 
   constructor(message: string, code: string) {
@@ -29,20 +29,21 @@ export class RestError extends Error {
 }
 
 /**
- * The service's REST API, read-only (SPEC §4), for one API key. Every method throws `RestError` if there is no good answer. Requests and bodies are bounded; 429, 5xx and network errors are tried again three times, with
- * growing pauses from `pauseMs` on. A proxy is used as HTTP_PROXY, HTTPS_PROXY and NO_PROXY say.
+ * A read-only client of the service's REST API (SPEC §4) with one API key. Every method throws `RestError` without a valid
+ * answer. Requests and bodies are bounded. 429, 5xx and network errors are retried three times, with growing pauses from
+ * `pauseMs` on. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are respected.
  */
 export function createRestClient(options: { baseUrl: string; key: string; pauseMs?: number }) {
   // People copy the address of the service, or that of its API.
   const base = options.baseUrl.replace(/\/*$/, "").replace(/\/api\/v1$/, "");
   const clean = createCleaner([options.key]);
-  // Loaded with the first request, so that no start waits for it.
+  // Loaded with the first request, so that it does not slow the start.
   let dispatcher: Promise<Dispatcher> | undefined;
 
   return {
     me: async () => (await get("me", {}, resources.organizationSchema)).resource,
     agents: async () => (await get("agents", {}, resources.listSchema(resources.agentSchema))).resource.data,
-    /** Newest first, page by page as they are asked for. */
+    /** Newest first, one page at a time on demand. */
     calls: (query: { outcome?: string; startingAfter?: string } = {}) =>
       walk("calls", query, resources.callSchema),
     voicemails: (query: { reviewed?: boolean; startingAfter?: string } = {}) =>
@@ -55,7 +56,7 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
     close: async () => (await dispatcher?.catch(() => undefined))?.close(),
   };
 
-  /** Items may arrive while it walks: the cursor is an item, so none is skipped or seen twice (SPEC §4). */
+  /** Items may arrive during the walk. The cursor is an item, so none is skipped or seen twice (SPEC §4). */
   async function* walk<Item extends { id: string }>(
     path: string,
     { startingAfter, ...filter }: { startingAfter?: string },
@@ -71,7 +72,7 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
       after = data.at(-1)?.id;
       if (hasMore !== true || after === undefined) return;
     }
-    throw new RestError(`The list of ${path} has no end, or runs in a circle.`, "malformed");
+    throw new RestError(`The list of ${path} does not end, or repeats itself.`, "malformed");
   }
 
   async function get<Resource>(path: string, query: object, schema: z.ZodType<Resource>) {
@@ -84,7 +85,7 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
       const answered = `${asked} was answered ${String(status)} ${error}: ${message}.`;
       throw new RestError(clean(`${answered} ${status === 401 ? "Check API_KEY." : FIX}`), clean(error));
     }
-    // Before each item is looked at: there may be millions.
+    // Checked before the items are parsed: there may be millions.
     const isEndless = z.object({ data: z.array(z.unknown()).min(MAXIMUM_ITEMS + 1) }).safeParse(json).success;
     const resource = schema.safeParse(isEndless ? undefined : json);
     if (resource.success) return { resource: resource.data, date };

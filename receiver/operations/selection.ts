@@ -3,13 +3,13 @@ import { causeOfError } from "../store/job-rules.ts";
 import { EVENT_STATES } from "../store/ledger-port.ts";
 import type { EventFilter, InboxEvent, InboxJob, Ledger } from "../store/port.ts";
 
-/** What a list of events is asked for in an address. */
+/** The query parameters of a list of events. */
 export const filterSchema = z
   .object({ state: z.enum(EVENT_STATES), type: z.string(), handler: z.string(), cause: z.string() })
   .extend({ before_seq: z.coerce.number().int().min(1) })
   .partial();
 
-/** Which events or jobs an operator means: of these events, or of all that match and were received since then. */
+/** The events or jobs that an operator selects: these ids, or everything that matches and was received since then. */
 export type Selection = EventFilter & {
   ids?: readonly string[] | undefined;
   sinceMs?: number | undefined;
@@ -17,14 +17,14 @@ export type Selection = EventFilter & {
 
 export type Action = { kind: "requeue" | "discard"; reason?: string | undefined };
 
-/** How many jobs of a handler, with a cause, an action would change. No handler: its event was wanted by none. */
+/** How many jobs of a handler, with a cause, an action would change. `handler` is undefined for unwanted events. */
 export type Choice = { handler: string | undefined; cause: string; jobs: number };
 
 const PAGE_EVENTS = 200;
 const MOST_COUNTED = 100_000;
 const CHANGES = { requeue: ["dead", "ignored"], discard: ["waiting", "dead"] };
 
-/** Page by page and oldest first, up to what is the newest now: a million of them hold up nothing. */
+/** Page by page, oldest first, up to the event that is the newest now, so that a million events block nothing. */
 export async function* pagesOf(ledger: Ledger, selection: Selection): AsyncGenerator<InboxEvent[]> {
   const { ids = [], sinceMs = 0, ...filter } = selection;
   for (let at = 0; at < ids.length; at += PAGE_EVENTS) {
@@ -40,7 +40,7 @@ export async function* pagesOf(ledger: Ledger, selection: Selection): AsyncGener
   }
 }
 
-/** Counts what an action would change, the most first. It stops at a hundred thousand jobs: then `isMore` is true. */
+/** Counts the jobs that an action would change, the largest groups first. Stops at 100,000 jobs; `isMore` is true then. */
 export async function count(ledger: Ledger, selection: Selection, kind: Action["kind"]) {
   const choices = new Map<string, Choice>();
   let total = 0;
@@ -56,7 +56,7 @@ export async function count(ledger: Ledger, selection: Selection, kind: Action["
   return { choices: [...choices.values()].toSorted((a, b) => b.jobs - a.jobs), total, isMore };
 }
 
-/** Does it for all that is selected, and nothing beside it, in slices. Yields the number of jobs changed so far. */
+/** Runs the action on exactly the selected jobs, in slices. Yields the number of jobs changed so far. */
 export async function* act(ledger: Ledger, selection: Selection, action: Action): AsyncGenerator<number> {
   const { kind, reason = "no reason" } = action;
   const state = selection.state === "done" ? "done" : undefined;
@@ -74,7 +74,7 @@ type Chosen = { id: string; handler: string | undefined; cause: string };
 
 async function* jobsOf(ledger: Ledger, selection: Selection, kind: Action["kind"]): AsyncGenerator<Chosen[]> {
   const { state, handler, cause } = selection;
-  // What is done is requeued only if that state was chosen.
+  // Done jobs are requeued only if that state was selected.
   const states = kind === "requeue" && state === "done" ? ["done"] : CHANGES[kind];
   const isMeant = (job: InboxJob): boolean =>
     states.includes(job.state) &&
@@ -90,7 +90,7 @@ async function* jobsOf(ledger: Ledger, selection: Selection, kind: Action["kind"
     });
 }
 
-/** Of an ignored job the cause is the reason that an operator gave; what is done has none. */
+/** The cause of an ignored job is the operator's reason; a done job has none. */
 function causeOf({ state, lastError }: InboxJob): string {
   if (state === "done") return "";
   return state === "ignored" ? (lastError ?? "") : causeOfError(lastError ?? "");

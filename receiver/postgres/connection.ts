@@ -2,22 +2,22 @@ import { Pool, types, type PoolClient, type QueryResultRow } from "pg";
 import type { Refusal, Unavailable } from "../store/port.ts";
 
 const CONNECT_MS = 5_000;
-/** The answer to a webhook is due 8 s after the event came. */
+/** A webhook must be answered within 8 s of its arrival. */
 const ANSWER_MS = 7_500;
 const CONNECTIONS = 10;
 
-/** What the server may do with a transaction of ours that was left alone. SET LOCAL also passes a pooler of transactions. */
+/** Limits what the server does with an abandoned transaction of ours. SET LOCAL also works through a transaction pooler. */
 const BEGIN = `BEGIN; SET LOCAL statement_timeout = 7000; SET LOCAL lock_timeout = 7000; SET LOCAL idle_in_transaction_session_timeout = 10000`;
-/** For one that waits its turn to create something. */
+/** For a transaction that waits its turn to create something. */
 export const PATIENTLY = `SET LOCAL lock_timeout = '120s'; SET LOCAL statement_timeout = 0`;
 
 export type Query = <Row extends QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
 
 export type Database = {
   schema: string;
-  /** One statement, committed by itself. Statements name our schema `receiver`, whatever its name is. */
+  /** One statement in a transaction of its own. Statements call our schema `receiver`, whatever its real name is. */
   run: Query;
-  /** A transaction on a connection of its own. */
+  /** A transaction on its own connection. */
   transaction: <Result>(work: (query: Query, client: PoolClient) => Promise<Result>) => Promise<Result>;
   /** A connection that LISTENs. Ends with an error event or when it is released. */
   connect: () => Promise<PoolClient>;
@@ -25,10 +25,7 @@ export type Database = {
   close: () => Promise<void>;
 };
 
-/**
- * Opens a pool, or takes the app's own, which stays the app's to close. Statements are not prepared under names, so that
- * any pooler may stand between.
- */
+/** Opens a pool, or uses the app's own, which the app must close. Statements have no names, so that any pooler works. */
 export function createDatabase(url: string, schema: string, given?: object): Database {
   if (given && !isPool(given)) throw new Error("`pool` must be a Pool of the package pg.");
   const pool = given ?? ownPool(url);
@@ -42,7 +39,7 @@ export function createDatabase(url: string, schema: string, given?: object): Dat
 
   const connect = async (): Promise<PoolClient> => {
     const client = await pool.connect();
-    // A connection that is lost also fails what it was asked. Its `error` event would end the process.
+    // A lost connection also fails its statement; an unhandled `error` event would end the process.
     if (client.listenerCount("error") === 0) client.on("error", () => undefined);
     return client;
   };
@@ -60,7 +57,7 @@ export function createDatabase(url: string, schema: string, given?: object): Dat
         isSound = true;
         return result;
       } finally {
-        // The server rolls back what was not committed when the connection ends.
+        // The server rolls back open transactions when the connection ends.
         client.release(!isSound);
       }
     },
@@ -91,7 +88,7 @@ function ownPool(url: string): Pool {
   return pool.on("error", () => undefined);
 }
 
-/** Has `work` do at once all that is asked for while it is busy; it returns a result for each. */
+/** Runs `work` once for all calls made while it was busy; it returns a result for each. */
 export function together<Asked, Result>(work: (all: readonly Asked[]) => Promise<Result[]>) {
   let next: { all: Asked[]; results: Promise<Result[]> } | undefined;
   let last: Promise<unknown> = Promise.resolve();
@@ -111,7 +108,7 @@ export function together<Asked, Result>(work: (all: readonly Asked[]) => Promise
 }
 
 const { builtins } = types;
-/** What comes out is what SQLite would give: numbers, bigint, text, bytes, null. `db.client` gives what `pg` gives. */
+/** Returns the values that SQLite would: numbers, bigint, text, bytes, null. `db.client` returns those of `pg`. */
 const PARSERS = new Map<number, (text: string) => unknown>([
   [builtins.INT8, (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text))],
   [builtins.BOOL, (text) => (text === "t" ? 1 : 0)],
@@ -129,18 +126,18 @@ export const VALUES = {
   },
 };
 
-/** What an error means to the sender of an event. One without a code of the server's may have come after the commit. */
+/** The refusal for an error. If it has no code of the server's, the transaction may have been committed. */
 export function refusalOf(error: unknown): Refusal {
   const detail = described(error);
   const [, , reason] = KNOWN.find(([pattern]) => pattern.test(codeOf(error))) ?? [];
   const isOfServer = error instanceof Error && "severity" in error;
-  // The pool's words for: all its connections were in use for too long.
+  // The pool's message when all its connections were busy for too long.
   const isExhausted = detail === "timeout exceeded when trying to connect";
   const other = isOfServer ? "busy" : isExhausted ? "overloaded" : "outcome_unknown";
   return { ok: false, reason: reason ?? other, detail };
 }
 
-/** An error with its code, and with what to do if its message does not say that. */
+/** An error with its code, and with the fix if its message does not name one. */
 export function described(error: unknown): string {
   const code = codeOf(error);
   const message = error instanceof Error ? error.message || error.name : String(error);
@@ -152,12 +149,12 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-const IS_AWAY = "Check that PostgreSQL runs, and that DATABASE_URL names it.";
+const IS_AWAY = "Check that PostgreSQL is running and that DATABASE_URL is right.";
 const HAS_NO_RIGHT =
   "The role needs CREATE on the database for the first start, or to own both schemas: see docs/scaling.md, Rights.";
-const IS_STANDBY = "It is a standby, or was made read-only: name the primary in DATABASE_URL.";
+const IS_STANDBY = "It is a standby or read-only: name the primary in DATABASE_URL.";
 
-/** Codes of errors: the server's, and those of sockets. */
+/** Error codes of the server and of sockets. */
 const KNOWN: readonly (readonly [code: RegExp, fix: string, reason?: Unavailable])[] = [
   [/^E(?:CONNREFUSED|NOTFOUND|HOSTUNREACH)$/, IS_AWAY, "connection_lost"],
   [/^E[A-Z]+$/, IS_AWAY],
@@ -172,12 +169,12 @@ const KNOWN: readonly (readonly [code: RegExp, fix: string, reason?: Unavailable
   [/^XX/, "", "corrupt"],
 ];
 
-/** A text as PostgreSQL can hold it: without zero bytes and halves of surrogate pairs. */
+/** A text as PostgreSQL can store it: without zero bytes and halves of surrogate pairs. */
 export function storable<Value>(value: Value): Value | string {
   return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\uFFFD") : value;
 }
 
-/** Rows for `json_to_recordset`. Few have a text that is not storable, and looking at each value is slow. */
+/** Rows for `json_to_recordset`. Few contain text that is not storable, and checking each value is slow. */
 export function json(rows: unknown): string {
   const text = JSON.stringify(rows);
   return /\\u(?:0000|d[89a-f])/.test(text)

@@ -4,7 +4,7 @@ import { bound, refuseTransactionControl } from "../store/handler-sql.ts";
 import type { HandlerDatabase } from "../store/port.ts";
 import { storable, VALUES, type Query } from "./connection.ts";
 
-/** Handlers' tables are in a schema of their own; `public` is the app's. */
+/** Handlers' tables have their own schema; `public` belongs to the app. */
 export const SEARCH_PATH = `SET LOCAL search_path = receiver_handlers, "$user", public`;
 
 /** How long a handler may hold a transaction open. */
@@ -13,7 +13,7 @@ const LONGEST_MS = 5_000;
 type Send = (statement: QueryConfig<unknown[]>) => Promise<{ rows: Record<string, unknown>[] }>;
 
 /**
- * Has `work` use the transaction that is open on `client`. Rejects if one of its statements failed, though it caught that,
+ * Runs `work` in the open transaction of `client`. Rejects if one of its statements failed, even if `work` caught the error,
  * if it takes over 5 s, and if it ended the transaction.
  */
 export async function useTransaction<Result>(
@@ -29,7 +29,7 @@ export async function useTransaction<Result>(
     if (failure) throw failure.error;
     try {
       refuseTransactionControl(statement.text);
-      // Otherwise a text without values could be several statements.
+      // Otherwise a text without values could contain several statements.
       const extended = { ...statement, queryMode: "extended" };
       return await client.query<Record<string, unknown>>(extended);
     } catch (error) {
@@ -56,7 +56,7 @@ export async function useTransaction<Result>(
   }
 }
 
-/** The client for an ORM, which can neither end the transaction nor give the connection back. */
+/** The client for an ORM. It can neither end the transaction nor release the connection. */
 function guarded(client: PoolClient, send: Send): PoolClient {
   const own = {
     query: async (statement: string | QueryConfig<unknown[]>, values?: unknown[]) =>

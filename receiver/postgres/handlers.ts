@@ -3,7 +3,7 @@ import { GONE, keyOf } from "../store/job-rules.ts";
 import type { JobHandler } from "../store/port.ts";
 import { json, PATIENTLY, type Database, type Query } from "./connection.ts";
 import { SEARCH_PATH } from "./handler-sql.ts";
-import { JOB_POLICY, NOBODY, SET_BOOKMARK } from "./schema.ts";
+import { JOB_POLICY, UNWANTED, SET_BOOKMARK } from "./schema.ts";
 
 const BATCH = 200;
 
@@ -11,34 +11,34 @@ const LIST = `SELECT name, definition FROM receiver.announced`;
 const SEEN = `
   INSERT INTO receiver.handlers (name, definition) SELECT key, value FROM jsonb_each($1) ORDER BY key
   ON CONFLICT (name, definition) DO UPDATE SET seen_at = clock_timestamp()`;
-/** Ends a job as ignored; without a policy it holds back no other. */
+/** Ends a job as ignored. Without a policy it holds back no others. */
 export const cancelled = (cause: string): string => `
   state = 'cancelled', completed_on = now(), policy = NULL, started_on = coalesce(started_on, now()),
   output = coalesce(output, '{}') || jsonb_build_object('cause', ${cause})`;
 const IGNORE_GONE = `
   UPDATE receiver.job SET ${cancelled(`'${GONE}'`)}
-  WHERE name <> '${NOBODY}' AND name = ANY (ARRAY(SELECT name FROM receiver.queue WHERE split_part(name, '/', 1) NOT IN (SELECT name FROM receiver.announced)))
+  WHERE name <> '${UNWANTED}' AND name = ANY (ARRAY(SELECT name FROM receiver.queue WHERE split_part(name, '/', 1) NOT IN (SELECT name FROM receiver.announced)))
     AND (state < 'active' OR state = 'active' AND heartbeat_on < now() - heartbeat_seconds * interval '1 s')`;
 const LIST_NEW = `
   SELECT id, type, body FROM receiver.job JOIN receiver.events USING (id)
-  WHERE name = '${NOBODY}' AND state < 'active' AND NOT blocked ORDER BY seq LIMIT ${String(BATCH)} FOR UPDATE OF job`;
+  WHERE name = '${UNWANTED}' AND state < 'active' AND NOT blocked ORDER BY seq LIMIT ${String(BATCH)} FOR UPDATE OF job`;
 
-/** The queue orders jobs by it. A job without a value waits for no other. An index holds no long text. */
+/** pg-boss orders jobs by this value; jobs without one have no order. Hashed, because an index cannot hold a long text. */
 export const KEY = `CASE WHEN name LIKE '%/key' THEN coalesce(encode(sha256(convert_to(key, 'UTF8')), 'hex'), id::text) END`;
-/** By the time of arrival, by which pg-boss orders jobs; its own insert gives a batch one time. */
+/** With the time of arrival, by which pg-boss orders jobs; its own insert would give a whole batch the same time. */
 export const addJobs = (events: string): string => `
   INSERT INTO receiver.job (id, name, state, policy, singleton_key, created_on, completed_on, ${JOB_POLICY.columns})
   SELECT id, name, coalesce(state, 'created')::receiver.job_state, CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, ${KEY},
     received_at, CASE WHEN state = 'cancelled' THEN received_at END, ${JOB_POLICY.values}
   FROM ${events} CROSS JOIN json_to_recordset(jobs) AS wanted(name text, key text, state text) ON CONFLICT DO NOTHING`;
-/** Gives stored events their jobs. Returns the ids of those that got one. */
+/** Makes the jobs of stored events. Returns the ids of events that got one. */
 const OFFER = `
   WITH given AS MATERIALIZED (SELECT * FROM json_to_recordset($1) AS given(id uuid, jobs json)),
     added AS (${addJobs("given JOIN receiver.events USING (id)")} RETURNING id),
-    wanted AS (DELETE FROM receiver.job USING added WHERE job.name = '${NOBODY}' AND job.id = added.id),
+    wanted AS (DELETE FROM receiver.job USING added WHERE job.name = '${UNWANTED}' AND job.id = added.id),
     unwanted AS (
       UPDATE receiver.job SET ${cancelled("NULL")} FROM given
-      WHERE job.name = '${NOBODY}' AND job.id = given.id AND job.state = 'created' AND json_array_length(jobs) = 0)
+      WHERE job.name = '${UNWANTED}' AND job.id = given.id AND job.state = 'created' AND json_array_length(jobs) = 0)
   SELECT DISTINCT id FROM added`;
 const FIND_MIGRATIONS = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
@@ -50,7 +50,7 @@ const definitionSchema = z.object({
 
 export type Announced = { name: string } & z.infer<typeof definitionSchema>;
 
-/** The queue of a handler: one with a key has another, since pg-boss keeps the order of all jobs of a queue or of none. */
+/** The queue of a handler. With a key it is another queue, since pg-boss orders either all jobs of a queue or none. */
 export function queueOf({ name, key }: Pick<JobHandler, "name" | "key">): string {
   return key.length > 0 ? `${name}/key` : name;
 }
@@ -60,7 +60,7 @@ export async function announced(query: Query): Promise<Announced[]> {
   return rows.map(({ name, definition }) => ({ name, ...definitionSchema.parse(JSON.parse(definition)) }));
 }
 
-/** The queue and the key of each job that these handlers want of an event. */
+/** The queue and the key of each job that these handlers want for an event. */
 export function jobsOf(
   type: string,
   envelope: unknown,
@@ -73,7 +73,7 @@ export function jobsOf(
 
 export type StoredEvent = { id: string; type: string; body: Buffer };
 
-/** Gives these events the jobs that these handlers want of them. Returns how many got one. */
+/** Makes the jobs that these handlers want for these events. Returns how many events got one. */
 export async function offer(
   query: Query,
   events: readonly StoredEvent[],
@@ -86,7 +86,7 @@ export async function offer(
   return (await query(OFFER, [json(offered)])).length;
 }
 
-/** Says that a worker of these handlers is there. Also ends jobs of handlers that are gone, and makes those of events that came before there were handlers. */
+/** Announces a worker's handlers, ends jobs of removed ones, and makes jobs of events older than the first announcement. */
 export async function announce(
   { run, transaction }: Database,
   handlers: readonly JobHandler[],
@@ -103,7 +103,7 @@ async function catchUp(query: Query): Promise<number> {
   return events.length;
 }
 
-/** Runs the migrations that did not run yet. */
+/** Runs the migrations that have not run yet. */
 export async function migrate(
   { schema, transaction }: Database,
   { name, migrations }: JobHandler,

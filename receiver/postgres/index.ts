@@ -8,16 +8,16 @@ import { createJobs } from "./jobs.ts";
 import { createLedger } from "./ledger.ts";
 import { addQueue, createBoss, createSchema } from "./schema.ts";
 
-/** How often a worker extends what it has, and looks for jobs of workers that died: their heartbeats end after 25 s. */
+/** How often a worker extends its claims and looks for jobs of dead workers: heartbeats expire after 25 s. */
 const BEAT_MS = 5_000;
-/** Rounds after which it says that it is still there. */
+/** How many rounds pass before it announces itself again. */
 const SEEN_ROUNDS = 12;
-/** Without a heartbeat for so long others may soon take what a worker has in hand. */
+/** After this time without a heartbeat, other workers may soon take its jobs. */
 const CUT_OFF_MS = 20_000;
 
 const NOW = `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "nowMs"`;
 
-/** Opens the inbox in a PostgreSQL database; makes its tables if they are not there. */
+/** Opens the inbox in a PostgreSQL database. Creates the tables if they do not exist. */
 export const openServerStore: ServerRoom["openServerStore"] = async (options): Promise<Store> => {
   const { databaseUrl: url, databaseSchema: schema = "receiver", pool, clock, onCutOff } = options;
   const database = createDatabase(url, schema, pool);
@@ -65,7 +65,7 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
     },
   };
 
-  /** What a worker does beside its jobs. What fails is tried again in the next round. */
+  /** The worker's tasks besides its jobs. A failed task is retried in the next round. */
   async function work(handlers: readonly JobHandler[], round: number): Promise<void> {
     void listen();
     const cancelNext = clock.after(CUT_OFF_MS, cutOff);
@@ -82,10 +82,10 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
 
   function cutOff(): void {
     if (!database.isClosed() && holds())
-      onCutOff?.("PostgreSQL took no heartbeat for 20 s: another worker may begin what runs here");
+      onCutOff?.("PostgreSQL accepted no heartbeat for 20 s: another worker may begin the same jobs");
   }
 
-  /** On one connection, which only shortens the wait for the next look. */
+  /** On its own connection. It only shortens the wait for the next look. */
   async function listen(): Promise<void> {
     if (!wake || listening) return;
     listening = database.connect();

@@ -2,16 +2,16 @@ import { hash } from "node:crypto";
 import type { Acceptance, Intake, NewEvent, Refusal } from "../store/port.ts";
 import { json, refusalOf, type Database, type Query } from "./connection.ts";
 import { addJobs, announced, jobsOf } from "./handlers.ts";
-import { NOBODY } from "./schema.ts";
+import { UNWANTED } from "./schema.ts";
 
 /**
- * Durable, also if the role or the database says otherwise. A webhook and reconcile must not store the same object at the
- * same time: reconcile waits for batches that are under way.
+ * Durable, even if the role or the database has other defaults. A webhook and reconcile must not store the same object at the
+ * same time, so reconcile waits for batches in progress.
  */
 const BEGIN = `
   SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
     CASE WHEN $1 THEN pg_advisory_xact_lock(hashtext($2)) ELSE pg_advisory_xact_lock_shared(hashtext($2)) END`;
-/** Ids are inserted in their order, so that two batches never wait for each other in a circle; of equal ones, the first. */
+/** Inserts ids in order, so that two batches never deadlock; of equal ids it takes the first. */
 const ADD = `
   WITH given AS MATERIALIZED (
     SELECT g.*, nextval('receiver.seqs') AS seq, clock_timestamp() + n * interval '1 microsecond' AS at FROM json_to_recordset($1)
@@ -44,10 +44,10 @@ const COUNT_DUPLICATES = `
   RETURNING replace(id::text, '-', '') AS id, encode(sha256(body), 'hex') AS sha256`;
 const PROBE = `INSERT INTO receiver.bookmarks VALUES ('probe', '') ON CONFLICT (name) DO UPDATE SET value = ''`;
 
-/** The channel that tells workers that something was stored. */
+/** The channel that notifies workers of stored events. */
 export const channelOf = (schema: string): string => `${schema}_stored`;
 
-/** Takes events: one transaction for all that arrived together. */
+/** Stores events: one transaction for a batch. */
 export function createIntake({ schema, run, transaction, isClosed }: Database): Intake {
   return {
     accept: async (batch) =>
@@ -75,13 +75,13 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
     const isReconcile = batch.some(({ source }) => source === "reconcile");
     await query(BEGIN, [isReconcile, `${schema} objects`]);
     const handlers = await announced(query);
-    const nobody = { name: NOBODY, key: null, state: handlers.length === 0 ? "created" : "cancelled" };
+    const unwanted = { name: UNWANTED, key: null, state: handlers.length === 0 ? "created" : "cancelled" };
     let end = 1;
     const rows = batch.map(({ id, type, objectId: object, source, body, envelope }, n) => {
       const [start, { length }] = [end, body];
       end += length;
       const wanted = jobsOf(type, envelope, handlers);
-      const jobs = wanted.length > 0 ? wanted : [nobody];
+      const jobs = wanted.length > 0 ? wanted : [unwanted];
       return { n, id: hexOf(id), type, object, source, start, length, jobs };
     });
     const bodies = Buffer.concat(batch.map(({ body }) => body));
@@ -103,7 +103,7 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
   }
 }
 
-/** The characters of an id that PostgreSQL takes for its 16 bytes: upper and lower case are the same. */
+/** The characters of an id that PostgreSQL converts to its 16 bytes; case does not matter. */
 export function hexOf(id: string): string {
   return id.slice("evt_".length).toLowerCase();
 }

@@ -7,17 +7,17 @@ import { useTransaction } from "./handler-sql.ts";
 import { hexOf } from "./intake.ts";
 import { unixMs } from "./views.ts";
 
-/** Which of these queues have a job that is due. Most looks find none, and cost one statement for all of them. */
+/** Which of these queues have due jobs. Most polls find none, and cost one statement for all queues. */
 const LOOK = `
   SELECT name FROM unnest($1::text[]) AS queues(name) WHERE EXISTS (
     SELECT FROM receiver.job WHERE job.name = queues.name AND state < 'active' AND NOT blocked AND start_after <= now())`;
-/** pg-boss's own statement, with what a worker has to know of the events. */
+/** pg-boss's own statement, with the fields of the events that a worker needs. */
 const claimWith = (fetch: string): string => `
   WITH claimed AS (${fetch})
   SELECT claimed.name, id, "startedOn"::text AS token, "retryCount" + 1 AS attempt, output->>'errors' AS errors, type, body,
     replace(id::text, '-', '') AS hex, ${unixMs("received_at")} AS "receivedAtMs", (data->>'since')::bigint AS since
   FROM claimed JOIN receiver.events USING (id) ORDER BY "createdOn"`;
-/** The token of a claim is the moment at which it was made, to the microsecond. */
+/** The token of a claim is its time, to the microsecond. */
 const END = `
   WITH ended AS MATERIALIZED (
     SELECT *, state <> 'waiting' AS over FROM json_to_recordset($1) AS ended(n integer, name text, id uuid, token timestamptz,
@@ -26,10 +26,10 @@ const END = `
     UPDATE receiver.job SET
       state = (CASE ended.state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' ELSE 'retry' END)::receiver.job_state,
       start_after = clock_timestamp() + "delayMs" * interval '1 ms',
-      -- Without it pg-boss does not count the attempt when it hands the job out again.
+      -- Without it pg-boss does not count the attempt when the job is claimed again.
       started_on = CASE WHEN uncounted = 0 THEN job.started_on END,
       completed_on = CASE WHEN over THEN clock_timestamp() END,
-      -- Without it a dead job holds back nobody.
+      -- With it a dead job would hold back the jobs behind it.
       policy = CASE WHEN NOT over THEN job.policy END,
       output = ended.output
     FROM ended WHERE job.name = ended.name AND job.id = ended.id AND job.state = 'active' AND job.started_on = token
@@ -39,7 +39,7 @@ const END = `
     DELETE FROM receiver.steps USING updated
     WHERE updated.state = 'done' AND steps.id = updated.id AND steps.handler = split_part(updated.name, '/', 1))
   SELECT n FROM updated`;
-/** Also of the queue of another definition of these handlers: with a key, or without. */
+/** Includes the queue of another definition of these handlers: with or without a key. */
 const LIST_EXPIRED = `
   SELECT name, id, started_on::text AS token, heartbeat_on::text AS beat, retry_count + 1 AS attempt, output->>'errors' AS errors,
     split_part(name, '/', 1) AS handler
@@ -52,7 +52,7 @@ const RECORD_STEP = `
   INSERT INTO receiver.steps SELECT id, $4, $5, $6 FROM held
   ON CONFLICT (id, handler, name) DO UPDATE SET result = excluded.result RETURNING 1`;
 
-/** What a worker has in hand: a job, and which attempt it is. What is kept with a job in `output` has its errors. */
+/** A job that a worker holds, and its attempt. The job's `output` has its errors. */
 type Claim = {
   name: string;
   id: string;
@@ -71,16 +71,16 @@ type Claimed = Claim & {
   since: number | null;
 };
 
-/** Hands out jobs, and has it written down how they end. */
+/** Claims jobs and records how their attempts end. */
 export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: Clock) {
-  /** What this process has in hand. */
+  /** The jobs that this process holds. */
   const held = new Map<Job, Claim>();
   const hasMore = new Set<string>();
   const look = together(async (all: readonly (readonly string[])[]) => {
     const due = new Set((await run<{ name: string }>(LOOK, [all.flat()])).map(({ name }) => name));
     return all.map((queues) => queues.filter((name) => due.has(name)));
   });
-  /** Attempts that end while one statement is under way are written by the next, together. */
+  /** Attempts that end while one statement runs are written together by the next one. */
   const end = together(async (all: readonly Ended[]) => write(run, all));
 
   const jobs: Omit<Jobs, "begin" | "onArrival"> = {
@@ -139,7 +139,7 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
   };
   return {
     jobs,
-    /** Writes the heartbeats of what is held. */
+    /** Writes the heartbeats of held jobs. */
     beat: async (): Promise<void> => {
       const byQueue = Map.groupBy(held.values(), ({ name }) => name);
       for (const [name, some] of byQueue) {
@@ -147,7 +147,7 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
         await boss.touch(name, ids);
       }
     },
-    /** Ends attempts of workers that died, of these handlers alone. */
+    /** Ends attempts of dead workers, for these handlers only. */
     reap: async (handlers: readonly JobHandler[]): Promise<void> => {
       const expired = await run<Claim & { handler: string }>(LIST_EXPIRED);
       const endings = expired.flatMap(({ handler, ...claim }): Ended[] => {
@@ -159,7 +159,7 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
     holds: () => held.size > 0,
   };
 
-  /** Queues that had more when they were claimed from last are not asked. */
+  /** A queue that had more jobs at the last claim is not checked first. */
   async function dueOf(queues: readonly string[]): Promise<string[]> {
     const known = queues.filter((queue) => hasMore.has(queue));
     return known.length > 0 ? known : ((await look(queues)) ?? []);
@@ -180,7 +180,7 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
     return claim;
   }
 
-  /** Returns of each whether it was still held. */
+  /** Returns for each whether it was still held. */
   async function write(query: Query, all: readonly Ended[]): Promise<boolean[]> {
     const rows = await query<{ n: number }>(END, [json(all.map(rowOf))]);
     const written = new Set(rows.map(({ n }) => n));
@@ -190,7 +190,7 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
   function rowOf({ claim, ending }: Ended, n: number) {
     const { name, id, token, beat } = claim;
     const { errors, deferred, cause, ...written } = writtenOf(ending, claim, clock.nowMs());
-    // Most jobs never fail, and keep nothing.
+    // Most jobs never fail, and store nothing.
     const output = errors === null ? null : { errors, deferred, cause };
     return { n, name, id, token, beat, ...written, output };
   }

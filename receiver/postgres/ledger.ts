@@ -2,14 +2,14 @@ import type { Counts, HandlerCounts, Ledger } from "../store/port.ts";
 import type { Database, Query } from "./connection.ts";
 import { announced, cancelled, offer, type StoredEvent } from "./handlers.ts";
 import { hexOf } from "./intake.ts";
-import { NOBODY, SET_BOOKMARK } from "./schema.ts";
+import { UNWANTED, SET_BOOKMARK } from "./schema.ts";
 import { createViews, QUEUES, unixMs } from "./views.ts";
 
-/** Events that are changed, and rows that are pruned, in one transaction. */
+/** Events changed, or rows pruned, in one transaction. */
 const BATCH = 200;
 const PRUNED_BEFORE = "pruned before";
 
-/** By the indexes of what is unfinished and of what is set aside: what is done is not counted. */
+/** Uses the indexes of unfinished and of failed jobs: done jobs are not counted. */
 const COUNT_JOBS = `
   WITH counted AS (
     SELECT split_part(name, '/', 1) AS name, state, created_on, retry_count + (started_on IS NOT NULL)::integer > 0 AS begun
@@ -26,20 +26,20 @@ const COUNT_CAUSES = `
   SELECT split_part(name, '/', 1) AS handler, coalesce(output->>'cause', '') AS cause, count(*) AS dead
   FROM receiver.job WHERE state = 'failed' GROUP BY 1, 2 ORDER BY 3 DESC`;
 const COUNT_EVENTS = `
-  SELECT (SELECT count(*) FROM receiver.job WHERE name = '${NOBODY}' AND state = 'cancelled') AS unwanted,
+  SELECT (SELECT count(*) FROM receiver.job WHERE name = '${UNWANTED}' AND state = 'cancelled') AS unwanted,
     (SELECT count(*) FROM receiver.events) AS events`;
 
 /** Events by their ids or aliases, unless they are pruned. */
 const NAMED = `(id = ANY ($1) OR alias = ANY ($1)) AND body IS NOT NULL`;
-/** Those that get jobs that they never had: of the handler that was named, or of all if no handler had wanted them. */
+/** Events that get jobs they never had: for the named handler, or for all handlers if none had wanted them. */
 const LIST = `
   SELECT id, type, body FROM receiver.events WHERE ${NAMED} AND CASE WHEN $2::text IS NULL
-    THEN EXISTS (SELECT FROM receiver.job WHERE name = '${NOBODY}' AND job.id = events.id AND state = 'cancelled')
+    THEN EXISTS (SELECT FROM receiver.job WHERE name = '${UNWANTED}' AND job.id = events.id AND state = 'cancelled')
     ELSE NOT EXISTS (SELECT FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id
-      AND (split_part(name, '/', 1) = $2 OR name = '${NOBODY}' AND state = 'created')) END
+      AND (split_part(name, '/', 1) = $2 OR name = '${UNWANTED}' AND state = 'created')) END
   ORDER BY seq FOR UPDATE`;
 const OF_NAMED = `
-  name <> '${NOBODY}' AND name = ANY (${QUEUES}) AND id = ANY (ARRAY(SELECT id FROM receiver.events WHERE ${NAMED}))
+  name <> '${UNWANTED}' AND name = ANY (${QUEUES}) AND id = ANY (ARRAY(SELECT id FROM receiver.events WHERE ${NAMED}))
   AND ($2::text IS NULL OR split_part(name, '/', 1) = $2)`;
 const REQUEUE = `
   UPDATE receiver.job SET state = 'created', start_after = now(), retry_count = 0, started_on = NULL, completed_on = NULL,
@@ -81,7 +81,7 @@ const CHECK = `
     (current_setting('full_page_writes') = 'off', 'full_page_writes is off: turn it on.'),
     (pg_is_in_recovery(), 'This server is a standby: name the primary in DATABASE_URL.')) AS checks(found, line) WHERE found`;
 
-/** What operators ask and do. */
+/** What operators see and do. */
 export function createLedger({ run, transaction }: Database): Ledger {
   const bookmark = async (name: string): Promise<string | undefined> =>
     (await run<{ value: string }>(GET_BOOKMARK, [name]))[0]?.value;
@@ -128,13 +128,13 @@ export function createLedger({ run, transaction }: Database): Ledger {
   };
 }
 
-/** Returns how many of the events have changed. */
+/** Returns how many of the events changed. */
 async function changedBy(query: Query, text: string, values: unknown[]): Promise<number> {
   const rows = await query<{ id: string }>(text, values);
   return new Set(rows.map(({ id }) => id)).size;
 }
 
-/** Calls `change` until it returns no whole batch, with the last of the rows before. Returns how many rows there were. */
+/** Calls `change` with the last row of the previous batch until a batch is not full. Returns the number of rows. */
 async function untilFew(change: (after: number) => Promise<{ seq: number }[]>): Promise<number> {
   let [changed, after] = [0, 0];
   for (;;) {

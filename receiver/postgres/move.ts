@@ -5,22 +5,22 @@ import { EXIT, Refused, terminal, type Context, type Outcome } from "../operatio
 import { openDatabase, type DatabaseFile } from "../store/database.ts";
 import { createDatabase, json, type Database } from "./connection.ts";
 import { KEY } from "./handlers.ts";
-import { addQueue, createBoss, createSchema, JOB_POLICY, NOBODY } from "./schema.ts";
+import { addQueue, createBoss, createSchema, JOB_POLICY, UNWANTED } from "./schema.ts";
 
-/** Events in one statement. */
+/** Events per statement. */
 const BATCH = 50;
 const MOVED_UP_TO = "moved up to";
 
 const QUEUE = `name || iif(handlers.key = '[]', '', '/key')`;
 const LIST_QUEUES = `SELECT ${QUEUE} FROM handlers WHERE number > 0`;
-/** Of one batch of events: where it ends, and its rows as JSON. */
+/** One batch of events: its last `seq`, and its rows as JSON. */
 const LIST = `
   WITH batch AS MATERIALIZED (SELECT * FROM events WHERE seq > ? ORDER BY seq LIMIT ${String(BATCH)})
   SELECT (SELECT max(seq) FROM batch) AS last, (
     SELECT json_group_array(json_object('seq', seq, 'id', hex(id), 'alias', nullif(hex(alias), ''), 'type', type, 'object', object_id,
       'source', source, 'at', received_at_ms, 'duplicates', duplicates, 'handled', handled, 'body', nullif(hex(body), ''))) FROM batch) AS events, (
     SELECT json_group_array(json_object('id', hex(id), 'seq', seq, 'at', received_at_ms, 'key', jobs.key, 'attempts', attempts,
-      'name', CASE WHEN number > 0 THEN ${QUEUE} ELSE '${NOBODY}' END, 'due', due_at_ms, 'finished', finished_at_ms, 'since', waiting_since_ms,
+      'name', CASE WHEN number > 0 THEN ${QUEUE} ELSE '${UNWANTED}' END, 'due', due_at_ms, 'finished', finished_at_ms, 'since', waiting_since_ms,
       'state', CASE state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' WHEN 'ignored' THEN 'cancelled' ELSE 'created' END,
       'output', json_object('errors', errors, 'deferred', deferred, 'cause', cause)))
     FROM batch LEFT JOIN jobs ON event = seq LEFT JOIN handlers ON number = handler WHERE body IS NOT NULL) AS jobs, (
@@ -28,7 +28,7 @@ const LIST = `
     FROM batch JOIN steps ON event = seq JOIN handlers ON number = handler) AS steps`;
 
 const COUNT = `SELECT count(*) AS events, (SELECT value FROM receiver.bookmarks WHERE name = '${MOVED_UP_TO}') AS last FROM receiver.events`;
-/** All of a batch, or nothing. A job that waits behind its key had the largest number there is as its due time. */
+/** Inserts a batch whole or not at all. In SQLite, a job that waits behind its key has the largest integer as due time. */
 const ADD = `
   WITH new_events AS (
     INSERT INTO receiver.events (seq, id, alias, type, object_id, source, received_at, duplicates, handled, body)
@@ -49,17 +49,17 @@ const ADD = `
     FROM json_to_recordset($3) AS s(id uuid, handler text, name text, result text) RETURNING 1
   ), bookmark AS (
     INSERT INTO receiver.bookmarks VALUES ('${MOVED_UP_TO}', $4::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value)
-  SELECT (SELECT count(*) FROM new_events) AS events, (SELECT count(*) FROM new_jobs WHERE name <> '${NOBODY}') AS jobs,
+  SELECT (SELECT count(*) FROM new_events) AS events, (SELECT count(*) FROM new_jobs WHERE name <> '${UNWANTED}') AS jobs,
     (SELECT count(*) FROM new_steps) AS steps, setval('receiver.seqs', $4::text::bigint)`;
 
 type Moved = { events: number; jobs: number; steps: number };
 type Batch = { last: number | null } & Record<keyof Moved, string>;
 
-/** `move`: copies the SQLite inbox of a stopped receiver to an empty database; goes on where an earlier move ended. */
+/** `move`: copies the SQLite inbox of a stopped receiver to an empty database. Continues where an earlier move stopped. */
 export async function move({ config }: Context, { to }: { to: string }): Promise<Outcome> {
   const target = loadConfig({ DATABASE_URL: to }, { needsSecret: false });
   const url = target.ok ? target.config.databaseUrl : undefined;
-  if (url === undefined) throw new Refused("--to takes an address such as postgres://host/database.");
+  if (url === undefined) throw new Refused("--to needs an address such as postgres://host/database.");
   const file = config.databaseFile;
   if (file === undefined)
     throw new Refused("the inbox is in PostgreSQL already: name the SQLite file in DATABASE_URL.");
@@ -71,7 +71,7 @@ export async function move({ config }: Context, { to }: { to: string }): Promise
     const moved = await copy(from, database);
     const { events, jobs, steps } = moved;
     const line = `${String(events)} events, ${String(jobs)} jobs and ${String(steps)} steps were copied.`;
-    const notes = ["Set DATABASE_URL to the new database and start. Handlers' own tables stay in the file."];
+    const notes = ["Set DATABASE_URL to the new database and start. Handlers' own tables were not copied."];
     return { json: moved, lines: [line], notes };
   } finally {
     await from.close();

@@ -1,11 +1,11 @@
 import { withConfig } from "../operations/commands/run.ts";
 import type { ServerRoom } from "../store/open.ts";
 
-/** Opens an inbox in PostgreSQL. Who keeps to SQLite installs nothing of what this imports. */
+/** Opens an inbox in PostgreSQL. The import is dynamic: with SQLite its packages need not be installed. */
 export const openServerStore: ServerRoom["openServerStore"] = async (options) =>
   (await import("./index.ts")).openServerStore(options);
 
-/** The way from SQLite to here. */
+/** Adds the command that moves an inbox from SQLite to PostgreSQL. */
 export const addCommands: ServerRoom["addCommands"] = (program) => {
   program
     .command("move")

@@ -1,19 +1,19 @@
 import { PgBoss, type Db } from "pg-boss";
 import { PATIENTLY, type Database, type Query } from "./connection.ts";
 
-/** The oldest server that pg-boss works on. */
+/** The oldest server that pg-boss supports. */
 const OLDEST_VERSION = 130_000;
 const VERSION = "1";
 
-/** How long the handlers of a worker that is not seen any more are still there: a rolling deploy is shorter. */
+/** How long handlers count as announced after their worker was last seen: longer than a rolling deploy. */
 const GONE_SECONDS = 600;
 
-/** The queue of events that no handler wants: their jobs are cancelled. Before there are handlers, they wait. */
-export const NOBODY = "/nobody";
+/** The queue of events that no handler wants. Their jobs are cancelled; before the first announcement they wait. */
+export const UNWANTED = "/unwanted";
 
 /**
- * Tables of schema 1, beside pg-boss's own in the same schema. The job of an event has the event's id in the handler's
- * queue. Tables that handlers' migrations make are in `receiver_handlers`.
+ * Tables of schema 1, beside pg-boss's own in the same schema. An event's job has the event's id in the handler's queue.
+ * Tables from handlers' migrations are in `receiver_handlers`.
  */
 const CREATE = `
   CREATE SCHEMA IF NOT EXISTS receiver_handlers;
@@ -61,26 +61,26 @@ const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
 export const SET_BOOKMARK = `
   INSERT INTO receiver.bookmarks VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
-/** How pg-boss is to keep our jobs: they never expire, and our own statements alone end them. */
+/** How pg-boss keeps our jobs: they never expire, and only our own statements end them. */
 export const JOB_POLICY = {
   columns: "keep_until, retry_limit, expire_seconds, deletion_seconds, heartbeat_seconds",
   values: "'infinity', 1000, 86400, 0, 25",
 };
 
-/** pg-boss on our connections. It is not started: nothing of it runs by itself. */
+/** pg-boss on our connections. It is not started, so it runs nothing by itself. */
 export function createBoss({ schema, run }: Database): PgBoss {
   const db: Db = { executeSql: async (text, values) => ({ rows: await run(text, values) }) };
   const boss = new PgBoss({ db, schema, schedule: false, supervise: false });
-  // Errors are thrown as well. An `error` event that nobody listens to would end the process.
+  // Errors are also thrown. An `error` event without a listener would end the process.
   return boss.on("error", () => undefined);
 }
 
-/** Makes the queue of a handler, if it is not there. One with a key keeps the order of its jobs. */
+/** Creates a handler's queue if it does not exist. One with a key keeps its jobs in order. */
 export async function addQueue(boss: PgBoss, name: string): Promise<void> {
   await boss.createQueue(name, name.endsWith("/key") ? { policy: "key_strict_fifo" } : {});
 }
 
-/** Makes the tables, if they are not there. Who finds them needs no right to create anything. */
+/** Creates the tables if they do not exist. If they do, no right to create anything is needed. */
 export async function createSchema(database: Database): Promise<void> {
   const { schema, run, transaction } = database;
   const find = async (query: Query): Promise<Found | undefined> => (await query<Found>(FIND))[0];
@@ -94,10 +94,10 @@ export async function createSchema(database: Database): Promise<void> {
       await query(PATIENTLY);
       await query(LOCK, [schema]);
       if ((await find(query))?.isThere) return;
-      // It commits by itself, on another connection.
+      // Commits by itself, on another connection.
       const boss = createBoss(database);
       await boss.start();
-      await addQueue(boss, NOBODY);
+      await addQueue(boss, UNWANTED);
       await boss.stop({ graceful: false, close: false });
       await query(CREATE);
     });

@@ -4,9 +4,9 @@ import type { InboxEvent, Ledger } from "../store/port.ts";
 import type { Query } from "./connection.ts";
 import { hexOf } from "./intake.ts";
 
-/** All queues, by which pg-boss's key finds the jobs of an event. */
+/** All queues: with them pg-boss's key finds the jobs of an event. */
 export const QUEUES = `ARRAY(SELECT queue.name FROM receiver.queue)`;
-/** A job's state in our words. */
+/** A job's state in our terms. */
 const STATE = `
   CASE WHEN job.state < 'active' THEN 'waiting' WHEN job.state = 'active' THEN 'running' WHEN job.state = 'completed' THEN 'done'
     WHEN job.state = 'failed' THEN 'dead' ELSE 'ignored' END`;
@@ -33,7 +33,7 @@ const MATCHES = `
   AND ($4 = 0 OR EXISTS (
     SELECT FROM receiver.job WHERE name = ANY (${QUEUES}) AND job.id = events.id AND ($5::text IS NULL OR ${STATE} = $5)
       AND ($6::text IS NULL OR split_part(name, '/', 1) = $6) AND ($7::text IS NULL OR output->>'cause' = $7)))`;
-/** There are few of many: an index finds them. */
+/** Few jobs are in these states, so an index finds them. */
 const RARE = new Map([
   ["running", "id IN (SELECT id FROM receiver.job WHERE state = 'active') AND"],
   ["dead", "id IN (SELECT id FROM receiver.job WHERE state = 'failed') AND"],
@@ -61,7 +61,7 @@ export function createViews(run: Query): Pick<Ledger, "find" | "body" | "list"> 
   };
 }
 
-/** As our own statement makes them. */
+/** Our own statement makes them. */
 const jobsSchema = z.custom<JobRow[]>(Array.isArray);
 
 function toEvent({ id, jobs, ...event }: Row): InboxEvent {

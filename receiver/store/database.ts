@@ -10,7 +10,7 @@ import { createSchema, isEmpty } from "./schema.ts";
 const BUSY_LIMIT_MS = 8_000;
 const TRIES_WITHOUT_SLEEP = 100;
 
-/** Turns of the microtask queue that a transaction of a handler may take. One that waits for more has left the turn. */
+/** A handler's transaction may take this many microtasks. One that takes more waits for something other than its queries. */
 const MOST_MICROTASKS = 10_000;
 
 const FOREIGN_AWAIT =
@@ -19,34 +19,33 @@ const FOREIGN_AWAIT =
 export type DatabaseFile = {
   db: Database.Database;
   /**
-   * Runs `work` in a transaction, together with all that is written in the same turn of the event loop; one that throws is
-   * rolled back by itself. `work` may be async if it ends without leaving the turn. Waits up to 8 s for other processes,
-   * without blocking.
+   * Runs `work` in a transaction that all writes of the same turn of the event loop share; if it throws, only its own writes
+   * are rolled back. `work` may be async if it ends within the turn. Waits up to 8 s for other processes, without blocking.
    */
   write: <Result>(work: (turn: Turn) => Result | Promise<Result>) => Promise<Result>;
-  /** The log, for who takes events. Rejects as busy if it is not free for 8 s; the next call tries again. */
+  /** The log that the intake syncs. Rejects as busy if it is not free for 8 s; the next call tries again. */
   log: () => Promise<Log>;
   close: () => Promise<void>;
 };
 
-/** The time in which a transaction may be used. */
+/** How long a transaction may be used. */
 export type Turn = { isOver: boolean };
 
 export type OpenOptions = {
   file: string;
   clock: Clock;
-  /** Copies the log into the file at its commits: the worker's part, so that the intake does not wait for it. */
+  /** Whether commits checkpoint the log. The worker does that, so that the intake does not wait for it. */
   checkpoints: boolean;
-  /** Ends the process: what was committed may not be on disk. */
+  /** Ends the process: committed data may not be on disk. */
   onFatal: (problem: string) => void;
 };
 
-/** Runs one work in the transaction; returns what to do once it is committed. `reject` gets why it is not. */
+/** Runs one `work` in the transaction and returns what to call after the commit. If it fails, `reject` gets the error. */
 type Queued = { run: () => Promise<() => void>; reject: (error: unknown) => void };
 
 /**
- * Opens the database file in WAL mode, and creates it, readable by its owner alone, if it is not there. Commits are not
- * synced by SQLite (`synchronous = NORMAL`): who takes events syncs the log.
+ * Opens the database file in WAL mode. A missing file is created, readable by its owner only. SQLite does not sync commits
+ * (`synchronous = NORMAL`): the intake syncs the log itself.
  */
 export async function openDatabase({
   file,
@@ -64,7 +63,7 @@ export async function openDatabase({
   let log: Promise<Log> | undefined;
 
   try {
-    // Before anything is written: it may be another program's.
+    // Before any write: the file may belong to another program.
     await retry(() => isEmpty(db, file), clock);
     await retry(() => db.pragma("journal_mode = WAL"), clock);
     db.pragma("synchronous = NORMAL");
@@ -99,7 +98,7 @@ export async function openDatabase({
 
   async function flush(): Promise<void> {
     while (queue.length > 0) {
-      // What else is written in this turn of the event loop goes into the same transaction.
+      // Everything written in this turn of the event loop goes into the same transaction.
       await new Promise((turn) => setImmediate(turn));
       try {
         await retry(() => begin.run(), clock);
@@ -125,7 +124,7 @@ export async function openDatabase({
     for (const report of reports) report();
   }
 
-  /** What a work that fails has written is rolled back by itself. */
+  /** If a work fails, only its own writes are rolled back. */
   async function run<Result>(
     work: (turn: Turn) => Result | Promise<Result>,
     resolve: (result: Result) => void,
@@ -140,7 +139,7 @@ export async function openDatabase({
       return () => resolve(result);
     } catch (error) {
       turn.isOver = true;
-      // On a full disk SQLite may have rolled back everything by itself.
+      // On a full disk SQLite may have rolled back the whole transaction.
       if (!db.inTransaction) throw error;
       db.exec("ROLLBACK TO work; RELEASE work");
       return () => reject(error);
@@ -148,7 +147,7 @@ export async function openDatabase({
   }
 }
 
-/** Waits for a promise by microtasks alone: the event loop does not turn meanwhile. Rejects if that is not enough. */
+/** Waits for a promise by microtasks only, so that the event loop does not turn meanwhile. Rejects if they are not enough. */
 async function withinTurn<Result>(work: Promise<Result>): Promise<Result> {
   const turn = { isOver: false };
   const end = (): void => void (turn.isOver = true);
@@ -160,7 +159,7 @@ async function withinTurn<Result>(work: Promise<Result>): Promise<Result> {
 }
 
 /**
- * Tries again while another process has the lock, up to 8 s, without blocking. Most have it for less than a millisecond: so it
+ * Retries for up to 8 s while another process has the lock, without blocking. Most locks last less than a millisecond, so it
  * tries in each of the next turns of the event loop before it sleeps between tries.
  */
 async function retry<Result>(attempt: () => Result, clock: Clock): Promise<Awaited<Result>> {
@@ -175,13 +174,13 @@ async function retry<Result>(attempt: () => Result, clock: Clock): Promise<Await
   }
 }
 
-/** Which kind of trouble an error of SQLite is; undefined if it is a bug. */
+/** The reason behind an SQLite error; undefined if it is a bug. */
 export function unavailability(error: unknown): Unavailable | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
   return REASONS.find(([prefix]) => error.code.startsWith(prefix))?.[1];
 }
 
-/** The refusal for an error of the database. Other errors are thrown again. */
+/** The refusal for a database error. Rethrows other errors. */
 export function refusalOf(error: unknown): Refusal {
   const reason =
     error instanceof TypeError && error.message.includes("not open") ? "closed" : unavailability(error);

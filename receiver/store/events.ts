@@ -16,8 +16,8 @@ const COUNT_DUPLICATE = `UPDATE events SET duplicates = duplicates + 1 WHERE id 
 const COUNT_TWIN = `UPDATE events SET duplicates = duplicates + 1, alias = coalesce(alias, ?) WHERE seq = ?`;
 
 /**
- * Takes events: one transaction for all that arrived together, then one sync of the log, then the answer. A sync that began
- * before a commit does not count for it, so each batch waits for a sync of its own, also one of duplicates alone.
+ * Stores events: one transaction for a batch, one sync of the log, then the answers. A sync that began before the commit does
+ * not cover it, so each batch waits for its own, even one of duplicates only.
  */
 export function createIntake(
   { db, write, log }: DatabaseFile,
@@ -70,14 +70,14 @@ export function createIntake(
     const values = { id: bytes, type, objectId, source, nowMs, body };
     const { changes, lastInsertRowid } = insert.run(values);
     if (changes === 0) return { duplicate: true, ...differenceOf(countDuplicate.get(bytes), body) };
-    // Before the first announcement nobody knows whether it is wanted.
+    // Before the first announcement, the store cannot know whether a handler wants it.
     const seq = Number(lastInsertRowid);
     if (announced > 0 && queue.add({ seq, type, envelope }, handlers, nowMs) === 0) queue.ignore(seq, nowMs);
     return { duplicate: false };
   }
 }
 
-/** A body that is pruned cannot be compared. */
+/** A pruned body cannot be compared. */
 function differenceOf(stored: Buffer | null | undefined, received: Uint8Array): Pick<Acceptance, "differs"> {
   if (!stored || stored.equals(received)) return {};
   return { differs: { storedSha256: hash("sha256", stored), receivedSha256: hash("sha256", received) } };

@@ -19,17 +19,17 @@ import { mayBeInbox, TOUCH } from "./schema.ts";
 
 const RIGHTS_OF_OTHERS = 0o077;
 
-/** Files that were opened by SQLite in this process: closing a descriptor of one would release its locks. */
+/** Files that SQLite has opened in this process: closing a descriptor of one would release its locks. */
 const opened = new Set<number>();
 
 /**
- * To be called before SQLite opens the file. Makes it, readable by its owner alone, if there is none; takes others' rights
- * from it and its log if it is an inbox. By descriptor: what a path names may be exchanged meanwhile.
+ * Call it before SQLite opens the file. Creates a missing file, readable by its owner only; removes the rights of others from
+ * an inbox and its log. Works on descriptors, since a path may point elsewhere a moment later.
  */
 export function prepareFile(file: string): void {
   const folder = dirname(resolve(file));
   if (!existsSync(folder)) {
-    // One folder is made, such as data/; more of them would hide that the name was mistyped.
+    // Creates one folder, such as data/. Creating more would hide a typo.
     if (!existsSync(dirname(folder)))
       throw new Error(`there is no folder ${dirname(folder)}. Make it, or fix DATABASE_URL.`);
     mkdirSync(folder, { mode: 0o700 });
@@ -41,7 +41,7 @@ export function prepareFile(file: string): void {
   if (opened.has(ino)) return;
   opened.add(ino);
   const readable = [file, `${file}-wal`, `${file}-shm`].filter(isOpenToOthers);
-  // Not opened without need: the app may have it open in a connection of its own.
+  // Opened only if needed: the app may have it open in a connection of its own.
   if (readable.length === 0 || !withDescriptor(file, mayBeInbox)) return;
   for (const path of readable)
     withDescriptor(path, (descriptor) =>
@@ -54,7 +54,7 @@ function isOpenToOthers(path: string): boolean {
   return found?.isFile() === true && (found.mode & RIGHTS_OF_OTHERS) !== 0;
 }
 
-/** Opens what is named itself, not what a link there points to. */
+/** Opens the file itself, not the target of a link. */
 function withDescriptor<Result>(path: string, use: (descriptor: number) => Result): Result {
   const descriptor = openSync(path, constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -64,34 +64,34 @@ function withDescriptor<Result>(path: string, use: (descriptor: number) => Resul
   }
 }
 
-/** A log beyond this is copied into the file by the intake itself, which takes some 12 ms. */
+/** The intake itself checkpoints a log larger than this, which takes about 12 ms. */
 export const LONGEST_LOG_BYTES = 256 * 1_048_576;
 
-/** The write-ahead log of a database, `-wal`, which its intake syncs itself. */
+/** The write-ahead log of a database, `-wal`, which the intake syncs itself. */
 export type Log = Awaited<ReturnType<typeof openLog>>;
 
 /**
- * Opens the log for syncs. What an earlier process could not sync is copied into the file and synced there first; throws
- * SQLITE_BUSY while another process reads the log. `onFatal` ends the process.
+ * Opens the log for syncs. First checkpoints and syncs what an earlier process may not have synced; throws SQLITE_BUSY while
+ * another process reads the log. `onFatal` ends the process.
  */
 export async function openLog(db: Database.Database, onFatal: (problem: string) => void) {
   const path = `${db.name}-wal`;
-  // The log exists after the first write only.
+  // The log exists only after the first write.
   db.exec(TOUCH);
   const [result] = checkpointSchema.parse(db.pragma("wal_checkpoint(TRUNCATE)"));
   if (result?.busy !== 0) throw new Database.SqliteError("the log is in use", "SQLITE_BUSY");
   const log = await open(path, constants.O_RDWR);
   await log.sync();
   await syncFolder(dirname(db.name));
-  /** Of both: who moves the file alone would find a new, empty one at the next start. */
+  /** Both: if only the file was moved, the next start would create a new, empty one. */
   const files = [path, db.name];
   const found = () => files.map(statsOf);
   const opened = found();
 
   return {
-    /** Resolves when everything that is committed is on disk. Ends the process if that cannot be known. */
+    /** Resolves when all commits are on disk. Ends the process if it cannot tell. */
     sync: async () => {
-      // The system may have dropped what it could not write: a second sync would succeed and mean nothing.
+      // The system may have dropped the data it could not write, so a second sync would succeed without it.
       await log
         .datasync()
         .catch(async (error: unknown) => fail(`${path} could not be synced: ${String(error)}`));
@@ -100,7 +100,7 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
       if (lost !== undefined) await fail(`${lost} was moved, deleted or replaced while it was in use`);
       if ((named[0]?.size ?? 0) > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
     },
-    /** To be called after the connection was closed: closing the descriptor takes the locks of SQLite away. */
+    /** Call it after the connection is closed: closing the descriptor releases SQLite's locks. */
     close: async () => log.close(),
   };
 
@@ -110,7 +110,7 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
   }
 }
 
-/** Without a wait: a way through the thread pool takes longer than these look-ups. */
+/** Synchronous: a round trip through the thread pool takes longer than these look-ups. */
 function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file);
@@ -121,7 +121,7 @@ function statsOf(file: string): Stats | undefined {
 
 const checkpointSchema = z.array(z.object({ busy: z.number() }));
 
-/** Keeps the names of new files over a power cut. Windows cannot sync a folder, and need not. */
+/** Makes the names of new files survive a power cut. Windows cannot sync a folder and does not need to. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");

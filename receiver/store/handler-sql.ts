@@ -2,10 +2,10 @@ import type Database from "better-sqlite3";
 import type { Turn } from "./database.ts";
 import type { HandlerDatabase, SqlValue } from "./port.ts";
 
-/** Statements that are kept prepared. Handlers have few, unless they put values into their SQL. */
+/** Prepared statements to keep. Handlers need few, unless they put values into their SQL. */
 const LARGEST_CACHE = 200;
 
-/** A placeholder, or what may hold something that only looks like one: texts, quoted names and comments. */
+/** A placeholder, or a part of the SQL that may contain a look-alike: strings, quoted names and comments. */
 const PLACEHOLDER = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|\$([0-9]+)/g;
 
 /** White space and comments before the first word. */
@@ -17,14 +17,16 @@ type Row = Record<string, unknown>;
 type Prepared = { statement: Database.Statement<[unknown[]], Row>; numbers: number[] };
 
 /**
- * Runs the SQL of handlers, with placeholders `$1`, `$2`, … as in PostgreSQL. Values go in by one rule on both databases: a
- * boolean as 1 or 0, a date as its ISO 8601 text, another object as JSON. Integers beyond 2^53 come out as bigint.
+ * Runs the SQL of handlers, with placeholders `$1`, `$2`, … as in PostgreSQL. Both databases convert values alike: a boolean
+ * to 1 or 0, a date to ISO 8601, another object to JSON. Integers beyond 2^53 are returned as bigint.
  */
 export function createHandlerSql(db: Database.Database) {
   const known = new Map<string, Prepared>();
 
   return {
-    /** Calls `work` with a database that can be queried until the turn is over. A statement that failed fails the whole. */
+    /**
+     * Calls `work` with a database that can be queried until the turn is over. One failed statement fails the transaction.
+     */
     during: async <Result>(turn: Turn, work: (db: HandlerDatabase) => Promise<Result>): Promise<Result> => {
       let failure: { error: unknown } | undefined;
       const query: HandlerDatabase["query"] = async (sql, parameters = []) => {
@@ -61,7 +63,7 @@ export function createHandlerSql(db: Database.Database) {
     refuseTransactionControl(sql);
     if (known.size >= LARGEST_CACHE) known.clear();
     const numbers: number[] = [];
-    // SQLite would take $1, $2, … as names, which costs a fifth of a small INSERT.
+    // SQLite reads $1, $2, … as names, which makes a small INSERT a fifth slower.
     const positional = sql.replaceAll(PLACEHOLDER, (found, number: string | undefined) => {
       if (number === undefined) return found;
       numbers.push(Number(number));
@@ -73,7 +75,7 @@ export function createHandlerSql(db: Database.Database) {
   }
 }
 
-/** Throws for a statement that begins or ends a transaction, or reaches beyond the file. */
+/** Throws if a statement begins or ends a transaction, or reaches outside the file. */
 export function refuseTransactionControl(sql: string): void {
   const [statement] = TRANSACTION_CONTROL.exec(sql.replace(BLANK, "")) ?? [];
   if (statement === undefined) return;
@@ -82,7 +84,7 @@ export function refuseTransactionControl(sql: string): void {
   );
 }
 
-/** A value as both databases take it. */
+/** A value in the form that both databases take. */
 export function bound(
   value: SqlValue | undefined,
   number: number,

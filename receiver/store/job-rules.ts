@@ -1,22 +1,22 @@
 import { z } from "zod";
 import type { Ending, EventFilter, InboxEvent, InboxJob, JobHandler, JobState } from "./port.ts";
 
-/** The due time of a job that waits behind another one of its key. */
+/** The due time of a job that waits behind an earlier one with its key. */
 export const HELD = Number.MAX_SAFE_INTEGER;
 
 /** How many of a job's errors are kept. */
 const ERRORS_KEPT = 5;
 const CRASHED = "The worker process ended during this attempt.";
 
-/** Why the jobs of a handler that no worker announces any more are ignored. */
+/** The cause of jobs that are ignored because no worker announces their handler any more. */
 export const GONE = "The handler is gone.";
 
-/** What of its jobs is said of an event first. */
+/** An event's state is the first of these that one of its jobs is in. */
 const URGENCY: readonly JobState[] = ["dead", "running", "waiting", "done", "ignored"];
 
 /**
- * The key of a job: the value at the path in the envelope, or a list of the values at several paths. Null if one of them is
- * missing or null, or if there is no path: then the job waits for no other.
+ * The key of a job: the value at the path in the envelope, or a list of the values at several paths. Null if there is no
+ * path, or if a value is missing or null: such a job has no order.
  */
 export function keyOf(envelope: unknown, paths: readonly string[]): string | null {
   const values = paths.map((path) => valueAt(envelope, path) ?? null);
@@ -35,14 +35,14 @@ function valueAt(envelope: unknown, path: string): unknown {
   return value;
 }
 
-/** The errors of a job, as stores keep them: JSON, the newest first. */
+/** A job's errors as stores keep them: JSON, newest first. */
 const jobErrorsSchema = z.array(z.object({ attempt: z.number(), atMs: z.number(), error: z.string() }));
 
 function errorsOf(text: string | null): z.infer<typeof jobErrorsSchema> {
   return text === null ? [] : jobErrorsSchema.parse(JSON.parse(text));
 }
 
-/** What stores write of a job whose attempt ends. */
+/** What stores write when an attempt of a job ends. */
 export function writtenOf(
   ending: Ending,
   { attempt, errors }: { attempt: number; errors: string | null },
@@ -53,7 +53,7 @@ export function writtenOf(
   return {
     state: kind === "done" || kind === "dead" ? kind : "waiting",
     uncounted: kind === "later" || kind === "returned" ? 1 : 0,
-    // After a crash, too: its handler's backoff says when it goes on.
+    // A crash sets it too: the handler's backoff decides when the job is due.
     deferred: kind === "later" || (kind === "failed" && ending.crashed) ? 1 : 0,
     delayMs: "delayMs" in ending ? ending.delayMs : 0,
     errors:
@@ -64,7 +64,7 @@ export function writtenOf(
   } as const;
 }
 
-/** How an attempt ends whose process died, by the policy of its handler. */
+/** The ending of an attempt whose process died, by its handler's policy. */
 export function endingOfCrash(
   attempt: number,
   { maximumAttempts, backoffMs }: Pick<JobHandler, "maximumAttempts" | "backoffMs">,
@@ -73,7 +73,7 @@ export function endingOfCrash(
   return { kind: "failed", error: CRASHED, delayMs: backoffMs(attempt), crashed: true };
 }
 
-/** What stores select of an event and of a job. An event that no handler wanted has one ignored job, of a handler without a name. */
+/** Columns of an event and of a job. An event that no handler wanted has one ignored job, of a handler without a name. */
 export type EventRow = Pick<
   InboxEvent,
   "seq" | "type" | "objectId" | "source" | "duplicates" | "receivedAtMs"
@@ -111,11 +111,11 @@ function inboxJob({ dueAtMs, deferred, errors: text, cause, ...row }: JobRow): I
   };
 }
 
-/** The values of a statement that lists events. `ofJob`: only events with a job of this state, handler and cause. */
+/** The parameters of a statement that lists events. `ofJob`: only events with a job of this state, handler and cause. */
 export function valuesOf({ state, type, handler, cause }: EventFilter) {
   const ofJob = state === "pruned" ? undefined : state;
   return {
-    // As databases keep text: half of a surrogate pair is no character.
+    // As databases keep text: they cannot hold half a surrogate pair.
     type: type?.toWellFormed() ?? null,
     isPruned: state === "pruned" ? 1 : 0,
     ofJob: ofJob === undefined && handler === undefined && cause === undefined ? 0 : 1,
@@ -125,7 +125,7 @@ export function valuesOf({ state, type, handler, cause }: EventFilter) {
   };
 }
 
-/** What is known of an event from its jobs. */
+/** What the jobs of an event say about it. */
 function summaryOf(jobs: readonly InboxJob[]) {
   const isFinished = jobs.every(({ state }) => state === "done" || state === "ignored");
   const deferred = jobs.filter((job) => job.deferred);
@@ -150,14 +150,11 @@ function extreme(
   return values.length === 0 ? null : choose(...values);
 }
 
-/** Characters of an error's text that are read, and that its cause keeps. */
+/** How much of an error's text is read, and how much of it its cause keeps. */
 const LONGEST_READ = 2_000;
 const LONGEST_CAUSE = 200;
 
-/**
- * What differs from one occurrence of an error to the next, and the mask in its place. A status comes first and stays,
- * since it says what happened.
- */
+/** Parts of an error that vary, and their masks. A status comes first and stays, since it says what happened. */
 const VARYING: [pattern: RegExp, mask: (found: string) => string][] = [
   [
     /\b(?:status|code|HTTP|answered|returned|responded|response|with):? (?:code )?[1-5]\d\d\b/,
@@ -174,8 +171,8 @@ const VARYING: [pattern: RegExp, mask: (found: string) => string][] = [
 const ANY = new RegExp(VARYING.map(([{ source }]) => `(${source})`).join("|"), "gi");
 
 /**
- * The cause in an error's text: the same text for each occurrence of the same error, so that they can be counted together.
- * `Customer cus_9s6XKzkNRiz8 not found` becomes `Customer <id> not found`.
+ * The cause in an error's text. Errors of the same kind have the same cause, so that they can be counted: `Customer
+ * cus_9s6XKzkNRiz8 not found` becomes `Customer <id> not found`.
  */
 export function causeOfError(text: string): string {
   return text
@@ -190,7 +187,7 @@ export function causeOfError(text: string): string {
     .slice(0, LONGEST_CAUSE);
 }
 
-/** An id has a prefix (`cus_…`), or mixes letters with several digits; a word of a program (`ERR_HTTP2`, `base64`) is none. */
+/** An id has a prefix (`cus_…`) or mixes letters with several digits; words of programs (`ERR_HTTP2`, `base64`) do not. */
 function isId(word: string): boolean {
   const tail = word.slice(word.lastIndexOf("_") + 1);
   const hasPrefix = /^[a-z]{2,12}_/.test(word);

@@ -5,7 +5,7 @@ import type { DatabaseFile } from "./database.ts";
 import { createHandlerSql } from "./handler-sql.ts";
 import { HELD, keyOf, writtenOf } from "./job-rules.ts";
 import { JobLost, type Ending, type Job, type Jobs } from "./port.ts";
-import { idOfBytes, NOBODY } from "./schema.ts";
+import { idOfBytes, UNWANTED } from "./schema.ts";
 
 const FIND_DUE = `
   SELECT event FROM jobs INDEXED BY jobs_open
@@ -23,7 +23,7 @@ const RECORD_STEP = `
 
 type EventRow = { id: Buffer; type: string; body: Buffer; receivedAtMs: number };
 
-/** Hands out jobs to this process, if it is the worker, and writes down how they end. */
+/** Claims jobs for this process, if it is the worker, and records how their attempts end. */
 export function createJobs({ db, write }: DatabaseFile, queue: Queue, clock: Clock): Omit<Jobs, "begin"> {
   const findDue = db.prepare<[Record<string, number>], number>(FIND_DUE).pluck();
   const claim = db.prepare<[number, number], Running & { waitingSinceMs: number }>(CLAIM);
@@ -38,7 +38,7 @@ export function createJobs({ db, write }: DatabaseFile, queue: Queue, clock: Clo
       const handler = queue.numberOf(name);
       if (handler === undefined) throw new Error(`No handler "${name}" was announced.`);
       const due = () => findDue.all({ handler, nowMs: clock.nowMs(), limit });
-      // Most looks find nothing, and do not ask for the lock.
+      // Most polls find nothing, so they do not take the lock.
       if (limit <= 0 || due().length === 0) return [];
       return write(() => due().flatMap((event) => claimed(event, handler, name) ?? []));
     },
@@ -93,25 +93,25 @@ export function createJobs({ db, write }: DatabaseFile, queue: Queue, clock: Clo
 }
 
 const LATEST = `SELECT max(announced) FROM handlers`;
-const LIST = `SELECT number, name, types, key FROM handlers WHERE announced = ? AND number <> ${String(NOBODY)} ORDER BY name`;
+const LIST = `SELECT number, name, types, key FROM handlers WHERE announced = ? AND number <> ${String(UNWANTED)} ORDER BY name`;
 const FIND_NUMBER = `SELECT number FROM handlers WHERE name = ?`;
 
-/** The unfinished jobs of a handler that have one key. */
+/** The unfinished jobs of a handler with one key. */
 const OF_KEY = `handler = $handler AND key = $key AND key IS NOT NULL AND state IN ('waiting', 'running')`;
 const ADD_JOB = `
   INSERT OR IGNORE INTO jobs (event, handler, state, key, due_at_ms, waiting_since_ms)
   VALUES ($event, $handler, 'waiting', $key, iif(EXISTS (SELECT 1 FROM jobs WHERE ${OF_KEY}), ${String(HELD)}, $nowMs), $nowMs)`;
 const ADD_UNWANTED = `
   INSERT INTO jobs (event, handler, state, due_at_ms, waiting_since_ms, finished_at_ms)
-  SELECT $event, ${String(NOBODY)}, 'ignored', 0, $nowMs, $nowMs WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE event = $event)`;
-const FORGET_UNWANTED = `DELETE FROM jobs WHERE event = ? AND handler = ${String(NOBODY)}`;
+  SELECT $event, ${String(UNWANTED)}, 'ignored', 0, $nowMs, $nowMs WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE event = $event)`;
+const FORGET_UNWANTED = `DELETE FROM jobs WHERE event = ? AND handler = ${String(UNWANTED)}`;
 
 const END = `
   UPDATE jobs SET state = $state, attempts = attempts - $uncounted, handled = handled + ($state = 'done'), deferred = $deferred,
     due_at_ms = $dueAtMs, errors = $errors, cause = $cause, finished_at_ms = iif($state = 'waiting', NULL, $nowMs)
   WHERE event = $event AND handler = $handler AND state = 'running' AND attempts = $attempt`;
 const FORGET_STEPS = `DELETE FROM steps WHERE event = ? AND handler = ?`;
-/** Of the waiting jobs of a key only the first may be due, and none while one runs. Looks at those that may have changed. */
+/** Of the waiting jobs with a key only the first may be due, and none while another runs. Updates those that may change. */
 const SETTLE = `
   WITH first AS MATERIALIZED (
     SELECT event FROM jobs INDEXED BY jobs_keyed WHERE ${OF_KEY} AND state = 'waiting' ORDER BY event LIMIT 2)
@@ -121,17 +121,17 @@ const SETTLE = `
     iif(due_at_ms = ${String(HELD)}, $nowMs, due_at_ms), ${String(HELD)})
   WHERE handler = $handler AND event IN (SELECT event FROM first UNION SELECT $event) AND state = 'waiting'`;
 
-/** A handler as the worker announced it last. */
+/** A handler as the worker last announced it. */
 export type Announced = {
   number: number;
   name: string;
   types: readonly string[] | "*";
   key: readonly string[];
 };
-/** The handlers that are in use, with the number of their announcement; 0 before the first. */
+/** The handlers in use, with the number of their announcement; 0 before the first. */
 export type Announcement = { announced: number; handlers: readonly Announced[] };
 
-/** A job whose key has to be settled, and what else is needed to end its attempt. */
+/** A job whose key must be settled after its attempt ended. */
 export type Keyed = { event: number; handler: number; key: string | null };
 export type Running = Keyed & { attempt: number; errors: string | null };
 
@@ -140,7 +140,7 @@ const keySchema = z.array(z.string());
 
 export type Queue = ReturnType<typeof createQueue>;
 
-/** Makes, ends and orders jobs. All of it is called within a transaction. */
+/** Makes, ends and orders jobs. Every call is made within a transaction. */
 export function createQueue(db: Database.Database) {
   const findLatest = db.prepare<[], number>(LATEST).pluck();
   const list = db.prepare<[number], { number: number; name: string; types: string; key: string }>(LIST);
@@ -155,7 +155,7 @@ export function createQueue(db: Database.Database) {
 
   return { announced, numberOf: (name: string) => findNumber.get(name), add, offer, ignore, end, settle };
 
-  /** The latest announcement; its handlers are read again only after another one. */
+  /** The latest announcement. Its handlers are read again only after a new one. */
   function announced(): Announcement {
     const number = findLatest.get() ?? 0;
     if (number !== known.announced)
@@ -170,7 +170,7 @@ export function createQueue(db: Database.Database) {
     return known;
   }
 
-  /** Makes a job for each of these handlers that wants the event and has none. Returns how many were made. */
+  /** Makes a job for each of these handlers that wants the event and has none yet. Returns how many were made. */
   function add(
     { seq, type, envelope }: { seq: number; type: string; envelope: unknown },
     handlers: readonly Announced[],
@@ -188,19 +188,19 @@ export function createQueue(db: Database.Database) {
     return made;
   }
 
-  /** As `add`, for an event that may have been unwanted. Returns whether a job was made. */
+  /** Like `add`, for an event that may have been unwanted. Returns whether it made a job. */
   function offer(...given: Parameters<typeof add>): boolean {
     const isWanted = add(...given) > 0;
     if (isWanted) forgetUnwanted.run(given[0].seq);
     return isWanted;
   }
 
-  /** Ends an event as ignored, if it has no job. */
+  /** Ends an event as ignored if it has no job. */
   function ignore(event: number, nowMs: number): void {
     addUnwanted.run({ event, nowMs });
   }
 
-  /** Writes down how an attempt ended; false if the job is no longer this attempt's. */
+  /** Records how an attempt ended; false if the job no longer belongs to this attempt. */
   function end(row: Running, ending: Ending, nowMs: number): boolean {
     const { changes } = endAttempt.run({ ...row, ...valuesOf(row, ending, nowMs) });
     if (changes === 0) return false;
@@ -209,7 +209,7 @@ export function createQueue(db: Database.Database) {
     return true;
   }
 
-  /** Restores the order of a job's key, after the job has been ended, requeued or discarded. */
+  /** Restores the order of a key after one of its jobs was ended, requeued or discarded. */
   function settle({ event, handler, key }: Keyed, nowMs: number): void {
     if (key !== null) settleKey.run({ event, handler, key, nowMs });
   }

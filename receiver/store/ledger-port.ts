@@ -2,7 +2,7 @@
 export const JOB_STATES = ["waiting", "running", "done", "dead", "ignored"] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** States of an event: what is most urgent of its jobs, or `pruned`. */
+/** States of an event: the most urgent state of its jobs, or `pruned`. */
 export const EVENT_STATES = [...JOB_STATES, "pruned"] as const;
 export type EventState = (typeof EVENT_STATES)[number];
 
@@ -14,11 +14,11 @@ export type InboxJob = {
   handler: string;
   state: JobState;
   attempts: number;
-  /** Completions: 1 for good once it is done. */
+  /** How often it was completed; a requeue does not reset it. */
   handled: number;
-  /** Waits behind an earlier job of its key. */
+  /** It waits behind an earlier job with its key. */
   held: boolean;
-  /** Put off by its handler until `nextAttemptAtMs`, which is no failure. */
+  /** Its handler put it off until `nextAttemptAtMs`, which is no failure. */
   deferred: boolean;
   nextAttemptAtMs: number | null;
   finishedAtMs: number | null;
@@ -27,38 +27,38 @@ export type InboxJob = {
   errors: JobError[];
 };
 
-/** An event as it is in the inbox. After pruning only `seq`, `id`, `state`, `handled` and `receivedAtMs` are known. */
+/** An event in the inbox. After pruning, only `seq`, `id`, `state`, `handled` and `receivedAtMs` are known. */
 export type InboxEvent = {
   seq: number;
   id: string;
   type: string | null;
   objectId: string | null;
   source: "webhook" | "reconcile" | null;
-  /** Dead if one of its jobs is dead, else running, waiting, done or ignored by the same rule. */
+  /** Dead if one of its jobs is dead; otherwise running, waiting, done or ignored by the same rule. */
   state: EventState;
-  /** Those of the job with the most. */
+  /** The most that any of its jobs has had. */
   attempts: number;
-  /** 0 until all its jobs are done or ignored; then the largest number of completions of a job. */
+  /** 0 until all its jobs are done or ignored; then the most often that any of them was completed. */
   handled: number;
   /** Deliveries beyond the first. */
   duplicates: number;
   receivedAtMs: number;
   finishedAtMs: number | null;
-  /** The soonest of its jobs. */
+  /** The earliest of its jobs. */
   nextAttemptAtMs: number | null;
-  /** The latest moment that a handler has put a job off to. */
+  /** The latest time that a handler put a job off to. */
   deferredUntilMs: number | null;
   lastError: string | null;
-  /** By the handlers' names. */
+  /** Sorted by handler. */
   jobs: InboxJob[];
 };
 
-/** Events that have a job in this state, of this handler, with this cause of failure; all of it in one and the same job. */
+/** Selects events with a job in this state, of this handler and with this cause; one job must match all of them. */
 export type EventFilter = {
   state?: EventState | undefined;
   type?: string | undefined;
   handler?: string | undefined;
-  /** Of dead jobs: `causeOfError` of their last error. */
+  /** For dead jobs: `causeOfError` of their last error. */
   cause?: string | undefined;
 };
 
@@ -69,7 +69,7 @@ export type HandlerCounts = {
   handler: string;
   waiting: number;
   running: number;
-  /** Of the waiting: those with a failed attempt. */
+  /** Waiting jobs with a failed attempt. */
   failing: number;
   dead: number;
   ignored: number;
@@ -78,48 +78,48 @@ export type HandlerCounts = {
 };
 
 export type Counts = {
-  /** Events that are known, pruned ones too. */
+  /** All known events, including pruned ones. */
   events: number;
   /** Events that no handler wanted. */
   unwanted: number;
-  /** By name; handlers that have jobs in these states, and all that are announced. */
+  /** By name: every announced handler, and others that have jobs in these states. */
   handlers: HandlerCounts[];
-  /** Dead jobs by handler and cause, the most first. */
+  /** Dead jobs by handler and cause, most frequent first. */
   causes: { handler: string; cause: string; dead: number }[];
 };
 
-/** What operators ask and do. Nothing of it holds up the event loop for more than 50 ms. */
+/** What operators see and do. No call blocks the event loop for more than 50 ms. */
 export type Ledger = {
   find: (id: string) => Promise<InboxEvent | undefined>;
   /** The envelope as it was received; undefined once it is pruned. */
   body: (seq: number) => Promise<Uint8Array | undefined>;
-  /** Newest first, the next page beginning below `beforeSeq`; or oldest first, beginning above `afterSeq`. */
+  /** Newest first, from below `beforeSeq`; or oldest first, from above `afterSeq`. */
   list: (filter: EventFilter, page: Page) => Promise<InboxEvent[]>;
   counts: () => Promise<Counts>;
-  /** Handlers as the worker announced them last. */
+  /** Handlers as the worker last announced them. */
   handlers: () => Promise<{ name: string; types: readonly string[] | "*" }[]>;
   /**
-   * Makes dead and ignored jobs of these events (or, with `"done"`, those that are done) wait again, due at once, with all
-   * their attempts before them. With `handler` only its own, and it gets a job of an event that it wants and had none of.
-   * An event that no handler wanted is offered to all again. Returns how many events have changed; 1,000 ids at the most.
+   * Makes dead and ignored jobs of these events wait again (with `"done"`, the done ones), due at once and with all attempts
+   * left. With `handler`, only that handler's jobs; it also gets jobs for events that it wants and never had. An event that
+   * no handler wanted is offered to all handlers again. Takes at most 1,000 ids. Returns how many events changed.
    */
   requeue: (ids: readonly string[], handler?: string, state?: "done") => Promise<number>;
-  /** Ends waiting and dead jobs of these events as `ignored`, with the reason. Returns how many events have changed. */
+  /** Ends waiting and dead jobs of these events as `ignored`, with the reason. Returns how many events changed. */
   discard: (
     ids: readonly string[],
     options: { handler?: string | undefined; reason: string },
   ) => Promise<number>;
-  /** Prunes bodies of finished events and ids received before these moments, 200 rows a transaction. */
+  /** Prunes bodies of finished events and ids received before these times, 200 rows a transaction. */
   prune: (before: { bodiesMs: number; idsMs: number }) => Promise<{ bodies: number; ids: number }>;
-  /** Everything received before this moment may be pruned; 0 if nothing was. */
+  /** Everything received before this time may be pruned; 0 if nothing was. */
   prunedBeforeMs: () => Promise<number>;
   /** Which of `objectIds` have an event of `type`. */
   known: (type: string, objectIds: readonly string[]) => Promise<Set<string>>;
-  /** A named value that is kept with the inbox, such as where `reconcile` goes on. */
+  /** A named value kept with the inbox, such as where `reconcile` continues. */
   bookmark: (name: string) => Promise<string | undefined>;
   setBookmark: (name: string, value: string | undefined) => Promise<void>;
-  /** Looks for damage; one line a finding. */
+  /** Looks for damage. Returns one line per finding. */
   check: () => Promise<string[]>;
-  /** Copies the database to a new file while it is in use; undefined if the database has tools of its own for that. */
+  /** Copies the database to a new file while it is in use; undefined if the database has its own backup tools. */
   backup?: (file: string) => Promise<void>;
 };

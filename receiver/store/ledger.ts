@@ -5,16 +5,16 @@ import type { DatabaseFile } from "./database.ts";
 import type { Objects } from "./events.ts";
 import type { Ledger } from "./port.ts";
 import type { Keyed, Queue } from "./jobs.ts";
-import { bytesOfId, NOBODY } from "./schema.ts";
+import { bytesOfId, UNWANTED } from "./schema.ts";
 import { createCounts, createViews } from "./views.ts";
 
-/** Events that are changed, and rows that are pruned, in one transaction. */
+/** Events changed, or rows pruned, in one transaction. */
 const BATCH = 200;
 const PRUNED_BEFORE = "pruned before";
 
-const COLUMNS = `seq, type, body, EXISTS (SELECT 1 FROM jobs WHERE event = seq AND handler = ${String(NOBODY)}) AS isUnwanted`;
+const COLUMNS = `seq, type, body, EXISTS (SELECT 1 FROM jobs WHERE event = seq AND handler = ${String(UNWANTED)}) AS isUnwanted`;
 const FIND_EVENT = `SELECT ${COLUMNS} FROM events WHERE id = $id UNION ALL SELECT ${COLUMNS} FROM events WHERE alias = $id`;
-const OF_EVENT = `event = $seq AND handler <> ${String(NOBODY)} AND ($handler IS NULL OR handler = $handler)`;
+const OF_EVENT = `event = $seq AND handler <> ${String(UNWANTED)} AND ($handler IS NULL OR handler = $handler)`;
 const REQUEUE = `
   UPDATE jobs SET state = 'waiting', due_at_ms = $nowMs, attempts = 0, deferred = 0, waiting_since_ms = $nowMs,
     finished_at_ms = NULL, cause = NULL
@@ -45,7 +45,7 @@ const DELETE_ID = `DELETE FROM events WHERE seq = ?`;
 type EventRow = { seq: number; type: string; body: Buffer | null; isUnwanted: 0 | 1 };
 const checkSchema = z.array(z.object({ quick_check: z.string() }));
 
-/** What operators ask and do, over the connection of the process: in small pieces that let other work through. */
+/** What operators see and do, on the process's own connection, in slices that let other work through. */
 export function createLedger(
   { db, write }: DatabaseFile,
   queue: Queue,
@@ -92,7 +92,7 @@ export function createLedger(
     backup: async (file) => void db.prepare("VACUUM INTO ?").run(file),
   };
 
-  /** Calls `change` for each event, with the number of the handler that is named, if one is. Returns how many have changed. */
+  /** Calls `change` for each event, with the number of the named handler, if any. Returns how many changed. */
   async function changeEach(
     ids: readonly string[],
     handler: string | undefined,
@@ -117,7 +117,7 @@ export function createLedger(
     const { seq, type, body, isUnwanted } = event;
     if (!body) return false;
     if (settled(requeueJobs.all({ seq, handler: number, nowMs, state: state ?? null }), nowMs)) return true;
-    // It gets jobs that it never had: of the handler that was named, or of all if no handler had wanted it.
+    // It gets jobs that it never had: for the named handler, or for all handlers if none had wanted it.
     const { handlers } = queue.announced();
     const offered = handlers.filter((one) => one.number === number || (number === null && isUnwanted === 1));
     const envelope: unknown = JSON.parse(body.toString("utf8"));
@@ -134,8 +134,8 @@ export function createLedger(
   }
 
   /**
-   * Changes what is listed of the events that were received before a moment. They are kept in the order in which they were
-   * received, so the first younger one ends the walk.
+   * Changes the listed events that were received before a time. Events are stored in the order they arrive, so the walk ends
+   * at the first newer one.
    */
   async function changeBefore(
     beforeMs: number,
@@ -153,7 +153,7 @@ export function createLedger(
     }
   }
 
-  /** Keeps only the id, by which a duplicate is known. The file does not shrink. */
+  /** Keeps only the id, to recognize a duplicate. The file does not shrink. */
   function pruneBody(seq: number, beforeMs: number): boolean {
     if (prune.run({ seq, beforeMs }).changes === 0) return false;
     setBookmark.run(PRUNED_BEFORE, String(Math.max(beforeMs, prunedBeforeMs())));

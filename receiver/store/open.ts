@@ -10,19 +10,19 @@ import { createWorkerRole } from "./role.ts";
 
 export type StoreOptions = Partial<Pick<Config, "databaseFile" | "databaseUrl" | "databaseSchema">> & {
   clock: Clock;
-  /** Whether this process handles jobs: then, on SQLite, it also copies the log into the file. */
+  /** Whether this process handles jobs. On SQLite it then also checkpoints the log. */
   isWorker: boolean;
-  /** No worker has worked since then: handlers that are new get what was stored meanwhile. Default: now. */
+  /** No worker has run since then: new handlers get the events stored meanwhile. Default: now. */
   awaySinceMs?: number | undefined;
-  /** Ends the process: what was committed may not be on disk. */
+  /** Ends the process: committed data may not be on disk. */
   onFatal: (problem: string) => void;
-  /** Ends the process of the handlers: another worker may begin what runs here. */
+  /** Ends the handlers' process: another worker may begin the jobs that run here. */
   onCutOff?: ((problem: string) => void) | undefined;
-  /** The app's own connections to PostgreSQL. */
+  /** The app's own connection pool for PostgreSQL. */
   pool?: object | undefined;
 };
 
-/** A folder with a store on a server, and with commands of its own. */
+/** A folder with a store on a database server, and its commands. */
 export type ServerRoom = {
   openServerStore: (options: StoreOptions & { databaseUrl: string }) => Promise<Store>;
   addCommands: (program: Command) => void;
@@ -31,12 +31,12 @@ export type ServerRoom = {
 const rooms: (() => Promise<ServerRoom>)[] = [];
 rooms.push(async () => import("../postgres/room.ts"));
 
-/** The folder for PostgreSQL, if it was not deleted. */
+/** The PostgreSQL folder, unless it was deleted. */
 export async function serverRoom(): Promise<ServerRoom | undefined> {
   return rooms[0]?.();
 }
 
-/** Opens the inbox that the configuration names. Throws `CannotOpen`, whose message says why not and what to do. */
+/** Opens the configured inbox. Throws `CannotOpen`, whose message says why and what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { databaseFile: file, databaseUrl } = options;
   try {
@@ -58,7 +58,7 @@ export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
 }
 
-/** Opens the inbox in an SQLite file. Throws an error whose message says why that cannot be done. */
+/** Opens the inbox in an SQLite file. Throws an error whose message says why it cannot. */
 export async function openSqliteStore(options: StoreOptions & { file: string }): Promise<Store> {
   const { clock, awaySinceMs = clock.nowMs() } = options;
   const file = await openDatabase({ ...options, checkpoints: options.isWorker });

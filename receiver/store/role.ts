@@ -8,14 +8,14 @@ import { refuseTransactionControl } from "./handler-sql.ts";
 import { endingOfCrash, GONE } from "./job-rules.ts";
 import type { JobHandler, Jobs } from "./port.ts";
 import type { Queue, Running } from "./jobs.ts";
-import { NOBODY } from "./schema.ts";
+import { UNWANTED } from "./schema.ts";
 
-/** How often a worker that waits for another's end asks for the lock. */
+/** How often a waiting worker tries to get the lock. */
 const STANDBY_MS = 100;
 
 /** Events that get their jobs in one transaction. */
 const BATCH = 200;
-/** How many of the latest events new handlers are given at the most: a clock that was set back must not have all read. */
+/** New handlers get at most this many recent events: after a clock was set back, all events could look recent. */
 const MOST_RECENT = 10_000;
 
 const ANNOUNCE = `
@@ -38,8 +38,8 @@ const LIST_SINCE = `
   ORDER BY seq LIMIT ${String(BATCH)}`;
 
 /**
- * The role of the one worker. It holds a lock beside the database for as long as its process lives: a process that gets the
- * lock knows that no attempt of an earlier worker runs any more.
+ * The role of the one worker. Its process holds a lock beside the database until it ends. So a process that gets the lock
+ * knows that no attempt of an earlier worker still runs.
  */
 export function createWorkerRole(
   { db, write }: DatabaseFile,
@@ -55,7 +55,7 @@ export function createWorkerRole(
   const findLatest = db.prepare<[], number>(LATEST_EVENT).pluck();
   const listSince = db.prepare<[typeof from], { seq: number; type: string; body: Buffer }>(LIST_SINCE);
   let lock: Database.Database | undefined;
-  /** Which events are still to be offered to the handlers. */
+  /** Where the events begin that still need jobs. */
   let from = { after: 0, sinceMs: 0 };
 
   return {
@@ -69,11 +69,11 @@ export function createWorkerRole(
       const newcomers = handlers.filter((handler) => !isKnown(handler));
       const offerNext = (announcement: number): number =>
         isFirst || newcomers.length > 0 ? offer(newcomers, announcement) : 0;
-      // Without an announcement no event has jobs. After one, what came since the start has those of the handlers of then.
+      // Before the first announcement no event has jobs. Later, new handlers lack those of events stored while no worker ran.
       from = isFirst
         ? { after: 0, sinceMs: 0 }
         : { after: (findLatest.get() ?? 0) - MOST_RECENT, sinceMs: awaySinceMs };
-      // What is stored already gets its jobs in small transactions, and what is left with the announcement.
+      // Stored events get their jobs in small transactions; the rest are done in the transaction of the announcement.
       while ((await write(() => offerNext(0))) === BATCH);
       await write(() => {
         announce(handlers, announced + 1);
@@ -97,7 +97,7 @@ export function createWorkerRole(
     }
   }
 
-  /** Makes the jobs that a batch of events lacks. Returns how many events there were. */
+  /** Makes the missing jobs of a batch of events. Returns how many events it held. */
   function offer(handlers: readonly JobHandler[], announced: number): number {
     const numbered = handlers.map((handler) => ({ ...handler, number: numberOf(handler, announced) }));
     const events = listSince.all(from);
@@ -110,7 +110,7 @@ export function createWorkerRole(
   }
 
   function announce(handlers: readonly JobHandler[], announced: number): void {
-    // Counted on the row of nobody too, so that a worker without handlers has announced that.
+    // Also counted on the row of unwanted events, so that a worker without handlers makes an announcement too.
     numberOf({ name: "", types: [], key: [] }, announced);
     const policies = new Map(handlers.map((handler) => [numberOf(handler, announced), handler]));
     const nowMs = clock.nowMs();
@@ -124,18 +124,18 @@ export function createWorkerRole(
   function numberOf(handler: Pick<JobHandler, "name" | "types" | "key">, announced: number): number {
     const { name, types, key } = handler;
     setAnnounced.run({ name, types: JSON.stringify(types), key: JSON.stringify(key), announced });
-    return queue.numberOf(name) ?? NOBODY;
+    return queue.numberOf(name) ?? UNWANTED;
   }
 }
 
-/** Waits until no other process has the lock. It is held until the connection is closed, or the process ends. */
+/** Waits until no other process has the lock. Closing the connection or ending the process releases it. */
 async function takeLock(path: string, clock: Clock, signal: AbortSignal): Promise<Database.Database> {
   prepareFile(path);
   const lock = new Database(path, { timeout: 0 });
   for (;;) {
     try {
       signal.throwIfAborted();
-      // Nothing is ever written to it, so it needs no journal beside it.
+      // It is never written to, so it needs no journal file.
       lock.pragma("journal_mode = MEMORY");
       lock.exec("BEGIN EXCLUSIVE");
       return lock;

@@ -5,18 +5,18 @@ import { HELD } from "./job-rules.ts";
 const APPLICATION_ID = 0x7661_6b32;
 const SCHEMA_VERSION = 1;
 
-/** The number of the handler whose jobs are those of events that no handler wants. */
-export const NOBODY = 0;
+/** The handler number of events that no handler wants: each has one ignored job under it. */
+export const UNWANTED = 0;
 
 /**
- * Tables of schema 1. The id of an event is kept as the 16 bytes of its 32 hexadecimal characters. Handlers may add tables
- * of their own to the same file.
+ * Tables of schema 1. An event's id is stored as the 16 bytes of its 32 hexadecimal characters. Handlers may add their own
+ * tables to the same file.
  */
 const SCHEMA = `
   CREATE TABLE events (
     seq INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE,
-    alias BLOB,                        -- the service's id of an event that reconcile had enqueued before
+    alias BLOB,                        -- the service's id of an event that reconcile had stored first
     type TEXT,
     object_id TEXT,
     source TEXT,
@@ -36,7 +36,7 @@ const SCHEMA = `
     migrations INTEGER NOT NULL DEFAULT 0,
     announced INTEGER NOT NULL DEFAULT 0  -- grows with each announcement; the handlers with the largest are in use
   ) STRICT;
-  INSERT INTO handlers (number, name, types, key) VALUES (${String(NOBODY)}, '', '[]', '[]');
+  INSERT INTO handlers (number, name, types, key) VALUES (${String(UNWANTED)}, '', '[]', '[]');
 
   CREATE TABLE jobs (
     event INTEGER NOT NULL,
@@ -64,11 +64,11 @@ const SCHEMA = `
   CREATE TABLE bookmarks (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** Writes something that means nothing. */
+/** A write that changes nothing. */
 export const TOUCH = `
   INSERT INTO bookmarks VALUES ('touched', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
-/** Creates the tables in an empty database. Throws if it is no inbox of this version. */
+/** Creates the tables in an empty database. Throws if the file is not an inbox of this version. */
 export function createSchema(db: Database.Database, file: string): void {
   db.transaction(() => {
     if (!isEmpty(db, file)) return;
@@ -78,7 +78,7 @@ export function createSchema(db: Database.Database, file: string): void {
   }).immediate();
 }
 
-/** Whether nothing is in the database yet. Throws if it is no inbox of this version. */
+/** Whether the database is empty. Throws if the file is not an inbox of this version. */
 export function isEmpty(db: Database.Database, file: string): boolean {
   const read = (name: string): number => Number(db.pragma(name, { simple: true }));
   const [application, version] = [read("application_id"), read("user_version")];
@@ -86,7 +86,7 @@ export function isEmpty(db: Database.Database, file: string): boolean {
   if (tables + version + application === 0) return true;
   if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
   throw new Error(
-    `${file} is not an inbox of this version (schema ${String(version)}, not ${String(SCHEMA_VERSION)}). Name another file in DATABASE_URL, or move this one away: a new one is made.`,
+    `${file} is not an inbox of this version (schema ${String(version)}, not ${String(SCHEMA_VERSION)}). Name another file in DATABASE_URL, or move this one away and start again.`,
   );
 }
 

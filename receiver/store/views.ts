@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import { inboxEvent, valuesOf, type EventRow, type JobRow } from "./job-rules.ts";
 import type { Counts, EventFilter, EventState, InboxEvent, Ledger, Page } from "./port.ts";
-import { bytesOfId, idOfBytes, NOBODY } from "./schema.ts";
+import { bytesOfId, idOfBytes, UNWANTED } from "./schema.ts";
 
-/** Seqs that are looked at in one turn of the event loop. */
+/** Events examined in one turn of the event loop. */
 const SCAN = 2_000;
 
 const COLUMNS = `
@@ -19,10 +19,10 @@ const MATCHES = `
     SELECT 1 FROM jobs JOIN handlers ON number = handler WHERE event = seq AND ($state IS NULL OR state = $state)
       AND ($handler IS NULL OR name = $handler) AND ($cause IS NULL OR cause = $cause)))`;
 
-/** States of few jobs among many: an index finds the next one. */
+/** Few jobs are in these states, so an index finds the next one. */
 const RARE: ReadonlySet<EventState | undefined> = new Set(["running", "dead", "ignored"]);
 
-/** In one direction: the nearest event that may match, or the nearest with a job in a state, and what matches beside it. */
+/** In one direction: finds the nearest event that may match, or that has a job in a rare state, and the matches near it. */
 function statementsOf(isUp: boolean) {
   const [beyond, nearest, order] = isUp ? ["> $from", "min", "ASC"] : ["< $from", "max", "DESC"];
   const beside = isUp ? `$next AND $next + ${String(SCAN)}` : `$next - ${String(SCAN)} AND $next`;
@@ -83,12 +83,12 @@ export function createViews(db: Database.Database): Pick<Ledger, "find" | "body"
   }
 }
 
-/** Jobs that are counted in one turn of the event loop. */
+/** Jobs counted in one turn of the event loop. */
 const SLICE = 5_000;
 
 const LIST_HANDLERS = `
   SELECT number, name, announced > 0 AND announced = (SELECT max(announced) FROM handlers) AS isAnnounced FROM handlers ORDER BY name`;
-// Each by itself is one look into the index; both in one SELECT read all of it.
+// Each alone is one index look-up; both in one SELECT would scan the table.
 const COUNT_EVENTS = `SELECT coalesce((SELECT max(seq) FROM events) - (SELECT min(seq) FROM events) + 1, 0)`;
 const FIND_RECEIVED_AT = `SELECT received_at_ms FROM events WHERE seq = ?`;
 const LIST_OPEN = `
@@ -100,7 +100,7 @@ type Place = { dueAtMs: number; event: number };
 type Open = Place & { attempts: number; cause: string | null };
 type State = "waiting" | "running" | "dead" | "ignored";
 
-/** Counts jobs in slices: exact at rest, and within what changes meanwhile. Jobs that are done are not counted. */
+/** Counts jobs in slices, so changes made meanwhile may be missed. Done jobs are not counted. */
 export function createCounts(db: Database.Database): () => Promise<Counts> {
   const listHandlers = db.prepare<[], { number: number; name: string; isAnnounced: 0 | 1 }>(LIST_HANDLERS);
   const countEvents = db.prepare<[], number>(COUNT_EVENTS).pluck();
@@ -123,7 +123,7 @@ export function createCounts(db: Database.Database): () => Promise<Counts> {
         ),
         await count(number, "ignored", () => undefined),
       ];
-      if (number === NOBODY) counts.unwanted = ignored;
+      if (number === UNWANTED) counts.unwanted = ignored;
       else if (isAnnounced === 1 || waiting + running + dead + ignored > 0) {
         const oldestUnfinishedAtMs = findReceivedAt.get(oldest === Infinity ? 0 : oldest) ?? null;
         counts.handlers.push({

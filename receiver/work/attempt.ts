@@ -7,13 +7,13 @@ import type { Ending, Job, Jobs } from "../store/port.ts";
 import { againAfter, type HandlerContext, type Json } from "./handler.ts";
 import { LONGEST_DELAY_MS, type Policy } from "./policy.ts";
 
-/** How long a handler may go on after its deadline before its process has to end, and how long `onDead` may take. */
+/** How long a handler may run past its deadline before its process must end, and how long `onDead` may take. */
 const ENDING_MS = 5_000;
 const ON_DEAD_MS = 5_000;
-/** `RetryAfter(0)` for ever must not keep a core busy. */
+/** Keeps `RetryAfter(0)` in a loop from using a whole core. */
 const SHORTEST_LATER_MS = 1_000;
 
-/** Exported by a module of handlers: called at least once for each job that dies, before that is written. */
+/** Exported by a module of handlers: called at least once for each job that dies, before its death is stored. */
 export type OnDead = (dead: {
   event: DeadEvent;
   handler: string;
@@ -21,7 +21,7 @@ export type OnDead = (dead: {
   error: string;
 }) => unknown;
 
-/** The envelope; the intake has checked these two. */
+/** An envelope. The intake has checked these two fields. */
 const eventSchema = z.looseObject({ id: z.string(), type: z.string() });
 type DeadEvent = z.infer<typeof eventSchema>;
 
@@ -31,22 +31,22 @@ export type AttemptOptions = {
   config: Pick<Config, "maximumAgeMs">;
   clock: Clock;
   log: Log;
-  /** Masks secrets and persons in a thrown message before it is kept. */
+  /** Masks secrets and personal data in a thrown message before it is stored. */
   clean: (text: string) => string;
   api?: RestClient | undefined;
 };
 
-/** How an attempt ended. `isCommitted`: its `atomically` has made the job done already. */
+/** How an attempt ended. `isCommitted`: its `atomically` has already made the job done. */
 export type Attempted = { ending: Ending; isCommitted: boolean };
 
-/** Makes attempts: parses the event, runs the handler until its deadline, and says how it ended. */
+/** Makes attempts: parses the event, runs the handler until its deadline, and returns how it ended. */
 export function createAttempts(jobs: Jobs, options: AttemptOptions) {
   const { clock, clean, log, onDead, services, api } = options;
   return { attempt, reportDead };
 
   /**
-   * One attempt. Never rejects, and resolves only when the handler, its steps and its transaction have ended, so that no
-   * later attempt runs beside it. Calls `onStuck` if they go on for 5 s after the deadline. To abort `abort` asks them to end.
+   * Makes one attempt. Never rejects. Resolves only when the handler, its steps and its transaction have ended, so that no
+   * later attempt overlaps with it. Calls `onStuck` if they run for 5 s past the deadline. Aborting `abort` asks them to end.
    */
   async function attempt(
     job: Job,
@@ -80,9 +80,9 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
       if (overdue) throw overdue;
       return { ending: { kind: "done" }, isCommitted: isCommitted() };
     } catch (error) {
-      // After the deadline the error may be only that of the aborted signal.
+      // After the deadline the error may only come from the aborted signal.
       const thrown = overdue ?? error;
-      // Stops what else the handler has begun.
+      // Stops other work that the handler has started.
       abort.abort(error);
       await Promise.allSettled(open);
       return { ending: endingOf(thrown, job, policy), isCommitted: isCommitted() };
@@ -91,7 +91,7 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     }
   }
 
-  /** What a handler gets for one attempt. `open` holds its steps and its transaction until they end. */
+  /** The handler's context for one attempt. `open` holds its steps and its transaction until they end. */
   function createContext(job: Job, signal: AbortSignal) {
     const { id, handler, attempt } = job;
     const open = new Set<Promise<unknown>>();
@@ -102,7 +102,7 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     const context: HandlerContext = {
       attempt,
       signal,
-      // Made when it is used: most attempts log nothing.
+      // Created on first use: most attempts log nothing.
       get log() {
         return (ownLog ??= log.child({ event_id: id, handler, attempt }));
       },
@@ -124,14 +124,14 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     };
     return { context, open, isCommitted: () => transaction === "committed" };
 
-    /** Returns the tracked promise itself: a failure that the handler does not await is an uncaught error. */
+    /** Returns the tracked promise itself, so that a failure the handler does not await is an uncaught error. */
     function track<Result>(work: Promise<Result>): Promise<Result> {
       const tracked = work.finally(() => open.delete(tracked));
       open.add(tracked);
       return tracked;
     }
 
-    /** One that begins before `signal` is aborted is recorded all the same, or later attempts would do it again. */
+    /** A step that begins before `signal` is aborted is still recorded; otherwise a later attempt would repeat it. */
     async function step<Result>(name: string, run: () => Promise<Result> | Result): Promise<Json<Result>> {
       if (transaction === "open") throw new Error(`step("${name}") inside atomically(): call it before.`);
       if (steps.has(name)) throw new Error(`step("${name}") is called twice: give each call its own name.`);
@@ -139,11 +139,11 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
       signal.throwIfAborted();
       let json = await jobs.findStep(job, name);
       if (json === undefined) {
-        // In an object, since `undefined` alone is no JSON.
+        // Wrapped in an object, since `undefined` alone is not JSON.
         json = JSON.stringify({ result: await run() });
         await jobs.recordStep(job, name, json);
       }
-      // Written by the same step; no schema knows its type.
+      // The same step wrote it; no schema knows its type.
       // eslint-disable-next-line typescript/no-unsafe-type-assertion
       return (JSON.parse(json) as { result: Json<Result> }).result;
     }
@@ -164,7 +164,7 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     return { kind: "later", error, delayMs };
   }
 
-  /** Calls `onDead` before the job's death is written: after a crash in between it is called again. */
+  /** Calls `onDead` before the death is stored: after a crash in between it is called again. */
   async function reportDead(
     { id, handler, attempt, body }: Job,
     policy: Policy,
@@ -180,7 +180,7 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
   }
 }
 
-/** What is thrown may have no text, such as an object without a prototype. */
+/** A thrown value may have no text, such as an object without a prototype. */
 function textOf(thrown: unknown): string {
   try {
     return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);

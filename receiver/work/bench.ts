@@ -14,33 +14,33 @@ import type { Handler } from "./handler.ts";
 import type { Ended } from "./messages.ts";
 import { startWorker } from "./worker.ts";
 
-/** How an attempt ended, or why an event had none: `held` waits behind an earlier event of its key. */
+/** How an attempt ended. Without an attempt: `held` means that the job waits behind an earlier one with its key. */
 export type BenchResult = {
   outcome: Ended["outcome"] | "held" | "ignored" | "duplicate";
-  /** From 1; 0 if there was none. */
+  /** From 1; 0 without an attempt. */
   attempt: number;
   error?: string;
-  /** Until the next attempt, if there will be one. */
+  /** Seconds until the next attempt, if there will be one. */
   nextAttemptInSeconds?: number;
 };
 
 export type HandlerBench = {
-  /** Stores an event as if the service had sent it; resolves once its first attempt has ended, or none begins now. */
+  /** Stores an event as if the service had sent it. Resolves when its first attempt has ended, or when none starts now. */
   run: (event: object) => Promise<BenchResult>;
-  /** Moves the clock; resolves once the attempts that become due by it have ended. */
+  /** Moves the clock. Resolves when the attempts that became due have ended. */
   advance: (seconds: number) => Promise<BenchResult[]>;
   /** The handler's job of this event. */
   job: (eventId: string) => Promise<InboxJob | undefined>;
-  /** Rows of the handler's tables, or of anything else that it can read. */
+  /** Rows of the handler's tables, or of any other table it can read. */
   rows: HandlerDatabase["query"];
-  /** What the handler has logged, as it comes out. */
+  /** Everything the handler has logged, as it is printed. */
   logs: Record<string, unknown>[];
   close: () => Promise<void>;
 };
 
 /**
- * Runs one handler as the receiver does, with the same store, policies, rules and log: on a database of its own (a new
- * SQLite file, or `databaseUrl`), and a clock that begins at `now` and stands still until it is moved.
+ * Runs one handler with the receiver's own store, policies, rules and log, on a database of its own (a new SQLite file, or
+ * `databaseUrl`). Its clock starts at `now` and stands still until it is moved.
  */
 export async function createHandlerBench<Services>(
   handler: Handler<Services>,
@@ -48,7 +48,7 @@ export async function createHandlerBench<Services>(
     services?: Services;
     api?: RestClient;
     databaseUrl?: string;
-    /** Settings of the receiver by their names, such as MAX_ATTEMPTS. */
+    /** Settings of the receiver by their variables, such as MAX_ATTEMPTS. */
     environment?: Readonly<Record<string, string | undefined>>;
     /** A date, or its text, such as "2026-03-01T12:00:00Z". Default: now. */
     now?: string | Date;
@@ -61,7 +61,7 @@ export async function createHandlerBench<Services>(
   const { config } = loaded;
   const secrets = secretsOf(config);
   const now = new Date(options.now ?? systemClock.nowMs());
-  if (Number.isNaN(now.getTime())) throw new RangeError(`now is no date: ${String(options.now)}`);
+  if (Number.isNaN(now.getTime())) throw new RangeError(`now is not a date: ${String(options.now)}`);
   const clock = benchClock(now.getTime());
   const logs: HandlerBench["logs"] = [];
   const write = (line: string): void => void logs.push(lineSchema.parse(JSON.parse(line)));
@@ -83,14 +83,14 @@ export async function createHandlerBench<Services>(
       next.resolve();
       next = Promise.withResolvers();
     },
-    // The receiver would end its process.
+    // The receiver would end its process here.
     onStuck: () => undefined,
   });
 
   const job: HandlerBench["job"] = async (id) =>
     (await store.ledger.find(id))?.jobs.find(({ handler: name }) => name === handler.name);
 
-  /** Waits until none of these jobs runs or is due. */
+  /** Waits until none of these jobs is running or due. */
   const settle = async (list: () => Promise<InboxJob[]>): Promise<void> => {
     for (;;) {
       const { promise } = next;
@@ -150,12 +150,12 @@ const lineSchema = z.record(z.string(), z.unknown());
 function newEvent(event: object): NewEvent {
   const body = Buffer.from(JSON.stringify(event));
   const parsed = parseEnvelope(body);
-  if (!parsed.ok) throw new Error(`This is no event: ${parsed.message}`);
+  if (!parsed.ok) throw new Error(`This is not an event: ${parsed.message}`);
   const { id, type, objectId } = parsed;
   return { id: id.toLowerCase(), type, objectId, source: "webhook", body, envelope: event };
 }
 
-/** Its date stands still until it is moved; its timers ring when it is moved past them. */
+/** The time stands still until it is moved; timers fire when it is moved past them. */
 function benchClock(startMs: number): Clock & { move: (ms: number) => void } {
   let movedMs = 0;
   const timers = new Set<{ atMs: number; run: () => void }>();

@@ -2,17 +2,17 @@ import { PermanentFailure, RetryAfter, type HandlerContext } from "./handler.ts"
 
 const LIMIT_MS = 10_000;
 const MOST_CHARACTERS_SHOWN = 200;
-/** What the server asks to be tried again, in another way than by Retry-After (RFC 9110). */
+/** Statuses that ask for another try, besides those with Retry-After (RFC 9110). */
 const TRY_AGAIN = new Set([408, 425, 429]);
 
-/** What a service returned with 2xx. `json` is undefined if the body is none. */
+/** A 2xx answer of a service. `json` is undefined if the body is not JSON. */
 export type ServiceAnswer = { status: number; headers: Headers; text: string; json: unknown };
 
 /**
- * Calls a service from a handler, which passes its context: the call ends with the attempt, or after 10 s, and carries
+ * Calls a service from a handler, which passes its context. The call ends with the attempt, or after 10 s, and carries
  * `Idempotency-Key`. A 429 or 503 with Retry-After, in seconds or as a date, throws `RetryAfter`; another 4xx throws
- * `PermanentFailure`; everything else but 2xx throws an `Error`, so that the job is tried again. Errors name the address without
- * its query, which may hold a secret.
+ * `PermanentFailure`; any other answer but 2xx throws an `Error`, so that the job is retried. Errors contain the address
+ * without its query, which may hold a secret.
  */
 export async function callService(
   url: string | URL,

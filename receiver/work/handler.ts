@@ -7,31 +7,31 @@ import type { HandlerDatabase, Migration } from "../store/port.ts";
 export type HandlerContext<Services = unknown> = {
   /** From 1. An attempt that ended with `RetryAfter` is not counted. */
   attempt: number;
-  /** Aborted at the attempt's deadline and shortly before the receiver stops. Pass it to everything that you wait for. */
+  /** Aborted at the deadline of the attempt, and shortly before the receiver stops. Pass it to everything you wait for. */
   signal: AbortSignal;
   /** Writes to the receiver's log, with the event's id, the handler and the attempt on every line. */
   log: Pick<Log, "debug" | "info" | "warn" | "error">;
-  /** The event's id: pass it to the service that you call, so that a second attempt has no second effect. */
+  /** The event's id. Pass it to the service you call, so that a second attempt has no second effect. */
   idempotencyKey: string;
-  /** A key for one of several calls: the same for every attempt, another for each `name`. */
+  /** A key for one of several calls: the same for every attempt, different for each `name`. */
   idempotencyKeyFor: (name: string) => string;
   /**
-   * Runs `run` once and records what it returned, as JSON, for later attempts. A crash before it is recorded runs it again,
-   * so pass on an idempotency key. Each call in a handler has its own name; none is inside `atomically`.
+   * Runs `run` once and records its result, as JSON, for later attempts. After a crash before that it runs again, so pass on
+   * an idempotency key. Give each call in a handler its own name, and make none inside `atomically`.
    */
   step: <Result>(name: string, run: () => Promise<Result> | Result) => Promise<Json<Result>>;
   /** What `createServices()` returned. */
   services: Services;
   /**
    * Writes to the receiver's database in one transaction that also makes the job done: exactly once. Call it last, at most
-   * once, and call other services before it. On SQLite it may wait for nothing but its queries.
+   * once, and call other services before it. On SQLite it may await only its own queries.
    */
   atomically: <Result>(work: (db: HandlerDatabase) => Promise<Result>) => Promise<Result>;
   /** The service's REST API, if API_BASE_URL and API_KEY are set. */
   api: RestClient | undefined;
 };
 
-/** What JSON leaves of a value: a Date is its text. */
+/** What remains of a value in JSON: a Date becomes its text. */
 export type Json<Value> = Value extends { toJSON: () => infer Text }
   ? Text
   : Value extends object
@@ -42,15 +42,15 @@ const count = z.int().min(1);
 const seconds = z.number().positive();
 const path = z.string().regex(/^(?:data(?:\.[\w-]+)+|[\w-]+)$/, 'must be a path such as "data.object.phone"');
 
-/** Policies of a handler. Each defaults to the environment's value. */
+/** Policies of a handler. Each defaults to its environment variable. */
 const policiesSchema = z.object({
-  /** The job is dead after so many failed attempts. Default: MAX_ATTEMPTS. */
+  /** The job is dead after this many failed attempts. Default: MAX_ATTEMPTS. */
   maxAttempts: count.max(100).optional(),
   /** Deadline of one attempt. Default: HANDLER_TIMEOUT_SECONDS. */
   timeoutSeconds: seconds.max(86_400).optional(),
-  /** Jobs of this handler that run at one time in one worker. Default and maximum: WORKER_CONCURRENCY. */
+  /** Jobs of this handler that run at the same time in one worker. Default and maximum: WORKER_CONCURRENCY. */
   concurrency: count.optional(),
-  /** At most `limit` attempts begin within any `perSeconds`, in one worker. Default: no limit. */
+  /** At most `limit` attempts start within `perSeconds`, in one worker. Default: no limit. */
   rateLimit: z.strictObject({ limit: count, perSeconds: seconds }).optional(),
 });
 
@@ -64,26 +64,26 @@ const definitionSchema = policiesSchema.extend({
 });
 
 type Definition<Type extends string, Shape, Services> = z.infer<typeof policiesSchema> & {
-  /** Unique, and kept for good: the handler's jobs and migrations are stored under it. */
+  /** Unique and permanent: the handler's jobs and migrations are stored under it. */
   name: string;
-  /** One type, several, or `*` for all, future ones too. */
+  /** One type, several, or `*` for all, including future ones. */
   type: Type | readonly Type[] | "*";
   /**
-   * What the handler needs of `data.object`. An event that does not match is dead at once, so ask only for what you use.
-   * Without it, every documented field may be missing.
+   * The fields of `data.object` that the handler needs. An event that does not match is dead at once, so require only what
+   * you use. Without it, every documented field may be missing.
    */
   object?: z.ZodType<Shape>;
   /** Create and change the handler's tables. Each runs once, in order, before the first event. Only append to the list. */
   migrations?: readonly Migration[] | undefined;
   /** Seconds until the next attempt after attempt `attempt` failed. Default: 5, 15, 45 … up to 6 h, less up to a fifth. */
   backoff?: ((attempt: number) => number) | undefined;
-  /** Events with the same value there are handled one at a time, in the order of their arrival; a dead one blocks none. */
+  /** Events with the same value at this path are handled one at a time, in order of arrival. A dead one blocks no others. */
   key?: KeyPath<Type, Shape> | readonly KeyPath<Type, Shape>[] | undefined;
-  /** Return: done. Throw: another attempt, unless it is `PermanentFailure` or `RetryAfter`. */
+  /** Return: done. Throw: retry, except `PermanentFailure` and `RetryAfter`. */
   handle(event: HandledEvent<Type, Shape>, context: HandlerContext<Services>): unknown;
 };
 
-/** What happens with events of some types. Made by `defineHandler`. */
+/** Handles events of some types. Made by `defineHandler`. */
 export type Handler<Services = unknown> = Omit<
   Definition<string, unknown, Services>,
   "type" | "object" | "key"
@@ -94,7 +94,7 @@ export type Handler<Services = unknown> = Omit<
   parse(envelope: unknown): HandledEvent;
 };
 
-/** A handler that says which services it needs. `needs` is never set: it lets the compiler ask for them. */
+/** A handler with the type of the services it needs. `needs` is never set; it lets the compiler check for them. */
 export type HandlerNeeding<Services> = Handler<Services> & { needs?: (services: Services) => void };
 
 export type DefineHandler<Services> = {
@@ -106,7 +106,7 @@ export type DefineHandler<Services> = {
   ): HandlerNeeding<Services>;
 };
 
-/** Defines what happens with events of some types. Throws a `TypeError` that names each wrong policy. */
+/** Defines how events of some types are handled. Throws a `TypeError` that names each wrong policy. */
 export const defineHandler: DefineHandler<unknown> = define;
 
 /** `defineHandler` with the type of `context.services`: `const defineHandler = handlersWith<typeof createServices>()`. */
@@ -118,7 +118,7 @@ export const handlersWith = <Create extends CreateServices>(): DefineHandler<
 export type CreateServices<Services = unknown> = () => Promise<{
   /** Passed to every handler as `context.services`. */
   services: Services;
-  /** Called when no handler runs any more; its promise is awaited. */
+  /** Called when no handler runs any more, and awaited. */
   close?: () => Promise<void> | void;
 }>;
 
@@ -126,7 +126,7 @@ function define<Services>(definition: Definition<string, unknown, Services>): Ha
   const checked = definitionSchema.safeParse(definition);
   if (!checked.success) {
     const error = new TypeError(`The handler "${definition.name}": ${z.prettifyError(checked.error)}`);
-    // Its first place is the definition's.
+    // The stack starts where the handler is defined.
     Error.captureStackTrace(error, define);
     throw error;
   }
@@ -144,27 +144,27 @@ function define<Services>(definition: Definition<string, unknown, Services>): Ha
       const { success, data, error } = (schema ?? lenientSchemaFor(envelope)).safeParse(envelope);
       if (success) return data;
       const issues = error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-      throw new PermanentFailure(`The event lacks what its handler needs: ${issues.join("; ")}`);
+      throw new PermanentFailure(`The event lacks fields that its handler needs: ${issues.join("; ")}`);
     },
   };
 }
 
-/** The same in every copy of this module: a loader may give handlers a copy of their own. */
+/** The same symbol in every copy of this module, since a loader may give handlers their own copy. */
 const AGAIN: unique symbol = Symbol.for("voice-agent-webhook-kit: when to try again");
 
-/** When a thrown value asks to be tried again; undefined if it does not say. */
+/** When a thrown value asks for another try; undefined if it does not say. */
 export function againAfter(thrown: unknown): number | Date | "never" | undefined {
   return thrown instanceof Error && AGAIN in thrown ? againSchema.parse(thrown[AGAIN]) : undefined;
 }
 const againSchema = z.union([z.number(), z.date(), z.literal("never")]).optional();
 
-/** This event can never be handled: its job is dead now, and stays visible until it is requeued. */
+/** The event can never be handled. Its job is dead at once, and stays visible until it is requeued. */
 export class PermanentFailure extends Error {
   override readonly name = "PermanentFailure";
   readonly [AGAIN] = "never";
 }
 
-/** Try again after so many seconds, or at that time. It is no failure and uses up no attempt; MAX_AGE_HOURS bounds it. */
+/** Tries again after so many seconds, or at a time. This is no failure and uses no attempt; MAX_AGE_HOURS bounds it. */
 export class RetryAfter extends Error {
   override readonly name = "RetryAfter";
   readonly [AGAIN]: number | Date;
@@ -198,8 +198,8 @@ type Lenient<Type extends string> = Type extends EventType
   : { [field: string]: unknown };
 
 /**
- * A path in an event of this type, such as `data.object.phone`. A field that neither the service documents nor the handler's
- * schema names is a compile error; where the service documents none, every field is allowed.
+ * A path in an event of this type, such as `data.object.phone`. A field that is in neither the documentation nor the
+ * handler's schema is a compile error. If the service documents no fields, every field is allowed.
  */
 type KeyPath<Type extends string, Shape> = "org_id" | `data.object.${Documented<Type> | Field<Shape>}`;
 
@@ -209,7 +209,7 @@ type Documented<Type extends string> = Type extends EventType
     : Field<EventObject<Type>>
   : string;
 
-/** Names of fields, and paths of the fields within them. */
+/** Names of fields, and paths of nested fields. */
 type Field<Value> = Value extends readonly unknown[]
   ? never
   : Value extends object
@@ -226,7 +226,7 @@ function schemaWith(object: z.ZodType) {
   return envelopeSchema.extend({ data: z.looseObject({ object }) });
 }
 
-/** The schema for a handler without one: a documented field has its documented kind, or counts as missing. */
+/** The schema for a handler without one: a documented field of another kind counts as missing. */
 function lenientSchemaFor(envelope: unknown): ReturnType<typeof schemaWith> {
   return lenientSchemas.get(typeSchema.safeParse(envelope).data?.type ?? "") ?? anything;
 }
@@ -236,7 +236,7 @@ const anything = schemaWith(z.looseObject({}));
 const lenientSchemas = new Map(
   Object.entries(objectSchemas).map(([type, { shape }]) => {
     const fields = Object.entries(shape).map(([name, field]: [string, z.ZodType]) => {
-      // A text in a new format is still that text.
+      // Only the kind matters: a string in a new format is still a string.
       const kind = field instanceof z.ZodString ? z.string() : field;
       return [name, kind.nullish().catch(undefined)] as const;
     });

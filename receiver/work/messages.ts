@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { Log } from "../operations/log.ts";
 
-/** One attempt that has ended. `lost`: the job was no longer this attempt's, and nothing was written. */
+/** An attempt that has ended. `lost`: the job no longer belonged to this attempt, and nothing was written. */
 const endedSchema = z.object({
   handler: z.string(),
   id: z.string(),
-  /** `other` if it is not documented: it may be as long as a body. */
+  /** `other` if it is not documented: an unknown type may be as long as a body. */
   type: z.string(),
   attempt: z.number(),
   outcome: z.enum(["done", "failed", "later", "dead", "lost"]),
@@ -18,9 +18,9 @@ export type Ended = z.infer<typeof endedSchema>;
 export const childMessageSchema = z.discriminatedUnion("kind", [
   /** The handlers in `files` are loaded, and their services created. */
   z.object({ kind: z.literal("ready"), files: z.array(z.string()) }),
-  /** The handlers cannot be used; the process ends. */
+  /** The handlers cannot start; the process ends. */
   z.object({ kind: z.literal("broken"), problem: z.string(), files: z.array(z.string()) }),
-  /** Once a second. `isWorking`: it handles jobs, and does not wait for another worker's end. */
+  /** Sent once a second. `isWorking`: it handles jobs, instead of waiting for another worker to end. */
   z.object({
     kind: z.literal("alive"),
     isWorking: z.boolean(),
@@ -30,7 +30,7 @@ export const childMessageSchema = z.discriminatedUnion("kind", [
 ]);
 export type ChildMessage = z.infer<typeof childMessageSchema>;
 
-/** From the supervisor to the handlers' process; `wake`: new events are stored. */
+/** From the supervisor to the handlers' process. `wake`: new events were stored. */
 export const orderSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("wake") }),
   z.object({ kind: z.literal("drain"), graceMs: z.number() }),
@@ -40,12 +40,12 @@ export type Order = z.infer<typeof orderSchema>;
 const LINES = {
   done: ["info", "handled"],
   later: ["info", "put off by its handler"],
-  failed: ["warn", "handling failed; it will be tried again"],
-  lost: ["warn", "the job is no longer this worker's; nothing was written"],
+  failed: ["warn", "the attempt failed; it will be retried"],
+  lost: ["warn", "the job no longer belongs to this worker; nothing was written"],
   dead: ["error", "dead: fix the cause and requeue it"],
 } as const;
 
-/** Logs how an attempt has ended. */
+/** Logs how an attempt ended. */
 export function logEnded(log: Log, { id, durationMs, ...ended }: Ended): void {
   const [level, line] = LINES[ended.outcome];
   log[level]({ event_id: id, ...ended, duration_ms: Math.round(durationMs) }, line);

@@ -6,12 +6,12 @@ import type { OnDead } from "./attempt.ts";
 import type { CreateServices, Handler } from "./handler.ts";
 
 /**
- * Imports a module of handlers, receiver/handlers by default, and creates their services. `onFile` gets each file of yours
- * that is loaded, also before an error. Throws why they cannot be used.
+ * Imports a module of handlers, receiver/handlers by default, and creates their services. Calls `onFile` with each of your
+ * files that is loaded, even before an error. Throws if they cannot be used.
  */
 export async function loadHandlers(named: string | undefined, onFile?: (path: string) => void) {
   const file = new URL(named ?? siblingFile(import.meta.url, "../handlers/index"));
-  // Registered only now: the receiver's own modules are loaded and cost nothing.
+  // Registered only now, since the receiver's own modules are already loaded.
   if (/\.[cm]?tsx?$/.test(file.pathname)) {
     const [esm, cjs] = await Promise.all([import("tsx/esm/api"), import("tsx/cjs/api")]);
     esm.register();
@@ -32,7 +32,7 @@ export async function loadHandlers(named: string | undefined, onFile?: (path: st
   return { handlers, onDead, services: created?.services, close: async () => created?.close?.() };
 }
 
-/** Throws if two handlers have one name: their jobs are stored under it. */
+/** Throws if two handlers have the same name: their jobs are stored under it. */
 export function refuseEqualNames(handlers: readonly Handler[]): void {
   const names = handlers.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) < index);
@@ -58,7 +58,7 @@ export function siblingFile(moduleUrl: string, name: string): URL {
   return new URL(`./${name}${moduleUrl.endsWith(".ts") ? ".ts" : ".js"}`, moduleUrl);
 }
 
-/** What is wrong with code that could not be loaded, in one line with its place; a place in your own files comes first. */
+/** A load error in one line with its position, preferably in your own files. */
 export function describeLoadError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = `${error.name}: ${error.message}`
@@ -71,7 +71,7 @@ export function describeLoadError(error: unknown): string {
 
 const PLACE = /(?:^|[\s(])((?:file:\/\/|\/|[A-Z]:\\)[^()\n]*?)(:\d+(?::\d+)?)\)?$/gm;
 
-/** Where an error was thrown: `file:line:column` of each line of its stack that names a file, in order. */
+/** The positions in an error's stack, `file:line:column`, in order. */
 export function placesOf(error: unknown): string[] {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   return [...stack.matchAll(PLACE)].map(([, file = "", place = ""]) => shortPath(file) + place);

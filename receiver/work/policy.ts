@@ -2,20 +2,20 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Handler } from "./handler.ts";
 
-/** The first wait after a failure, the factor from each wait to the next, and the longest wait. */
+/** The first wait after a failure, the factor between waits, and the longest wait. */
 const FIRST_MS = 5_000;
 const FACTOR = 3;
 const LONGEST_MS = 6 * 3_600_000;
 
-/** A wait is shortened by up to this part at random, so that what failed together does not return together. */
+/** Each wait is shortened at random by up to this part, so that jobs that failed together do not retry together. */
 const JITTER = 0.2;
 
-/** The longest delay that a store takes. */
+/** The longest delay that stores take. */
 export const LONGEST_DELAY_MS = 20 * 86_400_000;
 
 export type Policy = ReturnType<typeof policyOf>;
 
-/** The policies of a handler, with the environment's value for each that it does not set. */
+/** A handler's policies, with the environment's defaults. */
 export function policyOf(
   handler: Handler,
   config: Pick<Config, "maximumAttempts" | "handlerTimeoutMs" | "workerConcurrency">,
@@ -27,7 +27,7 @@ export function policyOf(
     maximumAttempts: maxAttempts ?? config.maximumAttempts,
     timeoutMs: timeoutSeconds * 1_000,
     concurrency: Math.min(concurrency, config.workerConcurrency),
-    /** Whole milliseconds until the next attempt after attempt `attempt` (from 1) failed. */
+    /** Whole milliseconds to wait after attempt `attempt` (from 1) failed. */
     backoffMs: (attempt: number): number =>
       Math.min(ownBackoffMs(handler, attempt) ?? backoffMs(attempt, random), LONGEST_DELAY_MS),
   };
@@ -39,7 +39,7 @@ function backoffMs(attempt: number, random: () => number): number {
   return Math.round(fullMs * (1 - JITTER * random()));
 }
 
-/** Undefined if the handler has no backoff of its own, or if its function throws or returns no time. */
+/** Undefined if the handler has no backoff, or if its function throws or returns no valid time. */
 function ownBackoffMs({ backoff }: Handler, attempt: number): number | undefined {
   try {
     const waitMs = Math.ceil((backoff?.(attempt) ?? Number.NaN) * 1_000);
@@ -49,20 +49,20 @@ function ownBackoffMs({ backoff }: Handler, attempt: number): number | undefined
   }
 }
 
-/** Lets at most `limit` attempts begin within any `perSeconds`; any number without a limit. */
+/** Lets at most `limit` attempts start within `perSeconds`; without a limit, any number. */
 export function createRateLimit(rateLimit: Handler["rateLimit"], clock: Clock) {
   const { limit = Infinity, perSeconds = 0 } = rateLimit ?? {};
-  /** When the last attempts began, the oldest first. */
+  /** When the last attempts started, oldest first. */
   const begun: number[] = [];
   const sinceMs = (): number => clock.monotonicMs() - perSeconds * 1_000;
 
   return {
-    /** How many may begin now. */
+    /** How many may start now. */
     room: (): number => {
       while ((begun[0] ?? Infinity) <= sinceMs()) begun.shift();
       return limit - begun.length;
     },
-    /** Milliseconds until the oldest no longer counts; Infinity if there is none. */
+    /** Milliseconds until the oldest start no longer counts; Infinity if there is none. */
     waitMs: (): number => Math.ceil((begun[0] ?? Infinity) - sinceMs()),
     begin: (): void => void (rateLimit && begun.push(clock.monotonicMs())),
   };

@@ -12,19 +12,19 @@ import { describeLoadError, loadHandlers, placesOf } from "./module.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 const BEAT_MS = 1_000;
-/** Attempts in one message: a longer one would delay the supervisor's answers to requests. */
+/** Attempts per message: a longer one would delay the supervisor's answers to requests. */
 const MOST_ENDED = 250;
-/** How long handlers may go on after the supervisor is gone: another receiver may wait for this process to end. */
+/** How long handlers may run after the supervisor has died: another receiver may be waiting for this process to end. */
 const ORPHANED_MS = 1_000;
-/** What services may take to close, and what the exit may take beyond its grace. */
+/** How long services may take to close, and how long the exit may take beyond its grace. */
 const CLOSING_MS = 500;
 const EXIT_LIMIT_MS = 2_000;
 const EXIT = { bug: 1, stuck: 70, broken: 78 };
 
 /**
- * The process in which handlers run. It may be blocked, fill its memory or crash: then its supervisor starts another, and
- * the attempts that it was making count. Its arguments are the URL of the handlers' module, and since when no such process
- * has worked.
+ * The process in which handlers run. If it blocks, fills its memory or crashes, its supervisor starts another one, and its
+ * running attempts count. Its arguments are the URL of the handlers' module and the time since when no such process has
+ * worked.
  */
 const loaded = loadConfig(process.env, { needsSecret: false });
 if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
@@ -33,7 +33,7 @@ const secrets = secretsOf(config);
 const clean = createCleaner(secrets);
 const log = createLog({ level: config.logLevel, name: "worker", secrets });
 const stopping = new AbortController();
-/** What this process takes without handlers. */
+/** The memory of this process without handlers. */
 const ownBytes = process.memoryUsage.rss();
 const files: string[] = [];
 let worker: Worker | undefined;
@@ -41,14 +41,14 @@ let ended: Ended[] = [];
 let closeServices = async (): Promise<void> => undefined;
 
 endWithParent();
-// If memory runs out, Linux is to end this process and not the one that acknowledges. Elsewhere nothing changes.
+// If memory runs out, Linux should kill this process rather than the one that acknowledges. Other systems ignore this.
 writeFile("/proc/self/oom_score_adj", "800").catch(() => undefined);
-// A terminal signals the whole group of processes; here the supervisor says when to stop.
+// A terminal signals the whole process group; here only the supervisor decides when to stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 process.on("uncaughtException", endByError);
 process.on("disconnect", () => void exit(0, ORPHANED_MS));
 process.on("message", (message) => {
-  // A handler's dependency may receive messages, too: unknown ones are ignored.
+  // A handler's dependency may receive messages too: unknown ones are ignored.
   const { data: order } = orderSchema.safeParse(message);
   if (order?.kind === "wake") worker?.wake();
   if (order?.kind === "drain") void exit(0, order.graceMs);
@@ -82,7 +82,7 @@ async function work(): Promise<void> {
       if (ended.length >= MOST_ENDED) beat();
     },
     onStuck: ({ handler, id }) => {
-      log.error({ handler, event_id: id }, "a handler goes on after its deadline; its process ends");
+      log.error({ handler, event_id: id }, "a handler still runs after its deadline; its process ends");
       void exit(EXIT.stuck, 0);
     },
   });
@@ -92,7 +92,7 @@ async function work(): Promise<void> {
 }
 
 function onFatal(problem: string): void {
-  log.fatal({ problem }, "the database cannot be used any more; the process ends");
+  log.fatal({ problem }, "the database can no longer be used; the process ends");
   log.flush(() => process.exit(EXIT.bug));
 }
 
@@ -102,7 +102,7 @@ function endByError(error: unknown): void {
     send({ kind: "broken", problem: clean(describeLoadError(error)), files });
     return void exit(EXIT.broken, 0);
   }
-  // Its message may quote personal data of any event. The attempts that run are counted by the next worker.
+  // The message may quote personal data of any event. The next worker counts the running attempts.
   const name = error instanceof Error ? error.name : typeof error;
   log.fatal({ error: name, at: placesOf(error)[0] }, "an error that no handler caught ends the process");
   log.flush(() => process.exit(EXIT.bug));
@@ -118,7 +118,7 @@ async function exit(code: number, graceMs: number): Promise<void> {
   );
   await within(CLOSING_MS, closing, clock);
   beat();
-  // The store is not closed: its lock must not be free before no handler can run any more, which is when the process ends.
+  // The store stays open: its lock must be held until no handler can run any more, and that is when the process ends.
   log.flush(() => process.exit(code));
 }
 
@@ -132,7 +132,7 @@ function send(message: ChildMessage): void {
   if (process.connected) process.send?.(message);
 }
 
-/** Ends this process after its parent also while a handler blocks it: it holds the lock that the next worker waits for. */
+/** Ends this process after its parent, even while a handler blocks it: the next worker waits for its lock. */
 function endWithParent(): void {
   const watch = `
     const { parent, graceMs } = require("node:worker_threads").workerData;

@@ -6,20 +6,20 @@ import type { Log } from "../operations/log.ts";
 import { childMessageSchema, type Ended, type Order } from "./messages.ts";
 import { siblingFile } from "./module.ts";
 
-/** How long a process may not turn its event loop before it counts as blocked, and how long it may take to start. */
+/** How long a process may block its event loop, and how long it may take to start. */
 const SILENCE_MS = 5_000;
 const START_MS = 60_000;
 const WATCH_MS = 1_000;
-/** Pauses between processes that live for less than `LIVED_MS`: the first, and the longest. */
+/** The first and the longest pause before a restart, if the last process lived for less than `LIVED_MS`. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const LIVED_MS = 5_000;
-/** Events that are stored within this time wake the process once. */
+/** Events stored within this time wake the process once. */
 const WAKE_MS = 5;
-/** How often files are polled, and how long handlers may go on after a change. */
+/** How often files are polled, and how long handlers may run after a change. */
 const FILES_MS = 200;
 const CHANGE_GRACE_MS = 500;
-/** What a drain may take beyond its grace. */
+/** How long a drain may take beyond its grace. */
 const CLOSING_MS = 1_000;
 
 export type Status = { state: "starting" | "working" | "broken" | "restarting"; problem?: string };
@@ -28,13 +28,13 @@ export type SupervisorOptions = {
   environment: () => NodeJS.ProcessEnv;
   /** The module of the handlers, if it is not receiver/handlers. */
   handlersModule?: URL | undefined;
-  /** What the handlers' process may take, beyond what it takes without them. */
+  /** How much memory handlers may use, beyond that of their process without them. */
   memoryMegabytes: number;
   /** Start another process when a file of the handlers, or `.env`, changes. */
   watch?: boolean | undefined;
   clock: Clock;
   log: Log;
-  /** What was running when a process died, from the ledger. */
+  /** The jobs that were running when a process died, from the ledger. */
   running: () => Promise<readonly { handler: string; id: string }[]>;
   onEnded: (attempts: readonly Ended[]) => void;
   onDeath: () => void;
@@ -43,20 +43,20 @@ export type SupervisorOptions = {
 
 export type Supervisor = ReturnType<typeof startSupervisor>;
 
-/** Keeps one process for the handlers running: starts another when it dies, and ends it when it is blocked or too large. */
+/** Keeps one process for the handlers running: restarts it when it dies, and kills it when it blocks or grows too large. */
 export function startSupervisor(options: SupervisorOptions) {
   const { clock, log, memoryMegabytes } = options;
   const module = options.handlersModule ?? siblingFile(import.meta.url, "../handlers/index");
   let child: ChildProcess | undefined;
   let status: Status = { state: "starting" };
-  /** No process has worked since then. */
+  /** The time since when no process has worked. */
   let awaySinceMs = clock.nowMs();
   let startedAtMs = 0;
   let heardAtMs = 0;
-  /** The database and the files of secrets may be named from it: an app may change its own later. */
+  /** Relative paths of the database and of secrets start here: an app may change its own directory later. */
   const cwd = process.cwd();
   let isWorking = false;
-  /** Why the process ends; undefined if it is not known. */
+  /** Why the process ends; undefined if unknown. */
   let why: "broken" | "changed" | "stopped" | { text: string } | undefined;
   let pauseMs = 0;
   let isWakeDue = false;
@@ -83,8 +83,8 @@ export function startSupervisor(options: SupervisorOptions) {
         ],
       });
       started.on("message", onMessage);
-      started.on("error", (error) => log.error({ err: error }, "the handlers' process has trouble"));
-      // Not `exit`, which may come before its last message. A process that could not be started emits `close`, too.
+      started.on("error", (error) => log.error({ err: error }, "the handlers' process failed"));
+      // Not `exit`, which may precede its last message. `close` is also emitted if the process could not start.
       started.on("close", (code, signal) => void onClose({ code, signal }));
       child = started;
     } catch (error) {
@@ -93,7 +93,7 @@ export function startSupervisor(options: SupervisorOptions) {
     }
   }
 
-  /** A handler's dependency may send messages, too: unknown ones are ignored. */
+  /** A handler's dependency may send messages too: unknown ones are ignored. */
   function onMessage(given: unknown): void {
     const { data: message } = childMessageSchema.safeParse(given);
     if (!message) return;
@@ -109,7 +109,7 @@ export function startSupervisor(options: SupervisorOptions) {
     if (message.kind === "ready") return void (status = { state: "working" });
     const { problem } = message;
     if (status.problem !== problem)
-      log.error({ problem }, "the handlers cannot be started; events are stored, and it is tried again");
+      log.error({ problem }, "the handlers cannot be started; events are stored, and it tries again");
     status = { state: "broken", problem };
     why ??= "broken";
   }
@@ -143,7 +143,7 @@ export function startSupervisor(options: SupervisorOptions) {
 
   function watch(): void {
     cancelWatch = clock.after(WATCH_MS, watch);
-    // Not before what the process has sent is read: this process may have been busy itself.
+    // Only after the messages of the process are read: this process may have been busy itself.
     setImmediate(judge);
   }
 
@@ -183,7 +183,7 @@ export function startSupervisor(options: SupervisorOptions) {
     void end(child, CHANGE_GRACE_MS);
   }
 
-  /** New events are stored: the process looks at once. */
+  /** New events were stored: makes the process look for jobs at once. */
   function wake(): void {
     if (isWakeDue) return;
     isWakeDue = true;
@@ -205,7 +205,7 @@ export function startSupervisor(options: SupervisorOptions) {
     await ended;
   }
 
-  /** Lets the process finish what runs, for `graceMs` at the most, and ends it. */
+  /** Lets running jobs finish, for at most `graceMs`, and ends the process. */
   async function stop(graceMs: number): Promise<void> {
     why = "stopped";
     cancelWatch();

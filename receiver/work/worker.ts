@@ -13,18 +13,18 @@ import { createRateLimit, policyOf, type Policy } from "./policy.ts";
 const LOOK_MS = 1_000;
 const TROUBLE_MS = 250;
 
-/** Looks after which timers and requests have their turn, even if the store returns at once. */
+/** After this many looks, timers and requests run, even if the store returns at once. */
 const LOOKS_A_TURN = 50;
 
-/** Ends of jobs that may wait to be written before nothing more is claimed. */
+/** Ended attempts that may wait to be written before no more jobs are claimed. */
 const MOST_UNWRITTEN = 512;
 
-/** When it prunes: after the start, and then at intervals. */
+/** When it prunes: first after the start, then at intervals. */
 const FIRST_PRUNE_MS = 60_000;
 const PRUNE_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** The part of a drain that handlers get after their signal was aborted. */
+/** The part of a drain that remains for handlers after their signal was aborted. */
 const ABORTED_MS = 500;
 
 export type WorkerOptions = AttemptOptions & {
@@ -32,10 +32,10 @@ export type WorkerOptions = AttemptOptions & {
   handlers: readonly Handler[];
   config: Parameters<typeof policyOf>[1] & Parameters<typeof retentionOf>[0];
   random: () => number;
-  /** Ends the wait for another worker's end. */
+  /** Stops waiting for another worker to end. */
   signal?: AbortSignal | undefined;
   onEnded: (ended: Ended) => void;
-  /** A handler goes on after its deadline. Its job has failed and the others were given back: now the process has to end. */
+  /** A handler still runs after its deadline. Its job has failed and the others were returned; now the process must end. */
   onStuck: (job: { handler: string; id: string }) => void;
 };
 
@@ -49,13 +49,13 @@ type Queue = {
   alarm: AbortController;
 };
 
-/** Becomes the worker of the store, and has `handlers` handle its jobs. */
+/** Becomes the worker of the store and runs `handlers` on its jobs. */
 export async function startWorker(options: WorkerOptions) {
   const { handlers, clock, log, random, config, onDead, onEnded } = options;
   const { jobs, ledger } = options.store;
   const { attempt, reportDead } = createAttempts(jobs, options);
   const stopping = new AbortController();
-  /** Jobs whose handlers run, and besides them those whose ends are being written. */
+  /** Jobs whose handlers run; `unended` also has those whose end is being written. */
   const running = new Map<Job, AbortController>();
   const unended = new Set<Promise<void>>();
   let isGivingBack = false;
@@ -78,7 +78,7 @@ export async function startWorker(options: WorkerOptions) {
 
   /** Looks for due jobs at once. */
   function wake(): void {
-    // Without a reason, `abort` would make an error each time.
+    // Without a reason, `abort` would create an error each time.
     for (const { alarm } of queues) alarm.abort("woken");
   }
 
@@ -91,7 +91,7 @@ export async function startWorker(options: WorkerOptions) {
     }
   }
 
-  /** Claims and starts as many jobs as there is room for. Returns how long to rest. */
+  /** Claims and starts as many jobs as there is room for. Returns how long to sleep. */
   async function look(queue: Queue): Promise<number> {
     const { policy, limit, busy } = queue;
     const isFull = unended.size >= running.size + MOST_UNWRITTEN;
@@ -103,13 +103,13 @@ export async function startWorker(options: WorkerOptions) {
       const done = work(job, queue).finally(() => unended.delete(done));
       unended.add(done);
     }
-    // All queues look at the same moments, so that the store can answer all with one statement.
+    // All queues look at the same time, so that the store can answer them with one statement.
     return claimed.length < room ? LOOK_MS - (clock.monotonicMs() % LOOK_MS) : 0;
   }
 
-  /** One attempt at a claimed job, until its end is written. Never rejects. */
+  /** Makes one attempt at a claimed job and writes its end. Never rejects. */
   async function work(job: Job, queue: Queue): Promise<void> {
-    // Claimed while the worker began to stop.
+    // Claimed just as the worker began to stop.
     if (stopping.signal.aborted) return void (await write(job, { kind: "returned" }));
     const { policy } = queue;
     const startedAtMs = clock.monotonicMs();
@@ -120,13 +120,13 @@ export async function startWorker(options: WorkerOptions) {
     const end = async ({ ending: own, isCommitted }: Attempted): Promise<void> => {
       const ending: Ending = isGivingBack && own.kind !== "done" ? { kind: "returned" } : own;
       if (ending.kind === "dead" && !isCommitted) await reportDead(job, policy, ending.error);
-      // False if it was given back meanwhile.
+      // False if it was returned meanwhile.
       if (!running.delete(job)) return;
-      // In the turn in which its end is written: the store combines that with the next claim.
+      // In the same turn as the write: the store combines it with the next claim.
       queue.busy -= 1;
       queue.alarm.abort("woken");
       const isWritten = isCommitted || (await write(job, ending));
-      // The next job of its key may be due now.
+      // The next job with its key may be due now.
       if (policy.handler.key.length > 0) queue.alarm.abort("woken");
       const outcome = isCommitted ? "done" : isWritten === false ? "lost" : ending.kind;
       if (isWritten === undefined || outcome === "returned") return;
@@ -146,7 +146,7 @@ export async function startWorker(options: WorkerOptions) {
     await end(await attempt(job, policy, abort, (ending) => void onStuck(ending)));
   }
 
-  /** Tries until it is written: no other attempt can follow before. Undefined if the only try during a drain fails. */
+  /** Retries until it is written, since no other attempt can start before. Undefined if the only try during a drain fails. */
   async function write(job: Job, ending: Ending): Promise<boolean | undefined> {
     for (;;) {
       try {
@@ -161,7 +161,7 @@ export async function startWorker(options: WorkerOptions) {
     }
   }
 
-  /** A full disk, a locked file: the same error is logged once. Returns how long to wait. */
+  /** Logs the same error once, such as a full disk or a locked file. Returns how long to wait. */
   function onTrouble(error: unknown): number {
     if (String(error) !== lastTrouble)
       log.error({ err: error }, "the worker cannot use the database; it tries again");
@@ -175,7 +175,7 @@ export async function startWorker(options: WorkerOptions) {
       const pruned = await ledger.prune(retentionOf(config, clock.nowMs()));
       if (pruned.bodies + pruned.ids > 0) log.info(pruned, "pruned");
     } catch (error) {
-      log.error({ err: error }, "pruning failed; it is tried again in an hour");
+      log.error({ err: error }, "pruning failed; it tries again in an hour");
     }
   }
 
@@ -186,7 +186,7 @@ export async function startWorker(options: WorkerOptions) {
     wake();
   }
 
-  /** Claims nothing more, waits up to `graceMs` for what runs, and gives the rest back uncounted. */
+  /** Stops claiming, waits up to `graceMs` for running jobs, and returns the rest uncounted. */
   async function drain(graceMs: number): Promise<void> {
     const endAtMs = clock.monotonicMs() + graceMs;
     stop();
@@ -206,7 +206,7 @@ export async function startWorker(options: WorkerOptions) {
   }
 }
 
-/** Before which moments bodies and ids are pruned. */
+/** The times before which bodies and ids are pruned. */
 export function retentionOf(
   { retentionDays, idRetentionDays }: Pick<Config, "retentionDays" | "idRetentionDays">,
   nowMs: number,
@@ -215,8 +215,8 @@ export function retentionOf(
 }
 
 /**
- * What the store has to know of a handler. With `onDead` the store does not bury a job whose process died during its last
- * attempt: it is claimed once more, at once, and the worker reports its death.
+ * What the store needs to know about a handler. With `onDead` the store does not bury a job whose process died during its
+ * last attempt: the job is claimed once more, at once, and the worker reports its death.
  */
 function jobHandler(policy: Policy, reportsDeaths: boolean): JobHandler {
   const { handler, maximumAttempts: most, backoffMs } = policy;

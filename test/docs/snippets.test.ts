@@ -67,7 +67,7 @@ describe("shell", () => {
     ["voice-agent-simulator clock advance 5 minutes", "too many arguments"],
     ["A=1 voice-agent-simulator verify --levle must -- npm start", "unknown option '--levle'"],
     ["echo | sudo -u x npm run receiver -- inbox lst", "unknown command 'lst'"],
-    ["npm run receiver -- reconcile --since yesterday", "It takes a duration"],
+    ["npm run receiver -- reconcile --since yesterday", "Give a duration"],
     ["npx --yes --package x voice-agent-simulator verify --level most", "'most'"],
     ["npm run strat", "no script strat"],
     ["V=$(nmp run x)", "no program nmp"],

@@ -60,7 +60,7 @@ test.each([
   ["UTF-16 of Windows", Buffer.from(`\ufeff${TEXT}`, "utf16le"), ".env is UTF-16 text: save it as UTF-8."],
   ["UTF-16 without a mark", wide, ".env is UTF-16 text: save it as UTF-8."],
   ["big-endian UTF-16", Buffer.from(wide).swap16(), ".env is UTF-16 text: save it as UTF-8."],
-  ["Latin-1", Buffer.from(TEXT, "latin1"), ".env is no UTF-8 text: save it as UTF-8."],
+  ["Latin-1", Buffer.from(TEXT, "latin1"), ".env is not UTF-8 text: save it as UTF-8."],
 ])("%s is named with what to do", (_, bytes, message) => {
   expect(decodeText(bytes, ".env")).toEqual({ ok: false, message });
 });

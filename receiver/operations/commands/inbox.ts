@@ -8,16 +8,16 @@ import { retentionOf } from "../../work/worker.ts";
 import { act, pagesOf } from "../selection.ts";
 import { EXIT, Refused, type Outcome, type OnStore } from "./run.ts";
 
-/** With `since` only events received in the last so many seconds. */
+/** `since`: only events received within this many seconds. */
 type Chosen = EventFilter & { since?: number | undefined };
 
-/** The newest events, one line each. */
+/** Lists the newest events, one per line. */
 export async function listInbox(
   { store }: OnStore,
   { limit, ...filter }: EventFilter & { limit: number },
 ): Promise<Outcome> {
   const events = await store.ledger.list(filter, { limit });
-  const note = events.length === 0 ? "No event matches." : "There may be more: --limit shows them.";
+  const note = events.length === 0 ? "No event matches." : "There may be more. Use --limit to see them.";
   return {
     json: { object: "list", data: events.map(presentEvent) },
     lines: events.map((event) => lineOf(event, filter.handler)),
@@ -33,7 +33,7 @@ function lineOf(event: InboxEvent, handler: string | undefined): string {
   return [state.padEnd(7), received, type, event.id, tries, lastError ?? ""].join("  ").trimEnd();
 }
 
-/** All that is known of one event; with `body` its envelope too, byte for byte as it came. */
+/** Shows everything about one event; with `body` also its envelope, byte for byte as received. */
 export async function showEvent(
   { store: { ledger } }: OnStore,
   id: string,
@@ -44,14 +44,14 @@ export async function showEvent(
   const json = presentEvent(event);
   const body = options.body === true ? await ledger.body(event.seq) : undefined;
   if (!body) return { json, lines: JSON.stringify(json, null, 2).split("\n") };
-  // As text: parsing would change numbers.
+  // Inserted as text: parsing would change numbers.
   process.stdout.write(`${JSON.stringify(json).slice(0, -1)},"envelope":${Buffer.from(body).toString()}}\n`);
   return undefined;
 }
 
 /**
- * Makes jobs wait again: of the events named, or of all in a state. With `handler` only its own; with `since` as well it
- * gets what it wants of the events since then, also of those that came before there was such a handler.
+ * Makes jobs of the named events, or of all events in a state, wait again. With `handler`, only its jobs. With `handler` and
+ * `since`, the handler also gets jobs for the events since then that it wants and never had.
  */
 export async function requeueEvents(
   { store: { ledger } }: OnStore,
@@ -60,9 +60,9 @@ export async function requeueEvents(
 ): Promise<Outcome> {
   const isNamed = ids.length > 0;
   if (isNamed && (state ?? type ?? since) !== undefined)
-    throw new Refused("name the events, or choose them by --state, --type and --since: not both.");
+    throw new Refused("name the events, or select them by --state, --type and --since, but not both.");
   if (!isNamed && state === undefined && (handler === undefined || since === undefined))
-    throw new Refused("name the events, or choose them: --state dead|ignored, or --handler NAME --since 7d.");
+    throw new Refused("name the events, or use --state dead|ignored, or --handler NAME --since 7d.");
   await checkHandler(ledger, handler);
   const chosen = { type, sinceMs: momentOf(since), ids: isNamed ? ids : undefined };
   if (state !== undefined)
@@ -79,7 +79,7 @@ export async function requeueEvents(
   return changeOf("requeued", changed, isNamed ? ids.length - changed : 0);
 }
 
-/** Ends waiting and dead jobs of the events named as ignored, with the reason. */
+/** Ends waiting and dead jobs of the named events as ignored, with the reason. */
 export async function discardEvents(
   { store: { ledger } }: OnStore,
   ids: readonly string[],
@@ -99,7 +99,7 @@ async function last(numbers: AsyncIterable<number>): Promise<number> {
 async function checkHandler(ledger: Ledger, handler: string | undefined): Promise<void> {
   const names = (await ledger.handlers()).map(({ name }) => name);
   if (handler !== undefined && !names.includes(handler))
-    throw new Refused(`no handler is called ${handler}. There are: ${names.join(", ") || "none yet"}.`);
+    throw new Refused(`no handler is called ${handler}. Handlers: ${names.join(", ") || "none yet"}.`);
 }
 
 function changeOf(verb: "requeued" | "discarded", changed: number, left: number): Outcome {
@@ -108,13 +108,13 @@ function changeOf(verb: "requeued" | "discarded", changed: number, left: number)
     exitCode: left > 0 ? EXIT.somethingIsWrong : EXIT.ok,
     json: { [verb]: changed, left },
     lines: [`${String(changed)} ${verb}.`],
-    notes: left > 0 ? [`${String(left)} left as they are: only ${states} jobs can be ${verb}.`] : [],
+    notes: left > 0 ? [`${String(left)} unchanged: only ${states} jobs can be ${verb}.`] : [],
   };
 }
 
 /**
- * Writes envelopes as JSON Lines, oldest first, for the simulator's `replay`: without what may be about a person, or byte
- * for byte as they came except for line breaks between values. Pruned events are left out.
+ * Writes envelopes as JSON Lines, oldest first, for the simulator's `replay`. They are redacted, or with
+ * `includePersonalData` as received except for line breaks between values. Pruned events are left out.
  */
 export async function exportEvents(
   { store: { ledger } }: OnStore,
@@ -144,7 +144,7 @@ export async function pruneInbox({ store, config }: OnStore): Promise<Outcome> {
   return { json: pruned, lines: [`Pruned ${bodies} and ${ids}.`] };
 }
 
-/** How many jobs each handler has in each state, and what is dead, by cause. */
+/** Counts the jobs of each handler by state, and the dead ones by cause. */
 export async function inboxStatistics({ store }: OnStore): Promise<Outcome> {
   const counts = await store.ledger.counts();
   const handlers = counts.handlers.map(({ handler, oldestUnfinishedAtMs: oldest, ...states }) => {
@@ -163,12 +163,12 @@ export async function inboxStatistics({ store }: OnStore): Promise<Outcome> {
 /** Copies the database to a new file while it is in use. */
 export async function backup({ config, store: { ledger } }: OnStore, file: string): Promise<Outcome> {
   if (!ledger.backup)
-    throw new Refused("PostgreSQL has tools of its own: pg_basebackup, pg_dump, or your provider's.");
-  // SQLite would write over an empty file, and take one that is named like the database's log for that log.
+    throw new Refused("use PostgreSQL's own tools: pg_basebackup, pg_dump, or your provider's.");
+  // SQLite would overwrite an empty file, and would mistake a copy with the name of the database's log for that log.
   const isOurs = resolve(file).startsWith(`${resolve(config.databaseFile ?? "")}-`);
   if (file === "" || isOurs || lstatSync(file, { throwIfNoEntry: false }))
-    throw new Refused(`a copy is a new file: name one that is not there, instead of "${file}".`);
-  // The copy is private from its first byte.
+    throw new Refused(`"${file}" exists or cannot be used. Name a new file.`);
+  // The copy is private from the first byte.
   process.umask(0o077);
   await ledger.backup(file).catch((error: unknown) => {
     throw new Refused(`${file} could not be written: ${String(error)}`, EXIT.couldNotRun);

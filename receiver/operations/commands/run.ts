@@ -5,10 +5,10 @@ import { loadConfig, readEnvironment, type Config, type Environment } from "../.
 import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/port.ts";
 
-/** What a command's exit code means: the same as the simulator's. */
+/** Exit codes of commands, the same as the simulator's. */
 export const EXIT = { ok: 0, somethingIsWrong: 1, usage: 2, couldNotRun: 3 } as const;
 
-/** Why a command does not do what it was asked for, in lines for people. */
+/** Why a command refuses to run, in lines for people. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly exitCode: number;
@@ -19,7 +19,7 @@ export class Refused extends Error {
   }
 }
 
-/** What a command found: `json` is printed with --json, `lines` without it, and `notes` to standard error. */
+/** What a command found: `json` is printed with --json, `lines` without it, and `notes` go to standard error. */
 export type Outcome = {
   exitCode?: number;
   json: unknown;
@@ -28,7 +28,7 @@ export type Outcome = {
 };
 
 export type Context = { config: Config };
-/** `environment` reads `.env` anew. */
+/** `environment` reads `.env` again. */
 export type StartContext = Context & { environment: () => Environment };
 export type OnStore = Context & { store: Store };
 
@@ -37,18 +37,18 @@ type Load<Given extends unknown[], Used> = () => Promise<
   (context: Used, ...given: Given) => Promise<Outcome | undefined>
 >;
 
-/** Data goes to standard output, words to standard error; each text becomes a printable line, whatever is in it. */
+/** Prints data to standard output and messages to standard error, with control characters escaped. */
 export const terminal = {
   print: (line: string) => void process.stdout.write(`${printable(line)}\n`),
   say: (line: string) => void process.stderr.write(`${printable(line)}\n`),
   complain: (problem: string) =>
     problem.split("\n").forEach((line) => terminal.say(`voice-agent-receiver: ${line}`)),
-  /** A line that the next one replaces; only for people who watch. */
+  /** A line that the next one replaces, if standard error is a terminal. */
   progress: (text: string) =>
     void (process.stderr.isTTY && process.stderr.write(`\r\u001B[2K${printable(text)}`)),
 };
 
-/** Makes a commander action of a command that needs the configuration. The command is loaded when it is asked for. */
+/** Makes a commander action from a command that needs the configuration. The command is loaded when it runs. */
 export function withConfig<Given extends unknown[]>(
   load: Load<Given, StartContext>,
   { needsSecret }: { needsSecret?: boolean } = {},
@@ -88,7 +88,7 @@ function environmentOver(ofTheShell: Environment): Environment {
 const LISTEN =
   "cannot listen: …. End the program that listens there, or choose another HOST, PORT, ADMIN_HOST or ADMIN_PORT.";
 
-/** Errors that are no bugs, by their names, codes or system calls, and what is said of them around their messages. */
+/** Errors that are not bugs, by name, code or system call, with the message to print around them. */
 const KNOWN: Record<string, string> = {
   Refused: "…",
   CannotOpen: "…",
@@ -99,7 +99,7 @@ const KNOWN: Record<string, string> = {
   getaddrinfo: LISTEN,
 };
 
-/** Makes a commander action of a command that works on the inbox, beside a running receiver or without one. */
+/** Makes a commander action from a command on the inbox. The receiver may be running or not. */
 export function withStore<Given extends unknown[]>(load: Load<Given, OnStore>): Action<Given> {
   const onInbox = async ({ config }: Context, ...given: Given): Promise<Outcome | undefined> => {
     const fix = "Start the receiver, or set DATABASE_URL.";
@@ -111,12 +111,12 @@ export function withStore<Given extends unknown[]>(load: Load<Given, OnStore>): 
   return withConfig(async () => onInbox, { needsSecret: false });
 }
 
-/** Whether the database is a file that is not there: only `start` creates one. */
+/** Whether the database file does not exist yet: only `start` creates one. */
 export function isUnbegun({ databaseFile }: Config): boolean {
   return databaseFile !== undefined && !existsSync(databaseFile);
 }
 
-/** Does something with the store that the configuration names, and closes it. */
+/** Opens the configured store, calls `use` with it, and closes it. */
 export async function onStore<Result>(
   config: Config,
   work: (store: Store) => Promise<Result>,

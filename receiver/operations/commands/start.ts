@@ -9,18 +9,18 @@ import { createLog, type Log } from "../log.ts";
 import { secretsOf } from "../present.ts";
 import { EXIT, Refused, type Context, type Outcome, type StartContext } from "./run.ts";
 
-/** The part of SHUTDOWN_TIMEOUT_SECONDS that is kept for the last lines of the log. */
+/** The part of SHUTDOWN_TIMEOUT_SECONDS reserved for the last lines of the log. */
 const LAST_LINES_MS = 500;
-/** At Ctrl-C npm passes on the signal that the terminal has sent already: one that comes so soon is no second press. */
+/** At Ctrl-C npm repeats the signal that the terminal has already sent. A signal this soon is not a second press. */
 const ECHO_MS = 100;
 const EXIT_INTERRUPTED = 130;
-/** npm's shell ends at a signal and passes none on: where npm started this, the end of the parent counts as one. */
+/** npm's shell ends at a signal and does not pass it on: if npm started this, the end of the parent counts as one. */
 const PARENT = process.ppid;
 const LOOK_MS = 500;
 const ERRORS = ["uncaughtException", "unhandledRejection"];
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"] as const;
 
-/** Runs the receiver until a signal or a bug ends it. Throws why it cannot start. */
+/** Runs the receiver until a signal or a bug ends it. Throws if it cannot start. */
 export async function start(
   { config, environment }: StartContext,
   { watch }: { watch?: boolean },
@@ -32,11 +32,11 @@ export async function start(
   };
   const store = await openStore({ ...config, clock, isWorker: false, onFatal });
   const { startReceiver } = await import("../../receiver.ts");
-  // The database is the one that this process has opened.
+  // Keeps the database that this process has opened.
   const { DATABASE_URL } = process.env;
   const handlers = { environment: () => ({ ...environment(), DATABASE_URL }), watchHandlers: watch };
   const starting = startReceiver({ config, store, clock, log, ...handlers });
-  // Before it has started: whoever reads the line `listening` may stop it at that moment.
+  // Registered before it starts: whoever reads the line `listening` may stop it at that moment.
   const leaveSignals = stopWhenTold(starting, config, log);
   await starting.catch((error: unknown) => {
     leaveSignals();
@@ -45,8 +45,8 @@ export async function start(
 }
 
 /**
- * Stops the receiver at the first signal or uncaught error, and ends the process after that, or after
- * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once. Returns how to leave signals to Node.js again.
+ * Stops the receiver at the first signal or uncaught error, then ends the process, at the latest after
+ * SHUTDOWN_TIMEOUT_SECONDS. A second Ctrl-C or error ends it at once. Returns a function that removes the signal handlers.
  */
 function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config, log: Log): () => void {
   let firstMs: number | undefined;
@@ -61,7 +61,7 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
       return "err" in why ? EXIT.somethingIsWrong : EXIT.ok;
     });
     const exitCode = await within(shutdownTimeoutMs - LAST_LINES_MS, stopped, clock).catch((err: unknown) => {
-      log.error({ err }, "not stopped as it should be");
+      log.error({ err }, "stopping failed");
       return undefined;
     });
     const written = new Promise<void>((resolve) => log.flush(() => resolve()));
@@ -86,21 +86,21 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
   };
 }
 
-/** In a thread: a log whose reader has stopped reading can hold up the main thread for ever. By then everything is stored. */
+/** In a thread: if nothing reads the log any more, the main thread may block forever. By then everything is stored. */
 function killAfter(ms: number): void {
   const kill = "setTimeout(process.kill, require('node:worker_threads').workerData, process.pid, 'SIGKILL')";
   try {
     const thread = new Thread(kill, { eval: true, workerData: ms });
     thread.on("error", () => undefined).unref();
   } catch {
-    // It takes open files that there may be none left of; the end does not wait for it.
+    // A thread needs open files, and there may be none left; the exit does not depend on it.
   }
 }
 
 const HEALTH_LIMIT_MS = 4_000;
 const readinessSchema = z.object({ status: z.string(), checks: z.record(z.string(), z.string()) });
 
-/** `health`, for containers: asks the receiver that runs here with the same settings whether all is well. */
+/** `health`, for containers: asks the receiver running here with the same settings whether it is healthy. */
 export async function health({ config }: Context): Promise<Outcome> {
   const { role, host, port, adminHost, adminPort } = config;
   const [name, number] = role === "worker" ? [adminHost, adminPort] : [host, port];

@@ -14,21 +14,21 @@ export type PageOptions = Pick<Receiver, "health" | "metrics" | "workerStatus"> 
   ledger: Ledger;
   log: Log;
   clock: Clock;
-  /** Whether envelopes are shown whole, or without what may be about a person. */
+  /** Whether envelopes are shown whole or redacted. */
   showBodies: boolean;
-  /** Asked before each answer when the page is mounted in an app of others; without it everyone gets in. */
+  /** Called before each answer when the page is mounted in another app. Without it everyone is admitted. */
   guard?: ((request: IncomingMessage) => boolean | Promise<boolean>) | undefined;
 };
 
 const LIST_LIMIT = 50;
 const PAST_KEPT = 10;
 const CAUSES_WITH_TIME = 10;
-/** An action that takes longer is shown under way. */
+/** After this time an action is shown as running. */
 const SHORT_ACTION_MS = 2_000;
 
 /**
- * The operator's page: what is stuck, why and since when; requeue and discard of what is chosen. Plain HTML and forms, no
- * script. It is an Express app: mount it at any path of another, or use it as a listener of node:http.
+ * The operator's page: what is stuck, why and since when; requeue and discard of a selection. Plain HTML and forms, no
+ * script. It is an Express app: mount it at any path of another app, or use it as a listener of node:http.
  */
 export function createOperatorPage(options: PageOptions): Express {
   const { ledger, log, clock, showBodies } = options;
@@ -40,14 +40,14 @@ export function createOperatorPage(options: PageOptions): Express {
   app.use(async (request, response, next) => {
     const mayEnter = options.guard === undefined || (await options.guard(request));
     if (mayEnter && (request.method === "GET" || isOwnForm(request))) next();
-    else send(response, problem(mayEnter ? "This form is not ours." : "Sign in first.", 403));
+    else send(response, problem(mayEnter ? "This form comes from another site." : "Sign in first.", 403));
   });
 
   show("/", async ({ baseUrl: base }) => {
     const [counts, { checks }] = await Promise.all([ledger.counts(), options.health.readiness()]);
     const alerts = Object.entries(checks).map(([name, check]) => {
       const why = name === "handlers" && options.workerStatus?.().problem;
-      return markup`${check !== "ok" && markup`<p class="note alert" role="alert"><strong>${name}: ${check}</strong> ${why && `Events are stored and wait. ${why}`}</p>`}`;
+      return markup`${check !== "ok" && markup`<p class="note alert" role="alert"><strong>${name}: ${check}</strong> ${why && `Events are stored and waiting. ${why}`}</p>`}`;
     });
     const causes = counts.causes.map(async ({ handler, cause, dead }, index) => {
       const chosen = { state: "dead", handler, cause } as const;
@@ -107,9 +107,9 @@ ${before_seq && markup`<a href="${link(`${base}/events`, { ...filter, before_seq
     const text = bytes && prettyEnvelope(bytes, { isRedacted: !showBodies });
     const envelope = text?.split("\n").map((line) => markup`${line}\n`);
     const main = markup`<p><code>${id}</code></p><p>${stateWord(event)} · ${event.source === "reconcile" ? "found missing by reconcile" : "sent by the service"} · received ${ago(event.receivedAtMs)} · ${event.duplicates} more deliveries</p>
-${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,Change", rows, event.state === "ignored" ? unwanted : "Nothing is known of its jobs.")}
-<h2>Envelope</h2>${envelope ? markup`<pre>${envelope}</pre>` : markup`<p>It is pruned.</p>`}
-${!showBodies && markup`<p class="quiet">Without what may be about a person. ADMIN_SHOW_BODIES=true shows all of it.</p>`}`;
+${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,Change", rows, event.state === "ignored" ? unwanted : "Its jobs are not known.")}
+<h2>Envelope</h2>${envelope ? markup`<pre>${envelope}</pre>` : markup`<p>It was pruned.</p>`}
+${!showBodies && markup`<p class="quiet">Personal data is redacted. ADMIN_SHOW_BODIES=true shows all of it.</p>`}`;
     return { title: shownType(event.type), main };
   });
 
@@ -120,7 +120,7 @@ ${!showBodies && markup`<p class="quiet">Without what may be about a person. ADM
     const jobs = markup`${isMore && "more than "}${total} ${total === 1 ? "job" : "jobs"}`.markup;
     const question =
       kind === "requeue"
-        ? markup`<p>They wait again, due at once, with all their attempts before them.</p><button class="primary">Requeue ${jobs}</button>`
+        ? markup`<p>They wait again, due at once, with all attempts left.</p><button class="primary">Requeue ${jobs}</button>`
         : markup`<p>They end as ignored, and stay visible with the reason.</p><label>Reason <input name="reason" required maxlength="200" size="40" /></label> <button class="danger">Discard ${jobs}</button>`;
     const main = markup`${table("Handler,*Why,#Jobs", rows, `No job that matches can be ${kind === "requeue" ? "requeued" : "discarded"}.`)}
 <form method="post">${hidden("total", jobs)}${total > 0 && question} <a class="button" href="${base}${back}">Back</a></form>`;
@@ -144,7 +144,7 @@ ${!showBodies && markup`<p class="quiet">Without what may be about a person. ADM
       const when = markup`${ago(startedMs)}${endedMs && markup`<br />${ago(endedMs)}`}`;
       return [what, markup`${changed} of ${total}`, stateWord(past), when, past.operator, cancel];
     });
-    const none = "Nothing was requeued or discarded since this process started.";
+    const none = "Nothing has been requeued or discarded since this process started.";
     const main = table("*What,Changed,State,Started and ended (UTC),By,Change", rows, none);
     const isBusy = actions.past.some(({ state }) => state === "running");
     return { title: "Actions", main, refreshSeconds: isBusy ? 2 : undefined };
@@ -157,7 +157,7 @@ ${!showBodies && markup`<p class="quiet">Without what may be about a person. ADM
   app.use((err: unknown, _request: Request, response: Response, next: express.NextFunction) => {
     if (response.headersSent) return next(err);
     if (err instanceof z.ZodError) return send(response, problem(z.prettifyError(err), 400));
-    // Below 500 it is a form that could not be read.
+    // Below 500: a form that could not be read.
     const status = err instanceof Error && "status" in err ? Number(err.status) : 500;
     if (status >= 500) log.error({ err }, "the operator's page failed");
     send(response, problem(status < 500 ? String(err) : "The receiver failed. Its log says why.", status));
@@ -199,30 +199,30 @@ const questionSchema = filterSchema.omit({ before_seq: true }).extend({
 });
 const formSchema = z.object({ reason: z.string().max(200), total: z.string().max(30) }).partial();
 
-/** What an action is asked about, and where its result is seen. */
+/** The selection of an action, and the page that shows its result. */
 function chosenBy(query: Request["query"]) {
   const { action: kind, id: ids, ...filter } = questionSchema.parse(query);
   const selection: Selection = { ids, ...filter };
   return { kind, selection, back: ids?.length === 1 ? `/event?id=${String(ids)}` : link("/events", filter) };
 }
 
-/** A browser says where a form is from: another site's must not act with this operator's rights. */
+/** Browsers send the origin of a form: another site must not act with this operator's rights. */
 function isOwnForm({ headers }: Request): boolean {
   const { origin, host, "sec-fetch-site": site } = headers;
   if (site !== undefined) return site === "same-origin";
   return origin === undefined || [`http://${host}`, `https://${host}`].includes(origin);
 }
 
-/** `total` says how many jobs there were when it was asked; `back` is where they are seen. */
+/** `total` is the number of jobs shown in the question; `back` is the page to return to. */
 type Asked = Action & { selection: Selection; total: string; operator: string; back: string };
-/** `changed` is how far it is, in jobs. No two have the same number. */
+/** `changed` counts the jobs changed so far. `number` is unique. */
 type Progress = { number: number; changed: number; startedMs: number; endedMs?: number };
 type Past = Asked & Progress & { state: "running" | "done" | "canceled" | "failed" };
 
-/** What operators change and have changed: the last ten, the latest first, as long as this process lives. */
+/** Runs operators' actions and keeps the last ten in memory, latest first. */
 function createActions({ ledger, log, clock }: Pick<PageOptions, "ledger" | "log" | "clock">) {
   const past: Past[] = [];
-  /** Resolves when it has ended. It goes on without the browser, and ends early once its state is `canceled`. */
+  /** Resolves when the action has ended. It continues without the browser, and stops early once its state is `canceled`. */
   const run = async (asked: Asked): Promise<void> => {
     const number = (past[0]?.number ?? 0) + 1;
     const now: Past = { ...asked, number, state: "running", changed: 0, startedMs: clock.nowMs() };

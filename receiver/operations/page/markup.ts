@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import { printable } from "../../../shared/text.ts";
 
-/** Markup that is safe to send: what stood in it as a value has been escaped. */
+/** Markup that is safe to send: its values have been escaped. */
 export type Markup = { readonly markup: string };
 
 type Value = Markup | string | number | null | undefined | false | readonly Markup[];
 
-/** Builds markup; every value in it is text or a number, unless it was made by `markup` itself. */
+/** Builds markup. Values are escaped, except those made by `markup` itself. */
 export function markup(parts: TemplateStringsArray, ...values: readonly Value[]): Markup {
   return { markup: String.raw({ raw: parts }, ...values.map(textOf)) };
 }
@@ -18,7 +18,7 @@ function textOf(value: Value): string {
   return "markup" in value ? value.markup : value.map(({ markup }) => markup).join("");
 }
 
-/** Characters that steer the direction of text, or cannot be seen, are shown as escapes. */
+/** Invisible characters, and those that change the direction of text, are shown as escapes. */
 function escaped(text: string): string {
   return printable(text).replaceAll(/[&<>"']/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }
@@ -37,7 +37,7 @@ input[type=checkbox] { width: 1.5rem; height: 1.5rem; min-height: 0; margin: 0; 
 @media (max-width: 46rem) { table, tbody, tr, td { display: block; width: auto; } thead { position: absolute; left: -999rem; } tr { border-bottom: 1px solid var(--line); padding: .5rem 0; } td, td.wide { border: 0; padding: .1rem 0; white-space: normal; overflow-wrap: anywhere; min-width: 0; } td.number { text-align: left; } td:empty { display: none; } td::before { content: attr(data-name) ": "; color: var(--quiet); } }
 `;
 
-/** Of every page: it loads its own style and nothing else, no script, no picture, no frame. */
+/** Every page loads only its own style: no script, no image, no frame. */
 export const HEADERS = {
   "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${hash("sha256", STYLE, "base64")}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
   "Content-Type": "text/html; charset=utf-8",
@@ -46,7 +46,7 @@ export const HEADERS = {
   "Referrer-Policy": "same-origin",
 };
 
-/** What stands on a page. One that shows what changes loads itself again. */
+/** The content of a page. A page with `refreshSeconds` reloads itself. */
 export type View = { title: string; main: Markup; status?: number; refreshSeconds?: number | undefined };
 
 /** A whole page below `base`. */
@@ -62,8 +62,8 @@ export function layout(base: string, { title, main, refreshSeconds }: View): str
 }
 
 /**
- * A table, or the words `none` where there are no rows. `headings` has commas between; one that begins with `#` is of
- * numbers, one that begins with `*` of texts that take what room there is.
+ * A table, or `none` if there are no rows. `headings` is separated by commas; `#` marks a column of numbers, `*` a column of
+ * text that takes the remaining width.
  */
 export function table(headings: string, rows: readonly (readonly Value[])[], none?: Value): Markup {
   if (rows.length === 0) return markup`<p>${none}</p>`;
@@ -80,7 +80,7 @@ export function table(headings: string, rows: readonly (readonly Value[])[], non
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-/** Links to the questions that come before a requeue and a discard, where what is in this state can be changed. */
+/** Links to the confirmation of a requeue and of a discard, if jobs in this state can be changed. */
 export function questions(base: string, selection: Fields): Markup {
   const { state = "dead" } = selection;
   const to = (action: string, words: string): Markup =>
@@ -93,7 +93,7 @@ export function link(path: string, fields: Fields): string {
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs).toString()}`;
 }
 
-/** A point in time as UTC to the second, and how long ago it was. */
+/** A time as UTC to the second, and how long ago it was. */
 export function moment(atMs: number | null | undefined, nowMs: number): Markup {
   if (atMs === null || atMs === undefined) return markup``;
   const minutes = Math.round(Math.abs(atMs - nowMs) / 60_000);

@@ -120,7 +120,7 @@ describe("unwrap", () => {
       /raw bytes.*express\.raw/,
     ],
     ["another secret", () => ({ secrets: "other" }), "no_match", /endpoint's own secret.*byte for byte/],
-    ["no header", () => ({ header: undefined }), "header_missing", /does a proxy drop it/],
+    ["no header", () => ({ header: undefined }), "header_missing", /Does a proxy drop it/],
     ["a wrong clock", () => ({ nowMs: Date.now() - 400_000 }), "timestamp_too_new", /clock/],
     ["an old delivery", () => ({ nowMs: Date.now() + 400_000 }), "timestamp_too_old", /recorded request/],
   ])("names the likely cause of %s", (_name, change, reason, words) => {

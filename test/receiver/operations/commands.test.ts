@@ -75,7 +75,7 @@ test.each([
   [[], {}, "name the events"],
   [[], { handler: "log-call" }, "name the events"],
   [["evt_1"], { state: "dead" }, "not both"],
-  [["evt_1"], { handler: "crm" }, "There are: kitchen, log-call."],
+  [["evt_1"], { handler: "crm" }, "Handlers: kitchen, log-call."],
 ] as const)("requeue of %o with %o is refused", async (ids, options, why) => {
   await expect(commands.requeueEvents((await begin()).context, ids, options)).rejects.toThrow(why);
 });

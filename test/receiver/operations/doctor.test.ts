@@ -24,7 +24,7 @@ async function found(check: string, { environment = {}, ...options }: Options = 
 test("secrets: short ones and several are named without their text", async () => {
   expect(await found("secrets")).toEqual(["ok: The signing secret is set."]);
   const said = await found("secrets", { environment: { SIGNING_SECRET: `short,${SECRET}` } });
-  expect(said).toContain("warning: Secret 1 has under 16 characters: is it whole?");
+  expect(said).toContain("warning: Secret 1 has fewer than 16 characters. Is it complete?");
   expect(said.join()).toMatch(/warning: Several are active\./);
   expect(said.join()).not.toContain(SECRET);
 });
@@ -33,19 +33,19 @@ test("database: one that is not there yet says how to begin; without its folder 
   const folder = temporaryDirectory();
   const at = async (path: string) =>
     found("database", { environment: { DATABASE_URL: `sqlite:${folder}/${path}/receiver.db` } });
-  expect((await at("data")).join()).toMatch(/^warning: There is none at .*then run `reconcile --since 7d`/);
+  expect((await at("data")).join()).toMatch(/^warning: No database is at .*then run `reconcile --since 7d`/);
   expect((await at("a/b")).join()).toMatch(/^problem: There is no folder/);
 });
 
 test("database: damage and a refusal of writes are problems", async () => {
   const store = await openInbox();
-  expect(await found("database", { store })).toEqual(["ok: It is whole, and takes writes."]);
+  expect(await found("database", { store })).toEqual(["ok: It is intact and accepts writes."]);
   const check = async (): Promise<string[]> => ["row 3 missing from index"];
   const damaged = await found("database", { store: { ...store, ledger: { ...store.ledger, check } } });
   expect(damaged.join()).toMatch(/^problem: row 3 missing from index Stop the receiver and restore a backup/);
   const probe: Store["intake"]["probe"] = async () => ({ ok: false, reason: "read_only", detail: "no" });
   const refusing = await found("database", { store: { ...store, intake: { ...store.intake, probe } } });
-  expect(refusing).toEqual(["problem: It takes no writes (read_only): no"]);
+  expect(refusing).toEqual(["problem: It does not accept writes (read_only): no"]);
 });
 
 test("inbox: dead jobs by cause and what waits for an hour are warnings; unwanted events are none", async () => {
@@ -60,7 +60,9 @@ test("inbox: dead jobs by cause and what waits for an hour are warnings; unwante
   const cause = "warning: 1 dead of log-call: HTTP 500. Fix that, then: inbox requeue --state dead";
   expect(await found("inbox", { store, clock })).toContain(cause);
   clock.move(3_700_000);
-  expect((await found("inbox", { store, clock })).join()).toContain("waits for log-call for over an hour");
+  expect((await found("inbox", { store, clock })).join()).toContain(
+    "has waited for log-call for over an hour",
+  );
 });
 
 test("disk: too little free space is a problem", async () => {
@@ -82,18 +84,18 @@ test("api: the key's owner, a wrong key, and a clock that is off are told apart"
   expect((await found("api", { api, clock }))[1]).toMatch(/^problem: .*ahead of the service's\. Signatures/);
   const wrong = createRestClient({ baseUrl, key: "key_wrong", pauseMs: 1 });
   expect((await found("api", { api: wrong })).join()).toMatch(/^problem: .*Check API_KEY\.$/);
-  expect((await found("api")).join()).toMatch(/^warning: .*reconcile cannot heal an outage/);
+  expect((await found("api")).join()).toMatch(/^warning: .*reconcile cannot recover lost events/);
 });
 
 test("handlers: they are loaded in a process of their own, without the secrets, and a problem is one", async () => {
   const { PATH = "" } = process.env;
   const DATABASE_URL = `sqlite:${temporaryDirectory()}/receiver.db`;
   const environment = { PATH, DATABASE_URL, RECEIVER_ROLE: "all" };
-  expect((await found("handlers", { environment })).join()).toMatch(/^ok: .+ can be started\.$/);
+  expect((await found("handlers", { environment })).join()).toMatch(/^ok: .+ can start\.$/);
   const source = `if (process.argv[1]?.includes("work/module") && !process.env.SIGNING_SECRET) process.exit(7)`;
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(source)}`;
   const broken = await found("handlers", {
     environment: { ...environment, SIGNING_SECRET: SECRET, NODE_OPTIONS },
   });
-  expect(broken).toEqual(["problem: They could not be started: their process ended, or took too long"]);
+  expect(broken).toEqual(["problem: They cannot start: their process crashed or took too long"]);
 });

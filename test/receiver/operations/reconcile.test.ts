@@ -113,7 +113,7 @@ test("a database that takes nothing ends it with the reason", async () => {
   state.calls = makeCalls(1, NOW_MS);
   const accept: Store["intake"]["accept"] = async () => ({ ok: false, reason: "full", detail: "no room" });
   const report = await run({ store: { ...inbox, intake: { ...inbox.intake, accept } } });
-  expect(report).toMatchObject({ healed: [], problem: "The inbox takes no events (full): no room" });
+  expect(report).toMatchObject({ healed: [], problem: "The inbox accepts no events (full): no room" });
 });
 
 test("it names what it cannot heal: orders and bookings, and objects too large for an event", async () => {

@@ -8,7 +8,7 @@ import { newDatabase, query } from "./server.ts";
 /** What a test left behind. A database for each test would cost five times as much. */
 const EMPTY = `
   TRUNCATE receiver.events, receiver.handlers, receiver.steps, receiver.bookmarks;
-  DELETE FROM receiver.job; DELETE FROM receiver.queue WHERE name <> '/nobody';
+  DELETE FROM receiver.job; DELETE FROM receiver.queue WHERE name <> '/unwanted';
   DROP SCHEMA receiver_handlers CASCADE; CREATE SCHEMA receiver_handlers`;
 
 let ofThisFile: Promise<string> | undefined;

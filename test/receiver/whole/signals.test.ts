@@ -195,6 +195,6 @@ test.skipIf(!existsSync("/dev/full"))("an output or a .env that cannot be used i
   mkdirSync(join(cwd, ".env"));
   expect(said('"$@" health')).toEqual([
     2,
-    expect.stringMatching(/^voice-agent-receiver: \.env is no file .*\n$/),
+    expect.stringMatching(/^voice-agent-receiver: \.env is not a file .*\n$/),
   ]);
 });

@@ -26,7 +26,7 @@ test("an event that led to no attempt says why: a duplicate, or ignored", async 
   expect(await run(capitals)).toEqual({ outcome: "duplicate", attempt: 0 });
   expect(await run(sampleEnvelope("order.created"))).toEqual({ outcome: "ignored", attempt: 0 });
   expect(await job(event.id)).toMatchObject({ handler: "calls", state: "done", handled: 1 });
-  await expect(run({ id: "evt_1" })).rejects.toThrow("This is no event");
+  await expect(run({ id: "evt_1" })).rejects.toThrow("This is not an event");
 });
 
 test("an event behind its key is held, and its attempt comes when the one before it has ended", async () => {
