@@ -50,7 +50,7 @@ function report(hours: number): void {
   );
 }
 
-/** A machine's time that moves when it is told to; timers fire in the order of their times. */
+/** A fake machine clock: timers fire in order when it is moved. */
 function createSteppedWall(startMs: number): WallTime & { pass: (ms: number) => void } {
   let nowMs = startMs;
   let timers: { atMs: number; action: () => void }[] = [];

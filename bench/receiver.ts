@@ -7,11 +7,11 @@ import { measureTakeover } from "./support/takeover.ts";
 import { createReport } from "./support/report.ts";
 
 /**
- * What the receiver is held to, beside what else there is: acknowledgements and handled events a second, also into a large
- * inbox, the time to start, what it costs at rest, and how soon a worker that was killed is replaced. The receiver runs as
- * users have it, with its default log; peers run as their documentation has them; all in turns, so that other load meets all
- * alike. `npm run bench -- receiver --events 5000 --rounds 1 --inbox 100000` makes it shorter, and `--only growth` measures
- * one part: acknowledgements, growth, handling, takeover or at-rest.
+ * Compares the receiver with its alternatives: acknowledged and handled events per second, also with a large inbox; start-up
+ * time; cost at rest; and how soon a killed worker is replaced. The receiver runs as shipped, with its default log; the
+ * others run as their documentation says. All run in turns, so that other load affects them alike. `npm run bench -- receiver
+ * --events 5000 --rounds 1 --inbox 100000` makes it shorter, and `--only growth` measures one part: acknowledgements, growth,
+ * handling, takeover or at-rest.
  */
 const { values } = parseArgs({
   options: {

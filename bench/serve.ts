@@ -6,9 +6,8 @@ import { createReport } from "./support/report.ts";
 import { inTurns, numberOf } from "./support/rounds.ts";
 
 /**
- * How long `serve` takes from the start of its process until it says that it listens, and until it has answered the first
- * request, with what Node.js compiled kept from an earlier start; beside a process that does nothing, which is the least
- * there is. Run it with `npm run bench -- serve`.
+ * Measures how long `serve` takes until it listens, and until it has answered the first request, with Node.js's compile cache
+ * from an earlier start; compared with a process that does nothing. Run it with `npm run bench -- serve`.
  */
 const STARTS = numberOf("--starts") ?? 15;
 const MOST_SECONDS = 0.4;
@@ -45,7 +44,7 @@ async function untilItSpeaks(
   return tookMs;
 }
 
-/** Asks the service that `output` tells of for the organization of a key. */
+/** Asks the service whose address is in `output` for the organization of a key. */
 async function askFirst(output: string): Promise<void> {
   const { api_url: apiUrl } = startedSchema.parse(JSON.parse(output));
   const answer = await fetch(`${apiUrl}/me`, { headers: { authorization: "Bearer va_test_restaurant" } });

@@ -4,8 +4,8 @@ import { createHistoryIds } from "../simulator/domain/world/history-ids.ts";
 import { createWorld, type World } from "../simulator/domain/world/world.ts";
 
 /**
- * What a large history costs beside a small one: to start, and to page through at the front, in the middle and at the
- * end, with and without a filter. Run it with `node bench/world.ts`.
+ * The cost of a large history compared with a small one: to start, and to page at the front, in the middle and at the end,
+ * with and without a filter. Run it with `node bench/world.ts`.
  */
 const SEED = 1;
 const SIZES = [1_000, 1_000_000, 10_000_000] as const;

@@ -7,11 +7,11 @@ if (major < 22 || (major === 22 && minor < 19)) {
 }
 
 let Module = require("node:module");
-// jest gives each test file a `Module` of its own, which extends that of Node.js and loads no ES module.
+// jest gives each test file its own `Module`, which extends Node.js's and cannot load ES modules.
 while (Object.hasOwn(Object.getPrototypeOf(Module), "createRequire")) Module = Object.getPrototypeOf(Module);
 const library = Module.createRequire(__filename)("./index.js");
 
-/** The library for `require()`, by the date of the test file, which may be faked there alone. */
+/** The library for `require()`, with the `Date` of the test file, which may be faked only there. */
 module.exports = {
   ...library,
   startSimulator: (options) => library.startSimulator(options, () => Date.now()),

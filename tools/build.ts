@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import { currentBundle } from "../simulator/dashboard/bundle.ts";
 
 /**
- * Builds what is published: JavaScript and the library's type declarations in `dist/` (or the folder that is named), with
- * the files that are read at run time beside them. Node.js strips no types inside node_modules, so a package must not ship
- * TypeScript. What follows the folder goes to the compiler.
+ * Builds the published package: JavaScript and the library's type declarations in `dist/` (or the named folder), with the
+ * files read at run time. Node.js strips no types inside node_modules, so a package must not ship TypeScript. Arguments after
+ * the folder go to the compiler.
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
 const PROGRAMS = ["receiver/main.js", "simulator/main.js"];
@@ -51,7 +51,7 @@ publishDeclarations();
 for (const file of PROGRAMS) chmodSync(join(dist, file), 0o755);
 console.log(`Built ${dist}: ${PROGRAMS.join(", ")}`);
 
-/** The bundle stands where the published simulator looks for it, and its source stays here. */
+/** The bundle is where the published simulator looks for it, and its source stays here. */
 async function publishDashboard(): Promise<void> {
   const { page, files } = await currentBundle();
   const folder = join(dist, "simulator/dashboard/built");
@@ -61,8 +61,8 @@ async function publishDashboard(): Promise<void> {
 }
 
 /**
- * Leaves the declarations that the library's users reach, and nobody else's. The compiler writes the names of our sources
- * in them, which resolves nowhere but here.
+ * Keeps only the declarations that the library's users reach. The compiler writes the names of our sources into them, which
+ * resolve only here.
  */
 function publishDeclarations(): void {
   const reached = new Set<string>();

@@ -21,7 +21,7 @@ const program = new Command("npm run fork --")
   .showHelpAfterError("(npm run fork -- --help says more)")
   .exitOverride()
   .action((folder: string, { upgrade = false, ...rooms }: { upgrade?: boolean } & Partial<Rooms>) => {
-    // npm runs scripts in the kit's folder; the path is meant from where it was typed.
+    // npm runs scripts in the kit's folder; the path is relative to the user's.
     const target = resolve(process.env["INIT_CWD"] ?? ".", folder);
     const result = (upgrade ? upgradeFork : makeFork)({ kit, target, kitVersion: version, ...rooms });
     if (result.ok) process.stdout.write(`${result.lines.join("\n")}\n`);

@@ -3,7 +3,7 @@ import { format } from "oxfmt";
 import { scenarioJsonSchema } from "../simulator/domain/world/scenario.ts";
 import { createOpenApiDocument } from "./openapi/document.ts";
 
-/** Writes what is made of the schemas anew, after a change of them: `node tools/openapi.ts`. */
+/** Regenerates the files made from the schemas, after a change of them: `node tools/openapi.ts`. */
 if (process.argv.includes("--help")) {
   process.stdout.write(
     "Usage: npm run openapi\n\nWrites simulator/openapi/openapi.json and simulator/schemas/*.json anew, from the schemas.\n",

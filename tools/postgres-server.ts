@@ -121,7 +121,7 @@ function serverIn(
   return server;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as nobody, who has to own its files. */
+/** PostgreSQL refuses to run as root, so it runs as the user nobody, who must own its files. */
 async function serverUser(): Promise<{ uid: number; gid: number } | undefined> {
   if (userInfo().uid !== 0) return undefined;
   const execute = promisify(execFile);
@@ -138,7 +138,7 @@ async function ownedByServer(directory: string): Promise<void> {
 
 async function run(command: string, args: string[]): Promise<void> {
   const user = await serverUser();
-  // The server keeps what it inherits of pipes open: with them, this would wait for the server's end.
+  // The server keeps inherited pipes open: with them, this would wait until the server ends.
   const quiet = ["-c", 'exec "$0" "$@" > "$OUTPUT" 2>&1 < /dev/null', command, ...args];
   const output = join(dirname(args[args.indexOf("--pgdata") + 1] ?? ""), "output");
   try {

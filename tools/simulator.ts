@@ -1,5 +1,5 @@
 import "./node-version.ts";
 
-/** `npm run simulator`: the program, with paths and programs meant from where the user is; npm runs scripts in our folder. */
+/** `npm run simulator`: runs the program with paths relative to the user's folder; npm runs scripts in ours. */
 process.chdir(process.env["INIT_CWD"] ?? ".");
 await import("../simulator/main.ts");

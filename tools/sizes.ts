@@ -52,7 +52,7 @@ function packages(): number {
 
 const longest = Math.max(...code(/^(?:shared|receiver|simulator|tools)\/(?!.*\/vendor\/)/).map(linesOf));
 
-/** Each part, what may be there at most, and what is. */
+/** Each part, its maximum, and its size today. */
 const GOALS: [part: string, most: number, today: number][] = [
   ["lines of a fork for SQLite", 3_900, lines(/^(?:receiver|shared)\//, fork)],
   ["files of a fork for SQLite", 60, code(/^(?:receiver|shared)\//, fork).length],

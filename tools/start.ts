@@ -3,8 +3,8 @@ import { readEnvironment } from "../receiver/config.ts";
 import { observeAddress } from "./start/observe-address.ts";
 
 /**
- * `npm start`: the service beside the reference receiver, whose admin port is asked what it handled.
- * `npm run dev` loads its handlers anew whenever they change.
+ * `npm start`: the service and the reference receiver, whose admin port reports what it handled. `npm run dev` restarts its
+ * handlers whenever they change.
  */
 const settings = readEnvironment(process.env);
 // The receiver reads the rest of the file itself, anew whenever it changes.

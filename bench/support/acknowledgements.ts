@@ -62,7 +62,7 @@ type Measured = LoadResult & {
   cpuMicroseconds: number;
 };
 
-/** Closed loop: every connection sends its next event as soon as the last is answered. Only ours stores what it answers. */
+/** Closed loop: every connection sends its next event when the last one is answered. Only our receiver stores events. */
 export async function measureAcknowledgements(options: {
   events: number;
   rounds: number;

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 
 type Cost = { processorMs: number; writtenBytes: number; residentBytes: number };
 
-/** What the receiver costs while nothing comes, with the process of its handlers. Only Linux tells it for a process. */
+/** The cost of an idle receiver, including its handlers' process. Only Linux reports it per process. */
 export async function measureAtRest({ report }: { report: Report }): Promise<void> {
   if (process.platform !== "linux") return report.line("At rest: measured on Linux only.");
   const { pid, stop } = await startReceiver({ role: "all", secret: SECRET });
@@ -34,7 +34,7 @@ export async function measureAtRest({ report }: { report: Report }): Promise<voi
   }
 }
 
-/** Of a process and those that it started, since they began. */
+/** Of a process and its children, since they started. */
 function costOf(pid: number): Cost {
   const costs = [pid, ...numbers(`/proc/${String(pid)}/task/${String(pid)}/children`)].map(
     (process): Cost => {

@@ -5,8 +5,8 @@ import { systemClock } from "../../receiver/clock.ts";
 import { openSqliteStore } from "../../receiver/store/open.ts";
 
 /**
- * Makes an inbox in `directory` that holds `count` events that were handled and pruned, as most of five million are: their
- * ids alone. Written past the store, in one transaction that is not synced.
+ * Makes an inbox in `directory` with `count` handled and pruned events, as most of five million are: only their ids. Written
+ * without the store, in one unsynced transaction.
  */
 export async function fillInbox(directory: string, count: number): Promise<void> {
   const file = join(directory, "receiver.db");

@@ -14,7 +14,7 @@ const FEW = 1_000;
 
 type Measured = LoadResult & { perSecond: number; memoryBytes: number };
 
-/** Acknowledgements into an inbox that holds `many` events already, beside one that holds a thousand. */
+/** Acknowledgements with `many` events in the inbox, compared with a thousand. */
 export async function measureGrowth(options: {
   events: number;
   rounds: number;

@@ -1,4 +1,4 @@
-/** What we use of json-server, which comes without types. */
+/** The parts of json-server that we use; it has no types. */
 declare module "json-server" {
   import type { RequestListener } from "node:http";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the load client is asked for. */
+/** What the load client must do. */
 export const loadOrderSchema = z.object({
   url: z.string(),
   scheme: z.string(),
@@ -11,7 +11,7 @@ export const loadOrderSchema = z.object({
 
 export type LoadOrder = z.infer<typeof loadOrderSchema>;
 
-/** What it measured. Latencies are those of the closed loop: from the last byte written to the answer's last byte. */
+/** The results. Latencies of the closed loop: from the last byte written to the last byte of the answer. */
 export const loadResultSchema = z.object({
   tookMs: z.number(),
   answered: z.number(),

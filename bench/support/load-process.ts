@@ -6,9 +6,9 @@ import { loadOrderSchema, type LoadResult } from "./load-messages.ts";
 import { headersFor } from "./signing-schemes.ts";
 
 /**
- * The load, in a process of its own: signs every request beforehand, says that it is ready, and at the word sends them
- * over raw sockets, each connection its next one as soon as the last is answered. An HTTP client would take more of
- * the machine than what it measures.
+ * The load, in its own process: signs every request in advance, reports that it is ready, and on command sends them over raw
+ * sockets; each connection sends its next request when the last one is answered. An HTTP client would use more of the machine
+ * than the server it measures.
  */
 const [message] = await once(process, "message");
 const order = loadOrderSchema.parse(message);

@@ -84,7 +84,7 @@ async function work(): Promise<void> {
   going.resolve();
 }
 
-/** pg-boss by itself, with the same handler: a batch is fetched, and each row is written with the completion of its job. */
+/** pg-boss alone, with the same handler: fetches a batch, and writes each row with the completion of its job. */
 async function workBare(): Promise<void> {
   const pool = new Pool({ connectionString: url, max: 10 });
   const boss = new PgBoss({

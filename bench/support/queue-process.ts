@@ -69,7 +69,7 @@ const queues: Record<string, () => Promise<number>> = {
   },
 };
 
-/** A loop with nothing but what it must; or one that also writes down what it begins, or that says what it has done. */
+/** A minimal loop; or one that also records what it starts, or reports what it has done. */
 async function bare({ claims, logs }: { claims: boolean; logs: boolean }): Promise<number> {
   const { db, write } = createEffects("bare.db");
   db.exec(CREATE_EVENTS);

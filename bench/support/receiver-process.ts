@@ -89,7 +89,7 @@ export async function startReceiver(options: {
   };
 }
 
-/** The sum of a metric over the labels that are asked for. */
+/** The sum of a metric over the given labels. */
 export async function metric(adminUrl: string, name: string, labels = /(?:)/): Promise<number> {
   const text = await (await fetch(`${adminUrl}/metrics`)).text();
   const lines = text

@@ -1,8 +1,8 @@
 import { median } from "./report.ts";
 
 /**
- * Runs the contenders in turns, so that whatever else the machine does meets all of them, and answers the median of each.
- * The first round warms up and does not count.
+ * Runs the contenders in turns, so that other load affects all of them, and returns each one's median. The first round is a
+ * warm-up and does not count.
  */
 export async function inTurns<Name extends string>(
   rounds: number,

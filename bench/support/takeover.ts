@@ -10,7 +10,7 @@ import { median, type Report } from "./report.ts";
 const SECRET = "whsec_bench_0123456789abcdef";
 const EVENTS = 20_000;
 
-/** From a SIGKILL of a receiver and its worker under a backlog until a standby beside it has handled the next event. */
+/** The time from a SIGKILL of a receiver and its worker, under a backlog, until a standby has handled the next event. */
 export async function measureTakeover({ rounds, report }: { rounds: number; report: Report }): Promise<void> {
   const seconds: number[] = [];
   for (let round = 0; round < rounds; round += 1) seconds.push(await measure());
@@ -31,7 +31,7 @@ async function measure(): Promise<number> {
     await first.kill();
     const killedAtMs = performance.now();
     const before = count.get() ?? 0;
-    // What was loaded may have been handled by now.
+    // The loaded events may have been handled by now.
     await load({ url: standby.url, scheme: "service", secret: SECRET, events: 1, connections: 1 });
     while ((count.get() ?? 0) === before) await wait(5);
     return (performance.now() - killedAtMs) / 1_000;

@@ -20,7 +20,7 @@ app.get("/handled/:id", async ({ params }, response) => {
 
 const server = app.listen(process.env.PORT ?? 3000, "127.0.0.1");
 
-// No request is broken: the server closes once they are answered, and the receiver finishes what it has in hand.
+// Breaks no request: the server closes when all are answered, and the receiver finishes its running jobs.
 process.once("SIGTERM", () => {
   server.close(() => void receiver.stop());
   server.closeIdleConnections();

@@ -1,6 +1,6 @@
 import { defineHandler } from "voice-agent-webhook-kit/receiver";
 
-/** What happens with events, in a process of its own: whatever it does, the app goes on acknowledging. */
+/** Handlers run in their own process: whatever they do, the app still acknowledges events. */
 export const handlers = [
   defineHandler({
     name: "list-calls",

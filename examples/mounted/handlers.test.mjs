@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createHandlerBench } from "voice-agent-webhook-kit/receiver";
 import { handlers } from "./handlers.mjs";
 
-/** A call of 94 seconds, as its event brings it; `object` replaces fields of the call. */
+/** The event of a call of 94 seconds; `object` overrides fields of the call. */
 const completed = (object = {}) => ({
   id: "evt_0123456789abcdef0123456789abcdef",
   type: "call.completed",

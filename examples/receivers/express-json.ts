@@ -8,7 +8,7 @@ const { PORT = "3000", SIGNING_SECRET = "", DATABASE = "events.db" } = process.e
 if (SIGNING_SECRET === "") throw new Error("Set SIGNING_SECRET to the secret of your endpoint.");
 
 const database = new DatabaseSync(DATABASE);
-// FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+// FULL: a stored event is on disk, so an event answered with 200 survives a crash.
 database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;
   CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, body BLOB NOT NULL, handled INTEGER NOT NULL DEFAULT 0)`);
 const store = database.prepare("INSERT INTO events (id, body) VALUES (?, ?) ON CONFLICT DO NOTHING");
@@ -19,8 +19,8 @@ const find = database.prepare("SELECT handled FROM events WHERE id = ?");
 const rawBodies = new WeakMap<IncomingMessage, Buffer>();
 const app = express();
 
-// The trap: the signature covers the bytes that arrived, and request.body is only what was made of them. The verify
-// hook sees the bytes. But it runs for JSON alone: of text/plain there is no raw body, and so nothing to trust.
+// The trap: the signature covers the received bytes, and request.body is only their parsed form. The verify hook gets the
+// bytes, but only for JSON: text/plain has no raw body, so it cannot be verified.
 app.use(express.json({ limit: "1mb", verify: (request, _, bytes) => rawBodies.set(request, bytes) }));
 
 app.post("/webhooks", (request, response) => {
@@ -48,7 +48,7 @@ app.listen(Number(PORT), "127.0.0.1");
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
     try {
-      // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+      // Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
       done.run(id);
     } catch (error) {
       console.error(id, error); // It is tried again when the next event comes, and stops none behind it.

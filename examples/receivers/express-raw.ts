@@ -7,7 +7,7 @@ const { PORT = "3000", SIGNING_SECRET = "", DATABASE = "events.db" } = process.e
 if (SIGNING_SECRET === "") throw new Error("Set SIGNING_SECRET to the secret of your endpoint.");
 
 const database = new DatabaseSync(DATABASE);
-// FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+// FULL: a stored event is on disk, so an event answered with 200 survives a crash.
 database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;
   CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, body BLOB NOT NULL, handled INTEGER NOT NULL DEFAULT 0)`);
 const store = database.prepare("INSERT INTO events (id, body) VALUES (?, ?) ON CONFLICT DO NOTHING");
@@ -17,8 +17,8 @@ const find = database.prepare("SELECT handled FROM events WHERE id = ?");
 
 const app = express();
 
-// The trap: the signature covers the bytes that arrived, and express.json() leaves only what it made of them. So this
-// route gets express.raw(), and stands before any app.use(express.json()).
+// The trap: the signature covers the received bytes, and express.json() keeps only their parsed form. So this route uses
+// express.raw(), and comes before any app.use(express.json()).
 app.post("/webhooks", express.raw({ type: "application/json", limit: "1mb" }), (request, response) => {
   const body: unknown = request.body;
   // No Buffer when express.raw() did not run: the body was of another type, or there was none. Nothing to trust then.
@@ -44,7 +44,7 @@ app.listen(Number(PORT), "127.0.0.1");
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
     try {
-      // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+      // Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
       done.run(id);
     } catch (error) {
       console.error(id, error); // It is tried again when the next event comes, and stops none behind it.

@@ -1,4 +1,4 @@
-// A receiver on Fastify with a parser of its own for JSON, which leaves the bytes alone.
+// A receiver on Fastify with its own parser for JSON, which keeps the bytes.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { fastify } from "fastify";
@@ -7,7 +7,7 @@ const { PORT = "3000", SIGNING_SECRET = "", DATABASE = "events.db" } = process.e
 if (SIGNING_SECRET === "") throw new Error("Set SIGNING_SECRET to the secret of your endpoint.");
 
 const database = new DatabaseSync(DATABASE);
-// FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+// FULL: a stored event is on disk, so an event answered with 200 survives a crash.
 database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;
   CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, body BLOB NOT NULL, handled INTEGER NOT NULL DEFAULT 0)`);
 const store = database.prepare("INSERT INTO events (id, body) VALUES (?, ?) ON CONFLICT DO NOTHING");
@@ -17,8 +17,8 @@ const find = database.prepare("SELECT handled FROM events WHERE id = ?");
 
 const app = fastify();
 
-// The trap: the signature covers the bytes that arrived, and Fastify's own parser leaves only what it made of them.
-// This one hands the bytes on. To keep parsed JSON for other routes, register it and this route in a plugin of their own.
+// The trap: the signature covers the received bytes, and Fastify's own parser keeps only their parsed form. This parser
+// returns the bytes. To keep parsed JSON for other routes, register it and this route in their own plugin.
 app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_, body, parsed) => parsed(null, body));
 
 app.post("/webhooks", (request, reply) => {
@@ -45,7 +45,7 @@ await app.listen({ port: Number(PORT), host: "127.0.0.1" });
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
     try {
-      // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+      // Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
       done.run(id);
     } catch (error) {
       console.error(id, error); // It is tried again when the next event comes, and stops none behind it.

@@ -9,7 +9,7 @@ const { PORT = "3000", SIGNING_SECRET = "", DATABASE = "events.db" } = process.e
 if (SIGNING_SECRET === "") throw new Error("Set SIGNING_SECRET to the secret of your endpoint.");
 
 const database = new DatabaseSync(DATABASE);
-// FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+// FULL: a stored event is on disk, so an event answered with 200 survives a crash.
 database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;
   CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, body BLOB NOT NULL, handled INTEGER NOT NULL DEFAULT 0)`);
 const store = database.prepare("INSERT INTO events (id, body) VALUES (?, ?) ON CONFLICT DO NOTHING");
@@ -20,8 +20,8 @@ const find = database.prepare("SELECT handled FROM events WHERE id = ?");
 const app = new Hono();
 
 app.post("/webhooks", bodyLimit({ maxSize: 1_048_576 }), async (context) => {
-  // The trap: the signature covers the bytes that arrived. json() leaves only what it made of them, and text() drops a
-  // byte order mark and replaces what is no UTF-8. arrayBuffer() is the bytes.
+  // The trap: the signature covers the received bytes. json() keeps only their parsed form, and text() drops a byte order
+  // mark and replaces invalid UTF-8. arrayBuffer() returns the bytes.
   const body = Buffer.from(await context.req.arrayBuffer());
   if (!isSigned(context.req.header("X-Service-Signature") ?? "", body)) {
     return context.json({ error: "invalid_signature" }, 401);
@@ -45,7 +45,7 @@ serve({ fetch: app.fetch, port: Number(PORT), hostname: "127.0.0.1" });
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
     try {
-      // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+      // Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
       done.run(id);
     } catch (error) {
       console.error(id, error); // It is tried again when the next event comes, and stops none behind it.

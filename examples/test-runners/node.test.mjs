@@ -1,4 +1,4 @@
-// node:test, with nothing installed beside it: node --test node.test.mjs
+// node:test, with nothing else installed: node --test node.test.mjs
 import assert from "node:assert/strict";
 import { after, afterEach, before, mock, test } from "node:test";
 import { startSimulator } from "voice-agent-webhook-kit/simulator";

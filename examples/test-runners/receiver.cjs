@@ -1,4 +1,4 @@
-// The receiver under test: it calls customers back, once for each voicemail. Yours stands here instead.
+// The receiver under test: it calls customers back, once for each voicemail. Replace it with yours.
 const { createHmac, timingSafeEqual } = require("node:crypto");
 const { once } = require("node:events");
 const { createServer } = require("node:http");

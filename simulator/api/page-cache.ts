@@ -39,7 +39,7 @@ export function createPageCache(options: { version: () => readonly unknown[]; mo
       forgetWhatChanged();
       const known = kept.get(key);
       if (known !== undefined) {
-        // An answer that is asked for again is forgotten last.
+        // A page that is requested again becomes the last to be evicted.
         kept.delete(key);
         kept.set(key, known);
         return known;

@@ -10,7 +10,7 @@ export type Parsed<Value> = { ok: true; value: Value } | Refused;
 
 type Source = { query: URLSearchParams; readings: Readings };
 
-/** The parameters of GET /api/v1/calls; unknown ones are left alone. */
+/** The parameters of GET /api/v1/calls; unknown ones are ignored. */
 export function parseCallsQuery(source: Source): Parsed<PageQuery & { outcome?: string | undefined }> {
   const page = parsePage(source, "outcome");
   if (!page.ok) return page;
@@ -21,7 +21,7 @@ export function parseCallsQuery(source: Source): Parsed<PageQuery & { outcome?: 
   return { ok: true, value: { ...page.value, outcome } };
 }
 
-/** The parameters of GET /api/v1/voicemails; unknown ones are left alone. */
+/** The parameters of GET /api/v1/voicemails; unknown ones are ignored. */
 export function parseVoicemailsQuery(source: Source): Parsed<PageQuery & { reviewed?: boolean | undefined }> {
   const page = parsePage(source, "reviewed");
   const text = source.query.get("reviewed");

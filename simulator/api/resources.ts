@@ -30,7 +30,7 @@ export function createResources(options: { world: World; readings: () => Reading
 
   const single = (kind: "Call" | "Voicemail", find: World["findCall"]) => (request: ApiRequest) => {
     const found = find(request.id);
-    // Somebody else's item is not told apart from one that does not exist.
+    // Another organization's item looks the same as one that does not exist.
     return found?.orgId === request.organization.id
       ? ok(found.object)
       : refusal("not_found", `${kind} ${request.id} was not found.`);

@@ -36,7 +36,7 @@ export function createApi(options: {
   }
 
   for (const [path, endpoint] of Object.entries(endpoints.documented)) {
-    // Any key may ask what it is good for (SPEC §4 GET /api/v1/me).
+    // Any key may ask who it belongs to (SPEC §4 GET /api/v1/me).
     router
       .route(path)
       .get(serve(endpoint, path !== "/me"))

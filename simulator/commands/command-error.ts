@@ -18,7 +18,7 @@ export function usageError(message: string): CommandError {
   return new CommandError(message, EXIT.wrongUsage);
 }
 
-/** What was read or chosen; ends the command where it was refused, with `what` before why. */
+/** The value of a result; a refusal ends the command, with `what` before the reason. */
 export function orUsageError<Done extends { ok: true }>(result: Done | Refused, what = ""): Done {
   if (result.ok) return result;
   throw usageError(what + result.message);

@@ -38,14 +38,14 @@ export function listPath(path: string, parameters: Record<string, string | numbe
   return `${path}?${new URLSearchParams(given).toString()}`;
 }
 
-/** Where a path of a simulator is; what is no address of one ends the command. */
+/** The URL of a simulator's path; an invalid address ends the command. */
 export function simulatorUrl(simulator: string, path: string): URL {
   const url = URL.canParse(path, simulator) ? new URL(path, simulator) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
   throw usageError(`--simulator ${simulator} is no URL: write it in full, such as ${DEFAULT_SIMULATOR}.`);
 }
 
-/** Speaks the control API; what goes wrong ends the command with a line that says what to do. */
+/** A client of the control API. An error ends the command with a line that says what to do. */
 export function createControlClient(flags: SimulatorFlags) {
   async function call<Schema extends z.ZodType>(
     method: "GET" | "POST" | "PATCH" | "DELETE",
@@ -112,7 +112,7 @@ export function createControlClient(flags: SimulatorFlags) {
   };
 }
 
-/** Whether an answer has the shape that was asked for; what it has beside that stays in it. */
+/** Whether an answer has the requested shape; additional fields stay in it. */
 function fits<Schema extends z.ZodType>(schema: Schema, value: unknown): value is z.input<Schema> {
   return schema.safeParse(value).success;
 }

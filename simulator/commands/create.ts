@@ -44,7 +44,7 @@ export default function createCommand(): Command {
 }
 
 function problemWith(target: string): string | undefined {
-  // A folder above it that is missing was more likely mistyped than wished for.
+  // If its parent folder is missing too, the path was probably mistyped.
   if (!existsSync(dirname(target))) return `There is no folder ${dirname(target)}: make it first.`;
   if (!existsSync(target)) return undefined;
   const first = statSync(target).isDirectory() ? readdirSync(target)[0] : basename(target);

@@ -192,7 +192,7 @@ function jobEnded(begun: JobShape, client: ControlClient, output: Output): Promi
     while (job.ended_at === null) {
       output.progress(job.total === null ? "counting" : `${job.sent} of ${job.total} sent again`);
       await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
-      // It may have ended meanwhile, which is no mistake.
+      // It may have ended meanwhile, which is no error.
       if (signal.aborted) await client.post(`${path}/cancel`, {}, jobSchema).catch(() => {});
       job = await client.get(path, jobSchema);
     }

@@ -31,7 +31,7 @@ export function waitForFirstAttempts(
   const read = async () => ({ found: await findAll(), now: (await client.get("/clock", clockSchema)).now });
   return interruptible((signal) => untilFirstAttempts(read, { signal, output }));
 
-  /** Newest first, page by page, until all are there; those that were forgotten meanwhile are left out. */
+  /** Newest first, page by page, until all are found; those forgotten meanwhile are left out. */
   async function findAll(): Promise<DeliveryShape[]> {
     const found = new Map<string, DeliveryShape>();
     for (let after: string | undefined; found.size < ids.size;) {
@@ -45,7 +45,7 @@ export function waitForFirstAttempts(
   }
 }
 
-/** Reads deliveries again and again until no first attempt is under way; what was read last is returned. */
+/** Reads deliveries repeatedly until no first attempt is in progress, and returns the last result. */
 export async function untilFirstAttempts(
   read: () => Promise<{ found: DeliveryShape[]; now: string }>,
   { signal, output }: { signal: AbortSignal; output: Output },

@@ -2,13 +2,13 @@ const EXIT_INTERRUPTED = 130;
 /** At Ctrl-C npm sends the signal again that the terminal has sent already; no person presses twice this fast. */
 const ECHO_MS = 100;
 const LOOK_EVERY_MS = 500;
-/** Taken at the start: a parent that ends early has ended, too. */
+/** Read at the start, so that a parent that ends early is noticed too. */
 const PARENT = process.ppid;
 
 /** Does `work` with a signal that Ctrl-C or SIGTERM aborts; a second one ends the process and all that it started. */
 export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const interruption = new AbortController();
-  // Stays installed until the work is done: as long as somebody listens, a signal ends neither us nor what we started.
+  // Installed until the work is done: while there is a listener, a signal ends neither us nor our child processes.
   const stopListening = onInterruption(() => interruption.abort());
   try {
     return await work(interruption.signal);
@@ -17,7 +17,7 @@ export async function interruptible<Result>(work: (signal: AbortSignal) => Promi
   }
 }
 
-/** Calls `first` at the first interruption, ends the process at the second. Below npm, the end of the parent is one, too. */
+/** Calls `first` at the first interruption, ends the process at the second. Under npm, the parent's end counts as one. */
 function onInterruption(first: () => void): () => void {
   let firstMs: number | undefined;
   const interrupt = (): void => {

@@ -3,7 +3,7 @@ import { deliveryView } from "../control/views.ts";
 import { attemptLine } from "./first-attempts.ts";
 import type { Output } from "./output.ts";
 
-/** Prints each event that goes out and each attempt that ends; with `--json` attempts alone. Returns a function that ends it. */
+/** Prints each sent event and each attempt that ends; with `--json` only attempts. Returns a function that stops it. */
 export function printLiveLog(simulator: Simulator, output: Output): () => void {
   return simulator.journal.watch((entry) => {
     if (entry.kind === "event.created") {

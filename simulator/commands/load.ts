@@ -96,7 +96,7 @@ async function measure(
 function planOf(url: string, flags: Flags): LoadPlan {
   const secret = wantSecret(flags.secret);
   const { hostname } = new URL(url);
-  // Over https, too, a load test needs --allow-host: another's machine must not be loaded by mistake.
+  // A load test needs --allow-host even over https: nobody should load another's machine by mistake.
   const checked = checkEndpointUrl(`http://${hostname}/`, flags.allowHost);
   if (!checked.ok)
     throw usageError(

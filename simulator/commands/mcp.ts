@@ -38,7 +38,7 @@ export default function mcpCommand(): Command {
     });
 }
 
-/** The official SDK is an optional dependency, since it brings a hundred packages that only assistants need. */
+/** The official SDK is an optional dependency, since it installs a hundred packages that only assistants need. */
 async function loadSdk() {
   try {
     const [{ McpServer }, { StdioServerTransport }] = await Promise.all([

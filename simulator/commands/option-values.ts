@@ -33,7 +33,7 @@ export function durationSeconds(text: string): number {
   return seconds;
 }
 
-/** An http or https URL; a path alone is at the user's PORT of this machine, or 3000. */
+/** An http or https URL; a path alone means the user's PORT on this machine, or 3000. */
 export function webUrl(text: string): string {
   const whole = onThisMachine(text);
   const url = URL.parse(whole);
@@ -75,7 +75,7 @@ export function observeUrl(text: string): string {
   );
 }
 
-/** A path alone is at the user's PORT of this machine, or 3000; anything else stays as it is. */
+/** A path alone means the user's PORT on this machine, or 3000; other values stay unchanged. */
 function onThisMachine(text: string): string {
   return text.startsWith("/") ? `http://localhost:${process.env["PORT"] || 3000}${text}` : text;
 }

@@ -8,9 +8,9 @@ type Style = Parameters<typeof styleText>[0];
 export type Output = ReturnType<typeof createOutput>;
 
 /**
- * Where a command writes: results go to stdout, words about them to stderr. With `--json` stdout carries JSON alone.
- * Colours and redrawn progress only on a terminal, and never with NO_COLOR. Each text becomes one printable line here, so
- * that text from elsewhere (a receiver's answer) cannot control the terminal or a build server that reads the log.
+ * Where a command writes: results go to stdout, messages to stderr. With `--json` stdout has only JSON. Colours and redrawn
+ * progress only on a terminal, and never with NO_COLOR. Each text is printed as one printable line, so that foreign text (a
+ * receiver's answer) cannot control the terminal or a build server that reads the log.
  */
 export function createOutput(options: { json?: boolean | undefined }) {
   const { stdout, stderr } = process;
@@ -70,7 +70,7 @@ export function createOutput(options: { json?: boolean | undefined }) {
   };
 }
 
-/** A point in time as people read it, to the second; empty where there is none. */
+/** A time for people, to the second; empty if there is none. */
 export function timeText(iso: string | null): string {
   return iso === null ? "" : iso.slice(0, 19).replace("T", " ");
 }

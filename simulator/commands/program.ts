@@ -16,7 +16,7 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
     .configureOutput({ writeErr: complain })
     .exitOverride();
   try {
-    // Only the command that is asked for is loaded: all of them together take seconds.
+    // Only the requested command is loaded: all of them together take seconds.
     for (const { name, summary, load } of COMMANDS) {
       const command = argv.includes(name) ? await load() : new Command(name);
       program.addCommand(inherit(command.summary(summary), program));
@@ -31,7 +31,7 @@ function withoutEmptyLists(option: Option): string {
   return new Help().optionDescription(option).replace(" (default: [])", "");
 }
 
-/** `… | head` closes our output when it has seen enough: that ends a command, and is no failure. */
+/** `… | head` closes our output when it has seen enough: that ends the command and is no failure. */
 function endWithTheReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.off("error", onOutputError);

@@ -9,7 +9,7 @@ export type ReplayResult = { eventId: string; outcome: number | string };
 export type ReplayReport = ReturnType<typeof createReplayReport>;
 
 const SHOWN_FAILURES = 10;
-/** Nothing listens, or there is no such host: the next requests would fail too. */
+/** Nothing listens, or the host does not exist: the next requests would fail too. */
 const HOPELESS = new Set(["refused", "dns"]);
 
 export function createReplayReport(options: { total: number; before: ReplayProgress; output: Output }) {
@@ -58,7 +58,7 @@ export function createReplayReport(options: { total: number; before: ReplayProgr
         output.line(`${output.style("red", `[${outcome}]`)} ${eventId}`);
       if (failed() > failures.length) output.line(`… and ${failed() - failures.length} more`);
       const notTaken = failed() === 0 ? "" : `, ${failed()} not acknowledged`;
-      // A simulator takes all of them; what its endpoints answered stands in the next line.
+      // A simulator accepts all of them; the next line says what its endpoints answered.
       const { accepted, ...answers } = outcomes;
       const answered = accepted === undefined && progress.sent > 0 ? `: ${countsInWords(answers)}` : "";
       output.line(`${progress.sent} sent to ${target}${notTaken}${answered}.`);

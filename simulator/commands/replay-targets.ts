@@ -18,7 +18,7 @@ export type ReplayTarget = {
   name: string;
   batchSize: number;
   send: (envelopes: readonly Envelope[]) => Promise<ReplayResult[]>;
-  /** How many first attempts of what was sent ended how, once they have; undefined where nothing is waited for. */
+  /** How the first attempts of the sent events ended, counted by outcome; undefined with `--no-wait`. */
   firstAttempts?: () => Promise<Record<string, number> | undefined>;
   next: () => string;
 };

@@ -17,14 +17,14 @@ export function wantSecret(given: string | undefined): string {
   throw usageError("A signing secret has at least one character and no white space: look at --secret.");
 }
 
-/** The secret exactly as it is written, a line break at its end included; ends the command when there is none. */
+/** The secret exactly as written, including a final line break; ends the command if there is none. */
 export function wantWrittenSecret(given: string | undefined): string {
   if (given === undefined || given === "")
     throw usageError("There is no signing secret: give it with --secret, or in the variable SIGNING_SECRET.");
   return given.startsWith("@") ? secretFile(given.slice(1)) : given;
 }
 
-/** How a secret that is not shown is told from another; `last4` is empty where it is too short to show any of it. */
+/** A label to tell a hidden secret from others; `last4` is empty if it is too short to show any of it. */
 export function secretHint(last4: string | null): string {
   return last4 === null || last4 === "" ? "too short to show its end" : `ends in ${last4}`;
 }

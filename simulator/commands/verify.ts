@@ -177,7 +177,7 @@ function failOnValue(value: string, previous: FailOn[]): FailOn[] {
   return [...previous, ...words.filter(isFailOn)];
 }
 
-/** What was given, or undefined where nothing was: that means all. */
+/** The given values, or undefined if none were given, which means all. */
 function someOf<Item>(given: Item[] | undefined): Item[] | undefined {
   return given === undefined || given.length === 0 ? undefined : given;
 }

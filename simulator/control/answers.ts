@@ -9,7 +9,7 @@ export function answerError(response: Response, error: ErrorCode, message: strin
   response.status(STATUS_OF[error]).json({ error, message });
 }
 
-/** What was asked for, or a refusal, which ends the route: `answerRefusals` answers it. */
+/** The value of a result. A refusal ends the route: `answerRefusals` answers it. */
 export function orRefuse<Done extends { ok: true }>(result: Done | Refused): Done {
   if (result.ok) return result;
   throw new Refusal(result.message, result.reason);

@@ -96,7 +96,7 @@ export function receiverRoutes(router: Router, { listListeners }: Simulator): vo
     response.json(listenersView(listeners.filter(({ port }) => port !== request.socket.localPort)));
   });
 
-  // Sends requests, so that no page of another site may set it off: a POST, as every change is. Only a listed port is asked.
+  // It sends requests, so no page of another site may trigger it: a POST, as every change is. Only a listed port is probed.
   router.post("/listeners/probe", async (request, response) => {
     const { port } = readBody(probeSchema, request);
     const listener = (await listListeners()).find((known) => known.port === port);

@@ -48,7 +48,7 @@ export function eventRoutes(router: Router, simulator: Simulator): void {
     const emitted: EmittedEvent[] = [];
     while (emitted.length < count) {
       const some = Math.min(MOST_A_TURN, count - emitted.length);
-      // What is refused is refused here at the first turn, before anything was set off.
+      // Refuses invalid events before any of them is triggered.
       emitted.push(...orRefuse(events.emit({ type, orgId, object, faults }, some)).emitted);
       await setImmediate();
     }

@@ -25,7 +25,7 @@ export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHa
     const { origin } = request.headers;
     const host = request.headers.host?.toLowerCase();
     const originHost = origin === undefined ? host : (URL.parse(origin)?.host ?? "");
-    // The host of the request has been checked: a page that came from there is our own, by whatever name.
+    // The host of the request has been checked, so a page from there is our own, under any name.
     if (originHost !== host && !isAllowedHost(originHost ?? ""))
       return answerError(
         response,

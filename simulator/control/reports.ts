@@ -43,7 +43,7 @@ export function verificationRoutes(router: Router, { verification }: Simulator):
   });
 }
 
-/** A run of `verify`: how far it is, its verdict once it has one, and its checks, or those with `checkIds` alone. */
+/** A run of `verify`: its progress, its verdict once it has one, and its checks, or only those in `checkIds`. */
 export function verificationView(verification: Verification, checkIds?: readonly string[]) {
   const { id, endpointId, url, startedAtMs, total, done, results, again, report } = verification;
   const shown = checkIds === undefined ? results : results.filter(({ check }) => checkIds.includes(check.id));

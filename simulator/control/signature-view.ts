@@ -11,7 +11,7 @@ import type { Kept } from "../domain/spelling.ts";
 
 const PREFIX_CHARACTERS = 120;
 
-/** A signature taken apart and checked (SPEC §6); `matches` is null where the secret is no longer known. */
+/** A signature, parsed and checked (SPEC §6); `matches` is null if the secret is no longer known. */
 export function signatureView(
   attempt: Attempt & Pick<JudgedAttempt, "injected">,
   body: Buffer,

@@ -7,22 +7,22 @@ import { answerError } from "./answers.ts";
 import { clockView, deliveryView, endpointView, eventView, jobView } from "./views.ts";
 
 const HEARTBEAT_MS = 15_000;
-/** How long after a delivery changed the clock is told, with its counts and what is due next. */
+/** How long after a change of a delivery the clock is sent, with its counts and what is due next. */
 const CLOCK_AFTER_MS = 150;
 const RECONNECT_AFTER_MS = 1_000;
 /** Maximum number of bytes that a client may leave unread; beyond it the stream ends. */
 const LARGEST_BACKLOG_BYTES = 1024 * 1024;
 const MOST_STREAMS = 64;
 const LAST_WORDS_MS = 5_000;
-/** A client that missed more entries than this is told to load everything anew, which is less to read. */
+/** A client that missed more entries than this must reload everything, which is less to read. */
 const MOST_RESUMED_ENTRIES = 500;
 
 type Message = { name: string; data: unknown };
 
 /**
- * What happens, as it happens (server-sent events): `event`, `delivery`, `endpoint`, `endpoint_deleted`, `clock`, `job`,
- * `verification` and `reset`, each with an id. A client that comes back with Last-Event-ID gets what it missed, or `resync`
- * where that is too much or no longer known. One that reads too slowly gets `reset`, and its stream ends.
+ * Live changes (server-sent events): `event`, `delivery`, `endpoint`, `endpoint_deleted`, `clock`, `job`, `verification` and
+ * `reset`, each with an id. A client that reconnects with Last-Event-ID gets what it missed, or `resync` if that is too much
+ * or no longer known. A client that reads too slowly gets `reset`, and its stream ends.
  */
 export function streamRoutes(router: Router, simulator: Simulator): void {
   const { journal } = simulator;
@@ -37,12 +37,12 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
     }
     streams += 1;
     response.once("close", () => (streams -= 1));
-    // No client of a stream closes its own side alone.
+    // Clients of a stream never close only their own side.
     request.socket.once("end", () => response.destroy());
     // Loaded with the first stream, so that a simulator without a dashboard starts faster.
     const { createSession } = await import("better-sse");
     const session = await createSession(request, response, {
-      // The library's own goes on after the end of a stream, where writing throws.
+      // The library's own keeps writing after the stream has ended, which throws.
       keepAlive: null,
       retry: RECONNECT_AFTER_MS,
       // Texts are JSON already.
@@ -87,7 +87,7 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
     }
   });
 
-  /** Counts and what is due next change with each attempt: once for many is enough. */
+  /** Counts and due times change with each attempt: one message covers many. */
   function tellClockSoon(): void {
     clockTimer ??= setTimeout(() => {
       clockTimer = undefined;

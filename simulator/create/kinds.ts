@@ -1,17 +1,17 @@
 /** What `create` can make: one receiver of the examples, as a project of its own. */
 export type Kind = {
   title: string;
-  /** The example under examples/, and what it is called in the project. */
+  /** The example under examples/, and its name in the project. */
   files: Record<string, string>;
   /** The words that start it, for a shell; one of Node.js reads `.env` itself. */
   start: string;
   node?: {
-    /** Packages of npm beside the kit, with their versions where the kit has none of its own. */
+    /** npm packages besides the kit, with versions if the kit itself has none. */
     packages: Readonly<Record<string, string | undefined>>;
     dev: string;
     build?: string;
   };
-  /** Debian packages that it needs, for a build server that has Node.js alone. */
+  /** Debian packages that it needs on a build server that only has Node.js. */
   debian?: string;
   github?: string;
 };

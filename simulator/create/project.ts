@@ -18,10 +18,10 @@ const NODE = "24.21.0";
 const NODES = Object.fromEntries(
   ["linux-arm64", "linux-x64", "win-x64"].map((machine) => [`node-${machine}`, NODE]),
 );
-/** The same for what npx runs, where the machine's own is too old. */
+/** The same for programs run by npx, if the machine's own is too old. */
 const BRING_NODE = `node=$(node -p 'parseInt(process.versions.node) < 23 ? \`--package=node-\${process.platform}-\${process.arch}@${NODE}\` : ""')`;
 
-/** At PORT, or 3000. With the path that says what was handled: without it, a receiver that loses events would pass. */
+/** At PORT, or 3000. Includes the path that reports what was handled: without it, a receiver that loses events would pass. */
 const WHERE = "--url /webhooks --observe /handled/{id}";
 const VERIFY = `verify --level must ${WHERE} --fail-on unverified`;
 
@@ -67,7 +67,7 @@ export function projectFiles(
       // No install script is needed, and npm asks about each one that is not decided.
       allowScripts: { "better-sqlite3": false, esbuild: false, fsevents: false },
     };
-    // An older Node.js that the project brings a newer one for would complain about each package.
+    // An older Node.js, for which the project installs a newer one, would complain about each package.
     if (options.nodeIsTooOld === true) files.set(".npmrc", { text: "loglevel=error\n" });
     files.set("package.json", { text: `${JSON.stringify(manifestOfProject, null, 2)}\n` });
   }

@@ -3,14 +3,11 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Metafile } from "esbuild";
 
-/**
- * The dashboard as a browser gets it: the page, with its styles in it, and the files that it names, whose names change
- * with what is in them.
- */
+/** The dashboard for the browser: the page, with its styles, and its files, whose names change with their content. */
 export type Bundle = { page: string; files: ReadonlyMap<string, Uint8Array> };
 
 const APP = fileURLToPath(new URL("app", import.meta.url));
-/** What `npm run build` puts beside this file: a published package has no source. */
+/** The output of `npm run build` beside this file: a published package has no source. */
 const BUILT = fileURLToPath(new URL("built", import.meta.url));
 const PAGE = "index.html";
 
@@ -42,7 +39,7 @@ async function bundle(): Promise<Bundle> {
     minify: true,
     format: "esm",
     target: "es2024",
-    // TSX as calls of `h`, which are shorter than those that a compiler makes by itself.
+    // TSX as calls of `h`, which are shorter than compiler-generated ones.
     jsx: "transform",
     jsxFactory: "h",
     jsxFragment: "Fragment",

@@ -90,7 +90,7 @@ function headersOf(page: string): RequestHandler {
   });
 }
 
-/** What the page needs before it is painted stands in it; the policy names it by its hash. */
+/** The page contains what it needs before the first paint; the policy allows it by its hash. */
 function hashes(page: string, tag: "script" | "style"): string[] {
   const inline = page.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, "gs"));
   return [...inline].map(([, text = ""]) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`);

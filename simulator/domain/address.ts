@@ -17,7 +17,7 @@ const KIND_OF_RANGE: Readonly<Record<string, AddressKind>> = {
 /** Where Alibaba, Oracle and AWS answer a machine's questions about itself. */
 const METADATA: readonly string[] = ["100.100.100.200", "192.0.0.192", "fd00:ec2::254"];
 
-/** The kind of an IP address; undefined for what is none. An IPv6 address that stands for one of IPv4 is judged like that one. */
+/** The kind of an IP address; undefined for other text. An IPv6 address that stands for an IPv4 one is judged like that. */
 export function kindOfAddress(text: string): AddressKind | undefined {
   const bare = text.replace(/%.*$/, "");
   if (isIP(bare) === 0) return undefined;

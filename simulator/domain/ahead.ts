@@ -42,7 +42,7 @@ export function createAhead(options: { database: Database }) {
   };
 }
 
-/** From now to the end of the look ahead; what is overdue counts as due now. */
+/** From now to the end of the look ahead; overdue attempts count as due now. */
 type Span = { nowMs: number; untilMs: number };
 
 function sumOf(due: readonly Due[]): number {

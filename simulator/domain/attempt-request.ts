@@ -4,7 +4,7 @@ import { parseExactly } from "./exact-json.ts";
 import type { FaultName } from "./faults.ts";
 import type { Readings } from "./readings.ts";
 
-/** A request as it stands on the wire: every header, in its order. */
+/** A request as it was sent: every header, in order. */
 export type AttemptRequest = {
   url: string;
   headers: Record<string, string>;

@@ -6,7 +6,7 @@ import { columnsOf, type Kept } from "./spelling.ts";
 import type { Fault } from "./faults.ts";
 import { isSuccess } from "./judgement.ts";
 
-/** One HTTP try, without what was sent and answered. */
+/** One HTTP try, without its request and answer. */
 export type AttemptSummary = Omit<Kept<typeof attemptSchema>, "fault" | "blame"> & { deliveryId: string };
 
 export type Attempt = AttemptSummary & {
@@ -23,7 +23,7 @@ type NewAttempt = Omit<
   "deliveryId" | "endedAtMs" | "durationMs" | "httpStatus" | "error" | "errorDetail" | "answer"
 >;
 
-/** An attempt that was begun and not ended; `row` is its place in the table for as long as this process runs. */
+/** An attempt that has not ended; `row` is its row in the table while this process runs. */
 export type OpenAttempt = { row: number; number: number; startedAtMs: number };
 
 type LeftOpen = OpenAttempt & { deliveryId: string };
@@ -127,7 +127,7 @@ function fromRow({ answerHeaders, answerBody, answerTruncated, ...row }: Attempt
   };
 }
 
-/** An attempt with what we did wrong to it on purpose, and whose doing its failure is (null: it did not fail). */
+/** An attempt with its injected fault, and who caused its failure (null: it did not fail). */
 export type JudgedAttempt = AttemptSummary & { injected: Fault[]; fault: string | null; blame: Blame | null };
 
 /** Who caused a failed attempt; null if it did not fail. Failures after our own faults and interruptions are ours. */

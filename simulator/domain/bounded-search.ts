@@ -1,12 +1,12 @@
 /** How much one look through a list may cost: rows that are looked at, and milliseconds. */
 export type SearchBounds = { rows: number; milliseconds: number };
 
-/** What one request for a page may cost, at most: deadlines of attempts must not wait for somebody who searches. */
+/** The maximum cost of one request for a page: attempts with a deadline must not wait for a search. */
 export const PAGE_BOUNDS: SearchBounds = { rows: 20_000, milliseconds: 25 };
 
 export const NO_BOUNDS: SearchBounds = { rows: Infinity, milliseconds: Infinity };
 
-/** Some of a list. Where there may be more, `next` is the id below which to go on. */
+/** A part of a list. If there may be more, `next` is the id below which to continue. */
 export type FoundPage<Row> = { found: Row[]; next: string | null };
 
 /** Looks for `limit` rows that match; ends early at its bounds, so a page may be short though `next` has more. */
@@ -36,7 +36,7 @@ export function searchPage<Row extends { id: string }>(options: {
   return { found, next: null };
 }
 
-/** Matches a text in any case, as it stands or as JSON writes it; a phone number by its digits. */
+/** Matches text without regard to case, raw or as JSON writes it; phone numbers match by their digits. */
 export function textMatcher(query: string): (text: string) => boolean {
   const typed = query.toLowerCase();
   const inJson = JSON.stringify(typed).slice(1, -1);

@@ -7,7 +7,7 @@ export type ClockMode = (typeof CLOCK_MODES)[number];
 
 export type ScheduleClock = ReturnType<typeof createClock>;
 
-/** Schedule time dates the world and decides what is due. It never runs backwards, whatever the machine's clock does. */
+/** Schedule time dates the world and decides what is due. It never runs backwards, even if the machine's clock does. */
 export function createClock(options: { mode: ClockMode; wall: WallTime; startMs?: number }) {
   const { wall } = options;
   let mode = options.mode;

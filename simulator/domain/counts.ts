@@ -16,7 +16,7 @@ const OF_SELECTION = `
     AND state = coalesce(@state, state) AND verdict = coalesce(@verdict, verdict) AND cause = coalesce(@cause, cause)
   GROUP BY 1, 2, 3, 4, 5`;
 const LOST = `SELECT count(*) FROM deliveries d WHERE d.state = 'dead' AND ${LAST}`;
-/** What changes, beside the counts by state, whenever another number of deliveries is lost. */
+/** Changes, besides the counts by state, when the number of lost deliveries changes. */
 const LOST_DEPENDS_ON = `
   SELECT (SELECT count(*) FROM endpoints WHERE deleted_at IS NULL) || ' ' || (SELECT max(seq) FROM deliveries)`;
 const EVENTS = `SELECT count(*) FROM events`;

@@ -7,7 +7,7 @@ import { deliverySchema, type VerdictResult } from "./shapes.ts";
 import type { CamelCase } from "./names.ts";
 import { columnsOf, type Kept } from "./spelling.ts";
 
-/** What is told of a delivery and stands in other tables, or follows from them. */
+/** Fields of a delivery that are stored in other tables, or derived. */
 const DERIVED = ["org_id", "recovered_by", "summary", "verdict", "handling", "attempts"] as const;
 
 export const DELIVERY_COLUMNS = columnsOf(deliverySchema, DERIVED, "d.");
@@ -47,15 +47,15 @@ const INSERT = `
   VALUES (?, ?, ?, ?, 'attempting', ?, ?, ?, ?, ?)`;
 const FIND = `
   SELECT seq, ${DELIVERY_COLUMNS}, attempts_made AS attemptsMade, body FROM deliveries d WHERE id = ?`;
-// A parameter that stands by itself beside ORDER BY or LIMIT makes SQLite plan the statement anew at each run, which takes
-// ten times what the statement takes: hence (SELECT ?).
+// With a bare parameter after ORDER BY or LIMIT, SQLite plans the statement again at each run, which takes ten times as long
+// as running it: hence (SELECT ?).
 const DUE = `
   SELECT d.seq, d.id, d.attempts_made AS attemptsMade, d.faults, d.next_attempt_at AS dueAtMs, d.verdict, d.cause,
     coalesce(d.body, e.body) AS body
   FROM deliveries d JOIN events e ON e.id = d.event_id
   WHERE d.endpoint_id = (SELECT ?) AND d.next_attempt_at <= ?
   ORDER BY d.next_attempt_at, d.seq LIMIT (SELECT ?)`;
-// Steps from endpoint to endpoint through the index: a thousand deliveries that wait for one cost what one does.
+// Steps from endpoint to endpoint through the index: a thousand waiting deliveries of one endpoint cost as much as one.
 const WAITING_ENDPOINTS = `
   WITH RECURSIVE waiting (endpoint_id) AS (
     SELECT min(endpoint_id) FROM deliveries WHERE next_attempt_at IS NOT NULL
@@ -85,12 +85,12 @@ const HURRY = `UPDATE deliveries SET next_attempt_at = ? WHERE id = ? AND next_a
 const ABANDON = `
   UPDATE deliveries SET state = 'dead', next_attempt_at = NULL
   WHERE endpoint_id = ? AND next_attempt_at IS NOT NULL RETURNING id`;
-// The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
+// The table's counter, not its last row: ids continue after a reset, since receivers remember them.
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'deliveries'`;
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-/** The deliveries and what is due of them. Knows nothing of HTTP. */
+/** The deliveries and their due attempts. Independent of HTTP. */
 export function createDeliveries(options: { database: Database; seed: number }) {
   const { database, seed } = options;
   const insert = database.prepare(INSERT);
@@ -129,7 +129,7 @@ export function createDeliveries(options: { database: Database; seed: number }) 
       void postpone.run(nextAttemptAtMs, seq),
     settle: ({ seq }: Pick<Delivery, "seq">, state: Exclude<DeliveryState, "attempting">): void =>
       void settle.run(state, seq),
-    /** Brings a waiting delivery's next attempt forward to `nowMs`; false when none waits for later. */
+    /** Makes a waiting delivery's next attempt due at `nowMs`; false if none is waiting for later. */
     hurry: (id: string, nowMs: number): boolean => hurry.run(nowMs, id, nowMs).changes > 0,
     abandon: (endpointId: string): string[] => abandon.all(endpointId),
   };

@@ -97,7 +97,7 @@ export function createDeliverySearch(options: {
     return searchPage({ rows, matches, limit, bounds, monotonicMs });
   }
 
-  /** A page of what is looked for. It may be short, or empty, though there are more: `next` says from where to go on. */
+  /** A page of matches. It may be short or empty although there are more: `next` says where to continue. */
   return (asked: DeliverySearch): FoundPage<FoundDelivery> => {
     const search = asked.state === "lost" ? { ...asked, state: "dead" as const, isLast: true } : asked;
     const { limit, text, phone, paths = [] } = search;
@@ -145,7 +145,7 @@ function columnsOf(search: DeliverySearch): [Column, string][] {
   return columns.flatMap(([column, value]) => (value === undefined ? [] : [[column, value]]));
 }
 
-/** Whether the index of the narrowest filter finds just what is asked for; a column may be in the list twice. */
+/** Whether the index of the narrowest filter finds exactly the matches; a column may be listed twice. */
 function isByOneColumn(search: DeliverySearch): boolean {
   const { state, isLast, outcome, untilMs } = search;
   const isLookedAt = state === "failed" || isLast === true || outcome !== undefined || untilMs !== undefined;

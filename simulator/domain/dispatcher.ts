@@ -6,7 +6,7 @@ import { createSettlement, settleInterrupted } from "./settlement.ts";
 
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-/** Maximum number of requests under way to one endpoint, unless told otherwise; a slow endpoint delays no other. */
+/** Maximum number of requests in progress to one endpoint by default; a slow endpoint delays no others. */
 export const DEFAULT_CONCURRENCY = 16;
 
 /** The longest sleep: a suspended machine or a set clock is noticed within this. */
@@ -18,7 +18,7 @@ export function createDispatcher(
     endpoints: Endpoints;
     concurrency: number;
     scenarios: { nextDueMs: () => number | undefined; run: (nowMs: number) => void };
-    /** Called at every look at what is due, which are no more than a second apart. */
+    /** Called whenever due attempts are looked up, at least once a second. */
     onLook: () => void;
   },
 ) {
@@ -33,7 +33,7 @@ export function createDispatcher(
   let cancelSleep = () => {};
   const walk = createAdvance({ ...options, nextDueMs, settled, wake, isStopped: () => signal.aborted });
 
-  /** Looks at what is due, soon; many calls in a row look once. */
+  /** Looks up due attempts soon; many calls in a row look once. */
   function wake(): void {
     if (isAwake || signal.aborted) return;
     isAwake = true;
@@ -118,7 +118,7 @@ export function createDispatcher(
     isBusy: (nowMs: number): boolean =>
       flights.any() || (deliveries.nextDueMs() ?? Number.POSITIVE_INFINITY) <= nowMs,
     settled,
-    /** Waits for what is in flight, starts nothing meanwhile, and does `action` in between. */
+    /** Waits for requests in flight, starts none meanwhile, and then runs `action`. */
     async quiesce(action: () => void): Promise<void> {
       isPaused = true;
       try {

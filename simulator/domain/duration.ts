@@ -3,7 +3,7 @@ const UNIT_SECONDS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3_600,
 /** How durations are written, for those who wrote one otherwise. */
 export const DURATIONS = "90s, 90m, 1h or 1h30m";
 
-/** `90s`, `5m`, `12h`, `1h30m`, `1d` or `0` in seconds; undefined when it is none of these: a number alone has no unit. */
+/** `90s`, `5m`, `12h`, `1h30m`, `1d` or `0` in seconds; undefined for other text: a bare number has no unit. */
 export function parseDuration(text: string): number | undefined {
   if (text === "0") return 0;
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return undefined;

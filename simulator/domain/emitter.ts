@@ -21,7 +21,7 @@ export type EmitResult = { ok: true; emitted: EmittedEvent[] } | Refused;
 export type ReplaySettings = {
   newIds: boolean;
   faults?: readonly Fault[] | undefined;
-  /** The one endpoint that gets them, whatever it has selected; all that selected them unless given. */
+  /** The only endpoint to send to, whatever it selects; by default all that selected the type. */
   endpointId?: string | undefined;
 };
 

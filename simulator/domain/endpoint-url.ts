@@ -37,7 +37,7 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
   return { ok: true, url: url.href };
 }
 
-/** Whether an address of `url`'s host may be connected to; asked at every attempt, since names can move. */
+/** Whether it may connect to an address of `url`'s host; checked at every attempt, since names can move. */
 export function isAllowedAddress(url: URL, address: string, allowedHosts: readonly string[]): boolean {
   if (allowedHosts.includes(bareHost(url))) return true;
   const kind = kindOfAddress(address);

@@ -14,7 +14,7 @@ import type { Readings } from "./readings.ts";
 type SecretField = "secretLast4" | "previousSecretLast4" | "previousSecretUntilMs";
 const DERIVED = ["flagged", "secret_last4", "previous_secret_last4", "previous_secret_until"];
 
-/** Where events are sent: what is told of it, with its secrets. */
+/** An endpoint, with its secrets. */
 export type Endpoint = Omit<Kept<typeof endpointSchema>, "faults" | SecretField> &
   EndpointSecrets & { faults: Fault[] };
 
@@ -57,7 +57,7 @@ const COUNT_SUCCESS = `
   UPDATE endpoints SET consecutive_failures = 0
   WHERE id = ? AND consecutive_failures > 0 AND deleted_at IS NULL`;
 const EXISTS = `SELECT 1 FROM endpoints WHERE id = ? AND deleted_at IS NULL`;
-// The counter of the table, not its last row: ids go on after a reset, since receivers remember them.
+// The table's counter, not its last row: ids continue after a reset, since receivers remember them.
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'endpoints'`;
 
 const stringListSchema = z.array(z.string());
@@ -132,7 +132,7 @@ export function createEndpoints(options: {
       update.run(orgId, new URL(url).href, name, Number(paused), selection, faultList(faults), endpoint.id);
       return written(endpoint.id);
     },
-    /** Gives an endpoint a new secret; the one before goes on signing for `overlapMs` of schedule time. */
+    /** Gives an endpoint a new secret; the old one keeps signing for `overlapMs` of schedule time. */
     rotate(endpoint: Endpoint, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult {
       const { id, url, secret: previous } = endpoint;
       const secret = settings.secret ?? options.newSecret();
@@ -142,7 +142,7 @@ export function createEndpoints(options: {
       rotate.run(clock.now() + settings.overlapMs, secret, id);
       return written(id);
     },
-    /** False when there is no such endpoint. Its past deliveries stay visible. */
+    /** False if the endpoint does not exist. Its past deliveries stay visible. */
     remove(id: string): boolean {
       return tell(id, remove.run(clock.now(), id).changes);
     },
@@ -205,7 +205,7 @@ function fromRow({ previous, previousUntilMs, ...row }: EndpointRow): Endpoint {
   };
 }
 
-/** How long a rotated secret goes on signing beside the new one, unless told otherwise. */
+/** How long a rotated secret keeps signing beside the new one by default. */
 export const OVERLAP_SECONDS = 86_400;
 
 export type EndpointSecrets = {

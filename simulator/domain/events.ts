@@ -72,7 +72,7 @@ export function createEventLog(options: {
     adopt(envelope: Envelope): StoredEvent | undefined {
       const known = find.get(envelope.id);
       if (known === undefined) return store(envelope, "replay", clock.now());
-      // Whatever the order of the keys.
+      // Independent of the order of keys.
       const contents = [known.body.toString(), JSON.stringify(envelope)].map(parseExactly);
       return isDeepStrictEqual(contents[0], contents[1]) ? known : undefined;
     },
@@ -86,7 +86,7 @@ export type EventSearch = {
   after?: string | undefined;
   type?: string | undefined;
   orgId?: string | undefined;
-  /** Text that id, type, summary or payload have in them, whatever its case. */
+  /** Text in the id, type, summary or payload, without regard to case. */
   text?: string | undefined;
 };
 

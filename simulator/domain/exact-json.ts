@@ -8,7 +8,7 @@ declare global {
 /** A double holds this many decimal digits of any number. */
 const SAFE_DIGITS = 15;
 
-/** Parses JSON so that `JSON.stringify` writes each number as it was, those that are too long for a double included. */
+/** Parses JSON so that `JSON.stringify` writes each number unchanged, even one too long for a double. */
 export function parseExactly(text: string): unknown {
   return JSON.parse(text, exactNumbers);
 }

@@ -113,7 +113,7 @@ export function createFlights(
       const landed = landings.splice(0, MOST_PER_TURN);
       if (landed.length === 0 && departures.length === 0) return;
       if (landings.length > 0) options.onLanding();
-      // Recorded before it is sent: whatever happens to us now, an attempt is counted (at most six on the wire).
+      // Recorded before it is sent, so that it counts even after a crash (at most six on the wire).
       const flights = options.transaction(() => {
         for (const landing of landed) {
           attempts.close(landing, landing);

@@ -39,7 +39,7 @@ const COUNT_CREATED = `
 const NEWEST = `SELECT seq, created_at AS createdAtMs FROM deliveries WHERE seq <= ? ORDER BY seq DESC LIMIT 1`;
 const FIRST = `SELECT created_at FROM deliveries ORDER BY seq LIMIT 1`;
 
-/** What was sent, acknowledged and failed over a period, in 60 slots at most; after each slice, attempts that are due go first. */
+/** The sent, acknowledged and failed attempts of a period, in at most 60 slots; after each slice, due attempts go first. */
 export function createHistory(database: Database, giveWay: () => Promise<unknown>) {
   const attempts = database.prepare<[object], SlotRow>(COUNT_ATTEMPTS);
   const created = database.prepare<[object], { state: DeliveryState; count: number; lost: number }>(

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { moment } from "./spelling.ts";
 
-/** A job counts what it is to send, sends it, and is done, unless it is canceled or fails before. */
+/** A job counts its selection, sends it, and is done, unless it is canceled or fails first. */
 export const JOB_STATES = ["counting", "sending", "done", "canceled", "failed"] as const;
 
 /** How many deliveries a selection has, by endpoint and event type, and how they ended: by state, verdict and cause. */
@@ -14,7 +14,7 @@ export const countSchema = z.object({
   ),
 });
 
-/** Sends a selection again. `total` and `counts` are there once it has counted; `acknowledged` and `failed` are so far. */
+/** Resends a selection. `total` and `counts` exist once it has counted; `acknowledged` and `failed` grow meanwhile. */
 export const jobSchema = countSchema.omit({ endings: true }).extend({
   object: z.literal("job"),
   id: z.string(),

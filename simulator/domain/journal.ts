@@ -19,7 +19,7 @@ const KEPT_ENTRIES = 5_000;
 
 export type Journal = ReturnType<typeof createJournal>;
 
-/** Numbers what happens, tells it to the watchers, and keeps the last entries for those who come back. */
+/** Numbers changes, passes them to the watchers, and keeps the last ones for clients that reconnect. */
 export function createJournal(options: { firstId: number }) {
   const emitter = new EventEmitter<{ entry: [JournalEntry] }>().setMaxListeners(0);
   const kept: JournalEntry[] = [];

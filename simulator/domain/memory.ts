@@ -7,7 +7,7 @@ import type { WallTime } from "./wall-time.ts";
 /** How many new events and deliveries it takes before retention looks whether there are too many. */
 const MOST_GROWTH_ROWS = 200;
 
-/** Stores schedule time and the last journal id with each change, for a kill -9, and removes what is too much. */
+/** Stores schedule time and the last journal id with each change, to survive a kill -9, and removes any excess. */
 export function createMemory(options: {
   meta: Meta;
   clock: ScheduleClock;
@@ -34,7 +34,7 @@ export function createMemory(options: {
     remember,
     /** To be called at least once a second, and after all that happens. */
     onLook: (): void => {
-      // A restart begins at wall time anyway: only what is ahead of it has to be stored.
+      // A restart begins at wall time anyway: only the lead over it must be stored.
       if (clock.now() > wall.nowMs()) remember();
       if (grown < growthToTrim) return;
       const trimmed = retention.trim(clock.now());
@@ -48,7 +48,7 @@ export function createMemory(options: {
   };
 }
 
-/** A clock that is moved by hand goes on from where it stood; any other one from now, but never backwards. */
+/** A manual clock continues from where it stood; other clocks from now, but never backwards. */
 export function scheduleStartMs(times: {
   mode: ClockMode;
   wallMs: number;

@@ -24,7 +24,7 @@ export function createMeta(database: Database) {
       const value = get.get(name);
       return value === undefined ? undefined : Number(value);
     },
-    /** Counts one up, from 1; what is rolled back was not counted. */
+    /** Increments a counter, from 1; a rollback undoes it. */
     count: (name: MetaName): number => count.get(name) ?? 1,
     set: (name: MetaName, value: number): void => void set.run(name, String(value)),
     setMoment: (scheduleMs: number, journalId: number): void =>

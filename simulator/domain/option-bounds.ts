@@ -1,4 +1,4 @@
-/** The least and the most of what can be asked for, on the command line and in the library. */
+/** The minimum and maximum of options, on the command line and in the library. */
 export type Bounds = readonly [least: number, most: number];
 
 export const OPTION_BOUNDS = {
@@ -13,7 +13,7 @@ export const OPTION_BOUNDS = {
   traffic: [0, 60_000],
 } as const satisfies Record<string, Bounds>;
 
-/** Why `value` is no whole number within bounds, as an instruction; undefined when it is one. */
+/** Why `value` is not a whole number within bounds, as an instruction; undefined if it is one. */
 export function boundsProblem(value: number, [least, most]: Bounds): string | undefined {
   if (Number.isInteger(value) && value >= least && value <= most) return undefined;
   return `Give a whole number from ${least} to ${most}.`;

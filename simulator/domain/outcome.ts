@@ -16,7 +16,7 @@ export type Failure = { error: AttemptError; detail?: string };
 
 export type Outcome = { status: number } | Failure;
 
-/** What is kept of an answer: its headers, and its body up to 16 KiB. */
+/** The kept part of an answer: its headers, and its body up to 16 KiB. */
 export type Answer = { headers: Record<string, string | string[]>; body: Buffer; truncated: boolean };
 
 export const BLAMES = ["receiver", "simulator"] as const;

@@ -8,7 +8,7 @@
  * All other words are one text. This file imports nothing, so that the dashboard can use it, too.
  */
 
-/** What stands before a colon, and the field of the selection that it stands for. */
+/** The name before a colon, and its field of the selection. */
 export const QUERY_FIELDS = {
   type: "type",
   state: "state",
@@ -77,7 +77,7 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   return valuesAt(Reflect.get(value, name), rest);
 }
 
-/** Numbers compare as numbers, also those that are written as text; all else as text, whatever its case. */
+/** Numbers compare as numbers, even if written as text; all else as text, without regard to case. */
 function compares(value: unknown, { operator, value: asked }: PathTerm): boolean {
   if (typeof value === "object" && value !== null) return false;
   const [left, right] = [numberOf(String(value)), numberOf(asked)];

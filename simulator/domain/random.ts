@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 
 export type Random = ReturnType<typeof createRandom>;
 
-/** The same seed and purpose give the same stream, whatever was drawn for other purposes before. */
+/** The same seed and purpose give the same stream, independent of other purposes. */
 export function createRandom(seed: number, ...purpose: (string | number)[]) {
   const next = sfc32(hash("sha256", JSON.stringify([seed, ...purpose]), "buffer"));
 
@@ -51,7 +51,7 @@ export function mix32(value: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-/** `prefix` and `hexLength` (up to 64) hexadecimal characters that depend on the arguments alone. */
+/** `prefix` and `hexLength` (up to 64) hexadecimal characters that depend only on the arguments. */
 export function stableId(
   prefix: string,
   hexLength: number,

@@ -1,7 +1,7 @@
 import { didYouMean, type Refused, refused } from "./refused.ts";
 
 type Reading = {
-  /** What can be chosen; the default comes first. */
+  /** The choices; the default comes first. */
   choices: readonly [string, ...string[]];
   section: string;
   summary: string;

@@ -12,7 +12,7 @@ export const ERROR_STATUS = {
   server_error: 500,
 } as const;
 
-/** Those of the service, and those that only a simulator has. */
+/** The service's own reasons, and those that only a simulator has. */
 export const STATUS_OF = {
   ...ERROR_STATUS,
   insufficient_scope: 403,

@@ -65,7 +65,7 @@ export function createRetention(options: {
   const lonelyEvents = database.prepare<[{ from: number; to: number }], string>(LONELY_EVENTS).pluck();
   let lonelyUntil = 0;
 
-  /** How many deliveries are to go now, and whether those that wait for a retry may go while attempts are due. */
+  /** How many deliveries must go now, and whether those waiting for a retry may go while attempts are due. */
   function excess(): { limit: number; isUrgent: boolean } {
     const total = countDeliveries.get() ?? 0;
     const bytes = usedBytes.get() ?? 0;
@@ -104,7 +104,7 @@ export function createRetention(options: {
 
   return {
     bounds,
-    /** Removes a bounded piece of what is too much at `nowMs` of schedule time. */
+    /** Removes a limited part of the excess at `nowMs` of schedule time. */
     trim: (nowMs: number): Trimmed =>
       transaction(() => {
         const deliveries = removeDeliveries(nowMs);

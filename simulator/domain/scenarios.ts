@@ -26,7 +26,7 @@ const INSERT = `INSERT INTO steps (due_at, step) VALUES (?, ?)`;
 const NEXT_DUE = `SELECT min(due_at) FROM steps`;
 const TAKE_DUE = `DELETE FROM steps WHERE seq = (SELECT seq FROM steps WHERE due_at <= ? ORDER BY due_at, seq LIMIT 1) RETURNING step`;
 
-/** The scenarios that this simulator knows, and the steps of those that have begun. */
+/** The scenarios of this simulator, and the steps of those that have begun. */
 export function createScenarios(options: {
   database: Database;
   world: World;

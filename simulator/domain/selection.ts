@@ -52,7 +52,7 @@ export type Selection = {
   endpointId?: string | undefined;
   eventId?: string | undefined;
   ids?: readonly string[] | undefined;
-  /** Text that ids, type, summary, endpoint URL or payload have in them, whatever its case. */
+  /** Text in the ids, type, summary, endpoint URL or payload, without regard to case. */
   text?: string | undefined;
   paths?: readonly PathTerm[] | undefined;
   outcome?: string | undefined;
@@ -73,7 +73,7 @@ export function selectionOf(
   const { fields, paths, text } = parseQuery(q);
   const given = withoutUndefined(asked);
   const parsed = selectionSchema.safeParse({ ...fields, ...given });
-  // What the query says wrong is named as it stands there.
+  // An error in the query is reported with its position there.
   const terms = new Map<string, string>(Object.entries(QUERY_FIELDS).map(([term, field]) => [field, term]));
   const nameOf = (field: string): string => (field in given ? field : (terms.get(field) ?? field));
   if (!parsed.success) return refusedBy(parsed.error, nameOf);

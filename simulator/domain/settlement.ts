@@ -14,7 +14,7 @@ export type EndedAttempt = {
   outcome: Outcome;
 };
 
-/** Decides how a delivery goes on after an attempt (SPEC §3, §6 Retry policy), and counts the endpoint's failures. */
+/** Decides how a delivery continues after an attempt (SPEC §3, §6 Retry policy), and counts the endpoint's failures. */
 export function createSettlement(options: {
   deliveries: Deliveries;
   endpoints: Endpoints;

@@ -25,20 +25,20 @@ export const attemptSchema = z.object({
   http_status: z.number().nullable(),
   error: z.enum(ATTEMPT_ERRORS).nullable(),
   error_detail: z.string().nullable(),
-  /** What was done wrong to it on purpose. */
+  /** The fault injected into it. */
   fault: z.string().nullable(),
   /** Whose doing its failure is; null when it did not fail. */
   blame: z.enum(BLAMES).nullable(),
 });
 
-/** Whether the receiver did right: it did, it did not, nobody can tell, or it is too early to tell. */
+/** Whether the receiver was right: yes, no, undecidable, or too early to tell. */
 export const VERDICT_RESULTS = ["ok", "not", "unknown", "waiting"] as const;
 
 export const CAUSE_NAMES = Object.keys(CAUSES).filter((name): name is CauseName => name in CAUSES);
 
 /** A verdict in one sentence; `cause` names what the receiver did wrong, in one word for all that did the same; `why` says why it matters and how to find it, where the receiver did not do right. */
 const verdictSchema = z.object({
-  /** What a delivery was meant to be: as the service sends it, or something that a receiver has to cope with. */
+  /** What a delivery tests: an event as the service sends it, or something that a receiver must cope with. */
   meant: z.enum(["honest", "forged", "answer_lost", "cut_off", "duplicate", "unfamiliar", "slow"]),
   result: z.enum(VERDICT_RESULTS),
   sentence: z.string(),
@@ -46,7 +46,7 @@ const verdictSchema = z.object({
   why: z.string().nullable(),
 });
 
-/** What the receiver tells of an event: how often it was handled, and whether that is its last word. */
+/** What the receiver reports about an event: how often it was handled, and whether that is final. */
 const handlingSchema = z.object({
   handled: z.number(),
   duplicates: z.number().nullable(),
@@ -63,7 +63,7 @@ export const deliverySchema = z.object({
   endpoint_id: z.string(),
   state: z.enum(DELIVERY_STATES),
   created_at: moment,
-  /** When the next attempt is due; null while one is under way and when there is none. */
+  /** When the next attempt is due; null during an attempt and if there is none. */
   next_attempt_at: moment.nullable(),
   faults: z.array(z.string()),
   /** The delivery that this one was sent again for. */
@@ -72,12 +72,12 @@ export const deliverySchema = z.object({
   recovered_by: z.string().nullable(),
   summary: z.string(),
   verdict: verdictSchema,
-  /** Null where nobody observes the receiver. */
+  /** Null if the receiver is not observed. */
   handling: handlingSchema.nullable(),
   attempts: z.array(attemptSchema),
 });
 
-/** A signature taken apart and checked; `matches` and `verdict` are null where the secret is no longer known. */
+/** A signature, parsed and checked; `matches` and `verdict` are null if the secret is no longer known. */
 export const signatureSchema = z.object({
   header: z.string(),
   t: z.string().nullable(),
@@ -92,7 +92,7 @@ export const signatureSchema = z.object({
   verdict: z.string().nullable(),
 });
 
-/** A delivery with what was sent on each attempt, byte for byte, and what came back; `url` is null once its endpoint is removed. */
+/** A delivery with each attempt's request, byte for byte, and answer; `url` is null once its endpoint is removed. */
 export const deliveryDetailSchema = deliverySchema.extend({
   url: z.string().nullable(),
   attempts: z.array(
@@ -130,7 +130,7 @@ export const endpointSchema = z.object({
   url: z.string(),
   /** What its user calls it; empty where it goes by its URL. */
   name: z.string(),
-  /** While it is, events pass it by; what it got before goes on. */
+  /** While paused, it gets no new events; earlier deliveries continue. */
   paused: z.boolean(),
   /** The selection; empty means every event (SPEC §6 Registration). */
   event_types: z.array(z.string()),
@@ -152,7 +152,7 @@ export const eventSchema = z.object({
   id: z.string(),
   type: z.string(),
   org_id: z.string(),
-  /** Who asked for it: the business itself, a user, a replay, or the dashboard's test action. */
+  /** Who triggered it: the business itself, a user, a replay, or the dashboard's test action. */
   origin: z.enum(["world", "trigger", "replay", "test"]),
   created_at: moment,
   summary: z.string(),
@@ -167,7 +167,7 @@ export const answersSchema = z.object({
   attempts: z.array(attemptSchema.extend({ delivery_id: z.string() })),
 });
 
-/** What was sent over a period, slot by slot; how long answers took is wall time. */
+/** Attempts of a period, slot by slot; answer times are wall time. */
 export const historySchema = z.object({
   object: z.literal("history"),
   slot_seconds: z.number(),
@@ -213,7 +213,7 @@ export const clockSchema = z.object({
   deliveries: z.record(z.enum(DELIVERY_STATES), z.number()),
   /** How many gave up and were not sent again since, to endpoints that are still there. */
   lost: z.number(),
-  /** How many deliveries to each endpoint were meant so and ended so, and whether receivers are asked what they did. */
+  /** How many deliveries to each endpoint had this purpose and outcome, and whether receivers are observed. */
   verdicts: z.object({
     is_observed: z.boolean(),
     counts: z.array(

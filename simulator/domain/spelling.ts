@@ -11,7 +11,7 @@ import { camelCase, type CamelCase } from "./names.ts";
  * A field that a schema gets appears in all three, or the compiler names the places that do not fill it.
  */
 
-/** A moment: ISO 8601 where it is told, milliseconds since 1970 where it is kept. */
+/** A time: ISO 8601 in answers, milliseconds since 1970 in memory. */
 export const moment = z.codec(z.string(), z.number(), {
   decode: (text) => Date.parse(text),
   encode: (timeMs) => new Date(timeMs).toISOString(),
@@ -27,7 +27,7 @@ type Spelled<Schema, Suffix extends string, Time> = Schema extends Moment
       ? Spelled<Item, Suffix, Time>[]
       : Schema extends z.ZodObject<infer Fields>
         ? {
-            // A literal says which object it is: it is only told.
+            // A literal names the object, and exists only in answers.
             [
               Name in keyof Fields & string as Fields[Name] extends z.ZodLiteral
                 ? never
@@ -66,7 +66,7 @@ const TOLD: Spelling = {
 };
 const DATED: Spelling = { name: camelCase, time: (timeMs) => new Date(Number(timeMs)), withLiterals: false };
 
-/** How the control API tells what the domain keeps; what the schema does not name is left out. */
+/** Converts what the domain keeps into an answer of the control API; fields that the schema lacks are left out. */
 export function told<Schema extends z.ZodType>(schema: Schema): (kept: Kept<Schema>) => z.input<Schema> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made from the schema that the type is made from
   return (converterOf(schema, TOLD) ?? asItIs) as (kept: Kept<Schema>) => z.input<Schema>;

@@ -12,7 +12,7 @@ export type DeliveryFacts = {
   isAgain: boolean;
   /** Whether it gave up, and a later delivery brought the same event to the same endpoint. */
   isRecovered: boolean;
-  /** Null where nobody observes the receiver. */
+  /** Null if the receiver is not observed. */
   handling: Handling | null;
 };
 
@@ -21,7 +21,7 @@ type Attempt = Pick<AttemptSummary, "endedAtMs" | "httpStatus" | "error"> & {
   blame: Blame | null;
 };
 type Ruling = Omit<Verdict, "meant">;
-/** Judges one delivery: what was meant, what came back, and, where it is observed, what was done. */
+/** Judges one delivery by its purpose, its answers and, if observed, what the receiver did. */
 export function judgeDelivery(facts: DeliveryFacts): Verdict {
   const meant = meantBy(facts);
   const ruling = RULES[meant](facts);
@@ -56,7 +56,7 @@ function meantBy({ attempts, isAgain }: DeliveryFacts): Meant {
   return names.has("slow-body") ? "slow" : "honest";
 }
 
-/** What has no valid signature is refused, and never handled (SPEC §6 Signature). */
+/** A delivery without a valid signature must be refused, and never handled (SPEC §6 Signature). */
 function judgeForged(facts: DeliveryFacts): Ruling {
   const { attempts, handling } = facts;
   const forged = attempts.filter((attempt) => isForged(attempt) && attempt.endedAtMs !== null);
@@ -81,7 +81,7 @@ function judgeForged(facts: DeliveryFacts): Ruling {
     : ruling("ok", `Forged on purpose, kept out by ${failed} instead of a 401`, "forgery_not_refused");
 }
 
-/** What we made fail is sent again: only how often it was handled tells whether the receiver did right. */
+/** A delivery that we made fail is sent again, so only the number of handlings shows whether the receiver was right. */
 function judgeRetried(meant: string, facts: DeliveryFacts): Ruling {
   const { state, attempts, handling } = facts;
   const ours = attempts.filter(({ blame }) => blame === "simulator");
@@ -97,7 +97,7 @@ function judgeRetried(meant: string, facts: DeliveryFacts): Ruling {
     : ruling("ok", `${meant} each time, handled ${times(handling.handled)}`);
 }
 
-/** What is signed by the secret is acknowledged, whatever else is in it, and handled once. */
+/** A correctly signed delivery must be acknowledged, whatever else it contains, and handled once. */
 function judgeTaken(meant: string, facts: DeliveryFacts): Ruling {
   const { state, attempts } = facts;
   if (state === "delivered") return judgeHandling(meant, facts, meant === "Duplicate");

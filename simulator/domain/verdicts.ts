@@ -28,7 +28,7 @@ const BATCH_EVENTS = 500;
 
 export type Verdicts = ReturnType<typeof createVerdicts>;
 
-/** Keeps each delivery's verdict in its row: judged anew when an attempt ends and when the receiver tells of the event. */
+/** Stores each delivery's verdict in its row: updated when an attempt ends and when the receiver reports on the event. */
 export function createVerdicts(options: {
   database: Database;
   deliverySummaries: DeliverySummaries;
@@ -44,14 +44,14 @@ export function createVerdicts(options: {
 
   const pending = new Set<string>();
 
-  /** Judges all deliveries of these events, since one tells what another was: a duplicate, or handled twice. */
+  /** Judges all deliveries of these events, since one affects another: a duplicate, or handled twice. */
   const judge = database.transaction((eventIds: readonly string[]) => {
     for (const { id, verdict, recoveredBy } of deliverySummaries.ofIds(
       siblings.all(JSON.stringify(eventIds)),
     )) {
       const judgement = [verdict.meant, verdict.result, verdict.cause];
       const { changes } = set.run(...judgement, id, ...judgement);
-      // No attempt of its own tells the watchers: a later delivery recovered it.
+      // No attempt of its own notifies the watchers: a later delivery recovered it.
       if (changes > 0 && recoveredBy !== null) journal.write({ kind: "delivery.changed", deliveryId: id });
     }
   });

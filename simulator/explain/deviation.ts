@@ -10,7 +10,7 @@ export type Deviation = {
 /** A way of signing that differs from the service's in one step, and how it is explained to the user. */
 export type Departure = { deviation: Deviation; change: Omit<Digest, "kind"> };
 
-/** A mistake, and what it makes of some bytes: undefined where it makes nothing of these. */
+/** A mistake, and its result for some bytes; undefined if it does not apply to them. */
 export type Mistake = [id: string, title: string, made: Buffer | string | undefined, fix?: string];
 
 /** What mistakes make of `original`; each different from it and from all before it. Those without a fix get `usualFix`. */

@@ -8,7 +8,7 @@ import { secretVariants } from "./secret-variants.ts";
 
 export type Diagnosis = {
   valid: boolean;
-  /** What is wrong, the cause of a digest that does not fit first. Empty when nothing is. */
+  /** The problems, the cause of a wrong digest first. Empty if there are none. */
   findings: Deviation[];
   /** The digest that is right for this body and secret; undefined when the header has no t. */
   expected: string | undefined;
@@ -44,7 +44,7 @@ export function diagnose(options: {
     return { valid: isValid, findings: isValid ? comparison : findings, expected, explained: true, tried: 1 };
   }
 
-  // Beside a header that is right, the mistake is in how the user's own digest came about.
+  // If the header is right, the mistake is in the user's own digest.
   const targets = [...(headerFits ? [] : digests), ...(bareComputed === undefined ? [] : [bareComputed])];
   const search = createSearch({ ...options, t });
   const because = (causes: Deviation[], explained: boolean): Diagnosis => ({
@@ -155,12 +155,12 @@ function createSearch(options: {
   return { find, tried: () => tried };
 }
 
-/** The digest of SPEC §6 over the text of t as it stands, which need not be a number. */
+/** The digest of SPEC §6 over the text of t as written, which need not be a number. */
 function digestOf(body: Buffer, secret: string, t: string): string {
   return SPELL.hex(hashOf({}, { body, secret, nowSeconds: 0, t }));
 }
 
-/** What the user's code printed, without what is often printed around it. */
+/** The user's printed digest, without what is often printed around it. */
 function bareDigest(text: string): string {
   const value = text.trim().replace(/^(["'])(.*)\1$/, "$2");
   const v1 = /(?:^|,)v1=([^,]*)/.exec(value)?.[1] ?? value;

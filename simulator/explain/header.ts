@@ -6,7 +6,7 @@ import {
 import type { Deviation } from "./deviation.ts";
 import { HEX } from "./digest-variants.ts";
 
-/** What could be read from a header, however wrong it is, and what is wrong with it. */
+/** The readable parts of a header, and its problems. */
 export type HeaderReading = { t: string | undefined; digests: string[]; findings: Deviation[] };
 
 /** Reads the signature header leniently, so that the digest can be examined even where the grammar is broken. */

@@ -7,7 +7,7 @@ export type JsonVariant = {
   write: (value: unknown) => string;
 };
 
-/** Every common way to write a parsed body again. None of them gives back the bytes that were signed. */
+/** Every common way to serialize a parsed body again. None of them restores the signed bytes. */
 export const JSON_VARIANTS: readonly JsonVariant[] = [
   variant("compact", "without spaces, as JSON.stringify does", (value) => JSON.stringify(value)),
   variant("indent-2", "indented by two spaces, as JSON.stringify(body, null, 2) does", (value) =>
@@ -58,7 +58,7 @@ function python(id: string, how: string, write: JsonVariant["write"]): JsonVaria
 
 /** Keeps integers of any length, and writes floats as Python's repr() does: 1.0, 1e-05. */
 function pythonNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
-  // A number beyond a double is Infinity to Python, which is no JSON.
+  // A number beyond a double is Infinity in Python, which is not JSON.
   if (typeof value !== "number" || context?.source === undefined || !Number.isFinite(value)) return value;
   const isFloat = /[.eE]/.test(context.source);
   return JSON.rawJSON(isFloat ? pythonFloat(value) : context.source);

@@ -10,7 +10,7 @@ export type FileContent = { ok: true; bytes: Buffer } | { ok: false; reason: str
 /** What a shell has opened for us already, as `<(…)` or a pipe, which has its writer. */
 const OPENED_BY_SHELL = /^\/(?:dev|proc\/self)\/(?:fd\/|stdin$)/;
 
-/** Reads a regular file (0: standard input), of at most 64 MiB unless told otherwise; never throws, and waits for no writer. */
+/** Reads a regular file (0: standard input), by default of at most 64 MiB; never throws, and never waits for a writer. */
 export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES): FileContent {
   const isOpen = typeof source === "number" || OPENED_BY_SHELL.test(source);
   let file: number | undefined;

@@ -7,7 +7,7 @@ import { WORLD_TABLES } from "../domain/world/schema.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 import { codeOf, messageOf } from "../text/errors.ts";
 
-/** SQLite's name for a database in memory that goes on in a file of its own, seen by this process alone, once it is large. */
+/** SQLite's name for a database in memory that moves to a private temporary file once it is large. */
 const TEMPORARY = "";
 /** At each commit SQLite goes through the cached pages of a temporary database: a larger cache makes commits slower. */
 const TEMPORARY_CACHE_KIB = 2_000;
@@ -28,7 +28,7 @@ function problemOfTables(database: Database.Database): string | undefined {
   return isEmpty ? undefined : NOT_OURS;
 }
 
-/** Opens the state: in `file`, for its owner alone, or in a temporary database that ends with the process. */
+/** Opens the state: in `file`, readable by its owner only, or in a temporary database that ends with the process. */
 export function openDatabase(file?: string): OpenedDatabase {
   const path = file === undefined ? TEMPORARY : placeOf(file);
   try {
@@ -58,7 +58,7 @@ function placeOf(file: string): string {
   return resolve(file.trim());
 }
 
-/** A folder that we made would hide a mistyped name. SQLite needs to write a log beside the file. */
+/** Creating the folder would hide a mistyped name. SQLite writes a log beside the file. */
 function problemOfFolder(folder: string): string | undefined {
   if (!existsSync(folder)) return `There is no folder ${folder}: make it, or correct --data.`;
   try {

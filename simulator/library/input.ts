@@ -48,7 +48,7 @@ export function secondsFrom(duration: number | string): number {
   );
 }
 
-/** What was done; throws with what to do instead where it was refused, in the words of the library. */
+/** The value of a result; throws if it was refused, with what to do instead, in the terms of the library. */
 export function orThrow<Done extends { ok: true }>(result: Done | Refused, call?: string): Done {
   if (result.ok) return result;
   const message = result.message.replaceAll(

@@ -10,7 +10,7 @@ import type { countSchema } from "../domain/job-shapes.ts";
 import type { attemptSchema, deliverySchema, endpointSchema } from "../domain/shapes.ts";
 import type { Dated } from "../domain/spelling.ts";
 
-// The library's types alone: to compile against them, only the types of zod and of Node.js are needed.
+// The library's types: to compile against them, only the types of zod and of Node.js are needed.
 
 /** A fault by its name, on every attempt, or on the first N of each delivery: `drop-answer:1`. */
 export type FaultText = FaultName | `${FaultName}:${1 | 2 | 3 | 4 | 5 | 6}`;
@@ -45,11 +45,11 @@ export type EmitOptions = {
   orgId?: string;
   /** How many such events; one unless given. */
   count?: number;
-  /** What to do wrong with these events alone. */
+  /** Faults for these events only. */
   faults?: readonly FaultText[];
 };
 
-/** What was set off: the envelopes as they were sent, and where their deliveries stand. */
+/** The triggered events: their envelopes as sent, and the ids of their deliveries. */
 export type Emitted = { events: Envelope[]; deliveries: DeliveryRecord[] };
 
 /** A story that has begun, and when its last step happens in schedule time. */
@@ -59,13 +59,13 @@ export type Story = { name: string; steps: number; endsAt: Date };
 export type RunningSimulator = {
   /** Where it listens: `${url}/api/v1`, `${url}/dashboard`. */
   readonly url: string;
-  /** What its data was made from; give it as `seed` to get the same again. */
+  /** The seed of its data; pass it as `seed` to get the same data again. */
   readonly seed: number;
   /** The organizations, each with the API key that reads it. */
   organizations(): { id: string; name: string; industry: string; apiKey: string }[];
   /**
-   * Lets something happen in the world, which sends its event to every endpoint that selected it. Resolves when what was
-   * due has been attempted: the first attempts with the clock `manual` or `real`, the whole schedule with `skip`.
+   * Makes something happen in the world, and sends its event to every endpoint that selected it. Resolves when the due
+   * attempts have ended: the first attempts with the clock `manual` or `real`, the whole schedule with `skip`.
    */
   emit(type: EventType, options?: EmitOptions): Promise<Emitted>;
   /**
@@ -76,7 +76,7 @@ export type RunningSimulator = {
   readonly deliveries: DeliveryControl;
   readonly clock: ClockControl;
   readonly endpoints: EndpointControl;
-  /** Forgets events and deliveries, and endpoints unless told to keep them; the seeded world stays as it was made. */
+  /** Deletes events and deliveries, and by default endpoints; the seeded world stays unchanged. */
   reset(options?: { keepEndpoints?: boolean }): Promise<void>;
   /** Ends attempts under way, closes every socket and timer. A second call does nothing. */
   close(): Promise<void>;
@@ -84,7 +84,7 @@ export type RunningSimulator = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-/** Schedule time: decides when attempts are due and dates events. What it does never reaches a signature's `t`. */
+/** Schedule time: decides when attempts are due and dates events. It never affects a signature's `t`. */
 export type ClockControl = {
   now(): Date;
   mode(): ClockMode;
@@ -105,13 +105,13 @@ export type DeliveryRecord = Omit<Dated<typeof deliverySchema>, "attempts"> & {
 /** One HTTP try, counted from 1. */
 export type AttemptRecord = Dated<typeof attemptSchema> & {
   request: { url: string; headers: Record<string, string>; body: Buffer };
-  /** What came back, its body up to 16 KiB; null when nothing did. */
+  /** The answer, its body up to 16 KiB; null if there was none. */
   answer: Answer | null;
 };
 
 /**
- * Which deliveries: whatever is given narrows them. `q` is a query such as `"needle status:500 order.total:>50"`; moments
- * are dates, ISO 8601, or how long before now (`"1h"`), all of schedule time.
+ * Which deliveries: all given conditions must match. `q` is a query such as `"needle status:500 order.total:>50"`; times are
+ * dates, ISO 8601, or a duration before now (`"1h"`), all of schedule time.
  */
 export type DeliverySelection = {
   [Name in keyof SelectionFields as CamelCase<Name>]?:
@@ -124,9 +124,9 @@ export type DeliveryCount = Dated<typeof countSchema>;
 export type DeliverySearch = DeliverySelection & { limit?: number };
 
 export type DeliveryControl = {
-  /** Newest first, 1,000 at most unless told otherwise. */
+  /** Newest first, at most 1,000 by default. */
   list(search?: DeliverySearch): DeliveryRecord[];
-  /** Throws when there is no such delivery. */
+  /** Throws if the delivery does not exist. */
   get(id: string): DeliveryRecord;
   /** Resolves when nothing is under way and nothing is due now (with the clock `skip`: nothing is due any more). */
   settled(): Promise<void>;
@@ -142,8 +142,8 @@ export type DeliveryControl = {
    */
   resendAll(selection: DeliverySelection): Promise<{ total: number }>;
   /**
-   * Sends an envelope, signed afresh, to every endpoint that selected its type: again, or a recorded one. Throws where its
-   * id stands for another event here: `newId` sends it under an id of its own.
+   * Sends an envelope, newly signed, to every endpoint that selected its type: again, or a recorded one. Throws if its id
+   * belongs to another event here: `newId` sends it under a new id.
    */
   replay(envelope: Envelope, options?: { newId?: boolean }): Promise<DeliveryRecord[]>;
 };
@@ -164,7 +164,7 @@ export type EndpointRequest = {
 export type Rotation = {
   /** The new secret; made up unless given. */
   secret?: string;
-  /** How long the one before goes on signing, in schedule time: seconds, or a text such as `"12h"`; a day unless given. */
+  /** How long the old secret keeps signing, in schedule time: seconds, or a text such as `"12h"`; a day by default. */
   overlap?: number | string;
 };
 
@@ -178,12 +178,12 @@ export type EndpointControl = {
   /** Registers an endpoint; throws with what to change when the service would refuse it. */
   add(endpoint: EndpointRequest): RegisteredEndpoint;
   list(): EndpointRecord[];
-  /** Throws when there is no such endpoint. */
+  /** Throws if the endpoint does not exist. */
   get(id: string): EndpointRecord;
   change(id: string, settings: Partial<Omit<EndpointRequest, "secret">>): EndpointRecord;
-  /** Gives an endpoint a new secret, beside which the one before goes on signing for a while. */
+  /** Gives an endpoint a new secret; the old one keeps signing beside it for a while. */
   rotate(id: string, rotation?: Rotation): RegisteredEndpoint;
   remove(id: string): void;
-  /** The dashboard's test action: sends a synthetic `call.completed` to this endpoint alone. Answers its event id. */
+  /** The dashboard's test action: sends a synthetic `call.completed` only to this endpoint. Returns its event id. */
   test(id: string): Promise<string>;
 };

@@ -46,7 +46,7 @@ export function createLane(options: {
     },
     onFailure({ error }: { error: string }): void {
       drop();
-      // A status that has come stands, whatever becomes of the body behind it (SPEC §6 Retry policy).
+      // A received status is final, whatever happens to the body after it (SPEC §6 Retry policy).
       end(status >= 200 ? status : error);
     },
   };
@@ -94,7 +94,7 @@ export function createLane(options: {
   };
 }
 
-/** How long the receiver promises to keep the connection (`Keep-Alive: timeout=5`), less what is to spare; 0 without. */
+/** How long the receiver promises to keep the connection (`Keep-Alive: timeout=5`), less a margin; 0 without a promise. */
 function promisedMs({ headers }: AnswerHead): number {
   const promise = headers.find(([name]) => name === "keep-alive")?.[1] ?? "";
   const [, seconds] = /(?:^|[,\s])timeout=(\d{1,6})/.exec(promise) ?? [];

@@ -145,7 +145,7 @@ async function asFastAsPossible(plan: LoadPlan, lanes: Lanes, startedMs: number,
   await Promise.all(runs);
 }
 
-/** Every request has its moment, and is sent then, or as soon as a lane is free, whatever became of the ones before it. */
+/** Every request has its time, and is sent then or as soon as a lane is free, independent of earlier requests. */
 async function atRate(
   plan: LoadPlan & { rate: number },
   context: { lanes: Lanes; startedMs: number; signal: AbortSignal; result: LoadResult },

@@ -10,7 +10,7 @@ export type Control = {
   post<Schema extends z.ZodType>(path: string, body: unknown, schema: Schema): Promise<z.input<Schema>>;
 };
 
-/** A tool: what an assistant is told of it, and what it does. Its input has been checked against `input`. */
+/** A tool: its description for assistants, and its function. Its arguments have been checked against `input`. */
 export type Tool = {
   name: string;
   description: string;

@@ -4,7 +4,7 @@ import { jsonOf } from "../domain/exact-json.ts";
 import { messageOf } from "../text/errors.ts";
 import { withoutUserInfo } from "../text/redact.ts";
 
-/** What a receiver tells about an event: how often it was handled, and more where it says so. */
+/** What a receiver reports about an event: how often it was handled, and optional details. */
 export type Reading =
   | {
       known: true;
@@ -12,7 +12,7 @@ export type Reading =
       state?: string | undefined;
       duplicates?: number | undefined;
       attempts?: number | undefined;
-      /** When its handler wants it again, which asked for later. */
+      /** When its handler, which asked for later, wants it again. */
       deferredUntil?: string | undefined;
       isIgnored?: boolean;
     }
@@ -28,7 +28,7 @@ export type Observer = {
 /** From the first byte of the request to the last one of the answer. */
 const READ_TIMEOUT_MS = 5_000;
 
-/** An inbox entry is a few hundred bytes; whatever is far longer is none. */
+/** An inbox entry has a few hundred bytes; a far longer answer is something else. */
 const MOST_BYTES = 64 * 1024;
 
 const SHOWN_CHARACTERS = 120;

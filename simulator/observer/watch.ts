@@ -6,11 +6,11 @@ import type { Verdicts } from "../domain/verdicts.ts";
 import type { WallTime } from "../domain/wall-time.ts";
 import type { Observer } from "./observer.ts";
 
-/** When the receiver is asked, counted from the end of an attempt: soon, and again later, when it may be handled twice. */
+/** When the receiver is asked, counted from the end of an attempt: soon, and later again, in case it was handled twice. */
 const LOOKS_MS = [60, 300, 1_000, 3_000, 8_000, 20_000] as const;
-/** After this, what was handled once is not asked about any more. */
+/** An event handled once is not asked about after this. */
 const LATE_ENOUGH_MS = 3_000;
-/** Maximum number of events that are followed at a time; what comes beyond it is not observed. */
+/** Maximum number of events observed at a time; others are not observed. */
 const MOST_FOLLOWED = 2_000;
 const MOST_AT_ONCE = 8;
 

@@ -1,7 +1,7 @@
 import { Router, type Router as RouterType } from "express";
 import { THIS_SIMULATOR } from "../text/invocation.ts";
 
-/** `/openapi.json` with this simulator as its server, loaded when asked for, and `/docs`, which leads to its page. */
+/** `/openapi.json` with this simulator as its server, loaded on demand, and `/docs`, which redirects to its page. */
 export function createOpenApi(): RouterType {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/openapi.json", async (request, response) => {

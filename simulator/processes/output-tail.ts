@@ -7,7 +7,7 @@ const MAXIMUM_LINES = 200;
 const MAXIMUM_LINE_LENGTH = 2_000;
 const LAST_WORDS_MS = 2_000;
 
-/** Keeps the last 200 lines that processes wrote, each of at most 2,000 characters, without those that are noise. */
+/** Keeps the last 200 lines that processes wrote, each of at most 2,000 characters, without noise. */
 export function createOutputTail(
   onLine?: (line: string, stream: "stdout" | "stderr") => void,
   isNoise?: (line: string) => boolean,
@@ -26,7 +26,7 @@ export function createOutputTail(
       for (const stream of ["stdout", "stderr"] as const) {
         let partial = "";
         const source = child[stream];
-        // As long as `child` runs, it keeps us here itself; what it leaves behind may hold its pipes for ever.
+        // While `child` runs, it keeps us alive itself; processes that it leaves behind may hold its pipes forever.
         if (source instanceof Socket) source.unref();
         source?.setEncoding("utf8");
         source?.on("data", (chunk: string) => {

@@ -26,7 +26,7 @@ function groupLives(pid: number): boolean {
   return processesIn(pid).length > 0;
 }
 
-/** The processes that run in a group, by their ids; on Linux alone. */
+/** The ids of the processes in a group; only on Linux. */
 export function processesIn(group: number): string[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc").filter((entry) => /^\d+$/.test(entry) && runsInGroup(entry, group));
@@ -45,7 +45,7 @@ function runsInGroup(entry: string, group: number): boolean {
   }
 }
 
-/** Sends a signal to every process of the group; false when there is none left. */
+/** Sends a signal to every process of the group; false if there are none. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     if (process.platform === "win32") {
@@ -62,7 +62,7 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
 /** Groups that must not outlive this process, each with the shell that ends it if we cannot. */
 const groups = new Map<number, ChildProcess | undefined>();
 
-/** Has the group killed when this process ends, in whatever way: except for Windows, also by SIGKILL. */
+/** Kills the group when this process ends in any way: except on Windows, even by SIGKILL. */
 export function registerGroup(pid: number): void {
   if (!cleanupInstalled) installCleanup();
   groups.set(pid, process.platform === "win32" ? undefined : guardOf(pid));
@@ -79,7 +79,7 @@ function guardOf(pid: number): ChildProcess {
   const script = 'read -r line || kill -s KILL -- "-$0"';
   const stdio: ["pipe", "ignore", "ignore"] = ["pipe", "ignore", "ignore"];
   const guard = spawn("/bin/sh", ["-c", script, String(pid)], { detached: true, stdio });
-  // Without a shell there is no guard, and nothing else to do about it.
+  // Without a shell there is no guard, and no alternative.
   guard.on("error", () => {});
   guard.stdin.on("error", () => {});
   guard.unref();

@@ -5,7 +5,7 @@ import { isSuccess } from "../domain/judgement.ts";
 import { systemTime } from "../domain/wall-time.ts";
 import { createSender } from "../sender/sender.ts";
 
-/** What was found at a port, the surest receiver first. */
+/** What was found at a port, the most certain receiver first. */
 export const FINDINGS = [
   "refuses_unsigned",
   "takes_unsigned",
@@ -17,7 +17,7 @@ export const FINDINGS = [
 
 export type Finding = (typeof FINDINGS)[number];
 
-/** `url` is where the receiver most likely takes webhooks; `sentence` says what was found, and what that means. */
+/** `url` is where the receiver most likely takes webhooks; `sentence` says what was found and what it means. */
 export type Probe = { finding: Finding; url: string; status: number | null; sentence: string };
 
 export const USUAL_PATHS = ["/webhooks", "/webhook", "/api/webhooks", "/api/webhook", "/hooks", "/"] as const;

@@ -24,11 +24,11 @@ export type ReceiverProcess = {
   readonly pid: number;
   readonly command: readonly string[];
   running(): boolean;
-  /** Resolves when the command that runs now has ended, for whatever reason. */
+  /** Resolves when the running command has ended, for any reason. */
   exited(): Promise<Exit>;
   /** The last lines it wrote to stdout and stderr, oldest first; earlier runs included. */
   output(): string[];
-  /** SIGTERM to the whole group, then SIGKILL to whatever is left after `graceMs` (5 s). */
+  /** Sends SIGTERM to the whole group, then SIGKILL to its remaining processes after `graceMs` (5 s). */
   stop(options?: { graceMs?: number }): Promise<void>;
   /** SIGKILL to the whole group, at once. Resolves when it is gone. */
   kill(): Promise<void>;
@@ -84,7 +84,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       windowsHide: true,
       env: { ...userEnvironment(), ...options.env },
     };
-    // Windows starts npm.cmd and its like by its shell alone.
+    // Windows can start npm.cmd and similar files only in its shell.
     const started =
       process.platform === "win32"
         ? spawn(options.command.map((word) => `"${word}"`).join(" "), { ...settings, shell: true })

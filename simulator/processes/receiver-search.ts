@@ -2,7 +2,7 @@ import { isRefusal } from "../domain/judgement.ts";
 import { listListeners, type Listener } from "./listening.ts";
 import { FINDINGS, probeReceiver, takesSecret, type Probe } from "./receiver-probe.ts";
 
-/** What was found at a port, and whether it accepted an event that was signed with the given secret. */
+/** What was found at a port, and whether it accepted an event signed with the given secret. */
 export type FoundReceiver = Probe & { listener: Listener; hasSecret: boolean };
 
 /** Asks the open ones of `ports` for webhooks, with a signed test event if `secret` is given; the likeliest come first. */

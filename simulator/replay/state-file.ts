@@ -52,7 +52,7 @@ function stateFile(path: string, replay: object) {
   };
 }
 
-/** Writes a file that was not there, not even as a link; whatever stood in its place is gone. */
+/** Writes a new file, never through a link; replaces an existing one. */
 function writeAnew(path: string, text: string): void {
   rmSync(path, { force: true });
   writeFileSync(path, text, { flag: "wx", mode: OWNER_ONLY });

@@ -56,7 +56,7 @@ export function createAnswerParser(listener: AnswerListener) {
     if (phase === "body") readBody(all.subarray(start));
   }
 
-  /** A head that is not whole yet: what can be seen to be wrong with it is said at once. */
+  /** An incomplete head: visible errors are reported at once. */
   function keepHead(bytes: Buffer): void {
     if (bytes.byteLength > MOST_HEAD_BYTES) return breakOff("the head is longer than 16 KiB");
     if (!"HTTP/".startsWith(bytes.toString("latin1", 0, Math.min(5, bytes.byteLength))))

@@ -2,7 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { bareHost, isAllowedAddress } from "../domain/endpoint-url.ts";
 
-/** The code of the error for an address that an endpoint may not have; told as a DNS failure. */
+/** The error code for an address that an endpoint may not have; reported as a DNS failure. */
 export const FORBIDDEN_ADDRESS = "ERR_FORBIDDEN_ADDRESS";
 
 /**
@@ -29,7 +29,7 @@ export function connect(options: {
   if (!isTls) return { tcp, socket: tcp, readyEvent: "connect" };
   // A server name is a name: TLS has none for addresses.
   const servername = isIP(host) === 0 ? { servername: host } : {};
-  // Loaded when needed: that takes as long as loading all of the sender.
+  // Loaded on demand: that takes as long as loading the rest of the sender.
   const socket = process
     .getBuiltinModule("node:tls")
     .connect({ socket: tcp, host, ALPNProtocols: ["http/1.1"], ...servername });

@@ -12,7 +12,7 @@ export type Exchange = Omit<AnswerListener, "onBroken"> & {
 
 export type Connection = ReturnType<typeof openConnection>;
 
-/** Connects to the host of `url`. One request at a time; bytes that nobody asked for end the connection. */
+/** Connects to the host of `url`. One request at a time; unexpected bytes end the connection. */
 export function openConnection(options: {
   url: URL;
   allowedHosts: readonly string[];

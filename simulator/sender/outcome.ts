@@ -31,12 +31,12 @@ const UNKNOWN_AUTHORITY = /^(?:UNABLE_TO_(?:GET_ISSUER|VERIFY)|DEPTH_ZERO|SELF_S
 /** What Node.js says when the other side hangs up during the TLS handshake; its code is that of a reset. */
 const HANDSHAKE_ENDED = /before secure TLS connection/;
 
-/** A final status is the outcome; what is none of HTTP's (`099`) is no answer. */
+/** A final status is the outcome; a status outside HTTP (`099`) is not an answer. */
 export function classifyStatus(status: number): Outcome {
   return status >= 200 ? { status } : { error: "protocol", detail: `${status} is no final status` };
 }
 
-/** The word for an error of a request. An error that is no known network failure counts as a broken answer (`protocol`). */
+/** The outcome for an error of a request. Unknown errors count as a broken answer (`protocol`). */
 export function classifyError(error: unknown): Failure {
   const cause = rootCause(error);
   const code = codeOf(cause);

@@ -10,9 +10,9 @@ import { writeRequest } from "./request-bytes.ts";
 import { createTurns } from "./turns.ts";
 
 /**
- * Where deliveries meet the network. One attempt is one request on a connection of its own, one deadline over DNS,
- * TCP, TLS and answer, and one outcome: whatever comes first is final. 1xx answers neither end an attempt nor extend it;
- * redirects are not followed. Never rejects.
+ * Where deliveries meet the network. One attempt is one request on its own connection, one deadline over DNS, TCP, TLS and
+ * answer, and one outcome: the first one is final. 1xx answers neither end an attempt nor extend it; redirects are not
+ * followed. Never rejects.
  */
 export function createSender(options: {
   wall: WallTime;

@@ -55,7 +55,7 @@ export type SimulatorOptions = {
   /** Hosts that endpoints may have over http, as loopback names, and with private addresses. */
   allowedHosts?: string[];
   concurrency?: number | undefined;
-  /** How much of what was sent is kept; the last 100,000 deliveries or 1 GB, whichever is less, unless told otherwise. */
+  /** How much sent data is kept: by default the last 100,000 deliveries or 1 GB, whichever is less. */
   retention?: Partial<RetentionBounds> | undefined;
   /** For tests: the time that an endpoint has to answer, the machine's time, the network, and the listeners. */
   answerTimeoutMs?: number | undefined;
@@ -123,7 +123,7 @@ export function compose(
     world,
     perform: (step) => emitter.live(step),
     onBegun: () => {
-      // What is due next has changed.
+      // The next due time has changed.
       journal.write({ kind: "clock.changed" });
       wake();
     },

@@ -4,7 +4,7 @@ import type { AppOptions, createApp } from "./app.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
-/** How long a client may take to send a request: scenarios and reports come over slow lines, too. */
+/** How long a client may take to send a request: scenarios and reports also come over slow connections. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
 export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {
@@ -21,7 +21,7 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
   const app = loadOnce(simulator, {
     ...options,
     isOwnHost: (host) => ownHosts.has(host),
-    // With a token, machines of the network reach us by whatever name they have for us.
+    // With a token, machines of the network may reach us under any name.
     isNetworkHost: (host) => options.token !== undefined && host !== "" && isWildcard(options.host),
   });
   let served: Served;

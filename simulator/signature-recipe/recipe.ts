@@ -6,11 +6,11 @@ export type SignatureRecipe = {
   headers: readonly (readonly Part[])[];
   /** Keys the digests in place of the signing secret. */
   key?: string | undefined;
-  /** What `BODY` stands for where these bytes are signed, though others are sent. */
+  /** The meaning of `BODY` if these bytes are signed although others are sent. */
   signedBody?: Uint8Array | undefined;
 };
 
-/** A piece of a header, of `t`, or of what is hashed: text, bytes, or something that depends on the delivery. */
+/** A part of a header, of `t`, or of the hashed data: text, bytes, or something that depends on the delivery. */
 export type Part = string | Uint8Array | typeof T | typeof BODY | Moment | Digest;
 
 export const T = { kind: "t" } as const;
@@ -24,12 +24,12 @@ export function moment(ageSeconds: number): Moment {
   return { kind: "moment", ageSeconds };
 }
 
-/** A digest and how it is written; the service's own unless told otherwise. */
+/** A digest and its encoding; by default the service's own. */
 export type Digest = {
   kind: "digest";
-  /** What is hashed; `t`, a period and the body unless given. */
+  /** The hashed data; by default `t`, a period and the body. */
   message?: readonly Part[] | undefined;
-  /** A text that keys it in place of the secret, or what is made of the secret; a plain text can be shown to anybody. */
+  /** A text used as the key in place of the secret, or derived from it; a plain text is not secret. */
   key?: string | ((secret: string) => Uint8Array);
   body?: (signed: Buffer) => Uint8Array;
   /** HMAC-SHA256 unless given. */
@@ -49,7 +49,7 @@ export type Spelling =
   | "hex of base64"
   | "latin1";
 
-/** What SPEC §6 Signature has as `v1`; `changes` say what is different about it. */
+/** The `v1` of SPEC §6 Signature; `changes` say what differs. */
 export function digest(changes: Omit<Digest, "kind"> = {}): Digest {
   return { kind: "digest", ...changes };
 }

@@ -8,7 +8,7 @@ export type ShellSignature = { lines: string[]; headers: string[] };
 
 const SPELLED = new Set<Spelling>(["hex", "upper-case hex", "base64", "base64url"]);
 
-/** Shell lines that sign afresh what `recipe` says, with `$SIGNING_SECRET`; undefined for recipes of `explain` alone. */
+/** Shell lines that sign by `recipe`, with `$SIGNING_SECRET`; undefined for recipes that only `explain` uses. */
 export function shellSignature(recipe: SignatureRecipe, headerName: string): ShellSignature | undefined {
   const digests = uniqueDigests(recipe.headers.flat());
   if (!digests.every(isForShell)) return undefined;
@@ -55,7 +55,7 @@ function messageOf({ message = RIGHT_MESSAGE }: Digest): readonly Part[] {
   return message;
 }
 
-/** The digests of a header, one for those that differ only in how they are shown. */
+/** The digests of a header, without those that differ only in notation. */
 function uniqueDigests(parts: readonly Part[]): Digest[] {
   const byName = new Map(parts.filter(isDigest).map((one) => [nameless(one), one]));
   return [...byName.values()];
@@ -106,7 +106,7 @@ function wordOf(parts: readonly Part[], scene: Scene): string {
   return `"${pieces.join("")}"`.replace(/(?<=')""$/, "");
 }
 
-/** A literal inside double quotes; what would mean something there leaves them. */
+/** A literal inside double quotes; special characters leave them. */
 function literal(part: string | Uint8Array): string {
   const text = Buffer.from(part).toString("latin1");
   return isPrintable(text) && !/[^\x20-\x7e]|[$`"\\!]|##/.test(text) ? text : `"${quoted(part)}"`;

@@ -9,7 +9,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The code by which Node.js names an error, such as `ENOENT`; empty where there is none. */
+/** The code of a Node.js error, such as `ENOENT`; empty if it has none. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }

@@ -76,7 +76,7 @@ function isWithin(directory: string, root: string): boolean {
 
 const npxManifestSchema = z.looseObject({ _npx: z.looseObject({ packages: z.array(z.string()) }) });
 
-/** What npx was given: it keeps that beside what it installed. */
+/** The arguments of npx: it stores them beside what it installed. */
 function npxPackage(folder: string): string {
   try {
     const manifest = npxManifestSchema.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));

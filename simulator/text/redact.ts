@@ -1,4 +1,4 @@
-/** Takes secrets out of what others say, before anything is cut, kept or shown. */
+/** Removes secrets from foreign text before it is cut, stored or shown. */
 export type Redact = ReturnType<typeof createRedactor>;
 
 /** A shorter text is not redacted: it would be found in ordinary words. */
@@ -25,7 +25,7 @@ export function createRedactor(secrets: readonly string[]) {
   return {
     text,
     bytes(bytes: Buffer): Buffer {
-      // One character a byte, so that bytes that are no text stay what they are.
+      // One character per byte, so that bytes that are not text stay unchanged.
       const said = bytes.toString("latin1");
       const shown = text(said);
       return shown === said ? bytes : Buffer.from(shown, "latin1");

@@ -5,7 +5,7 @@ export function shellWord(text: string): string {
   return /^[\w./:=@,+-]+$/.test(text) ? text : quoted(text);
 }
 
-/** Text or bytes as one quoted word of bash or zsh; what cannot be pasted is escaped, a zero byte ends the word. */
+/** Text or bytes as one quoted word of bash or zsh; characters that cannot be pasted are escaped, zero ends the word. */
 export function quoted(value: string | Uint8Array): string {
   const bytes = Buffer.from(value);
   const text = bytes.toString("utf8");

@@ -4,7 +4,7 @@ import type { Dispatcher } from "../domain/dispatcher.ts";
 import type { Journal } from "../domain/journal.ts";
 import type { WallTime } from "../domain/wall-time.ts";
 
-/** What one can do with schedule time: look at it, move it, change how it runs. `…Ms` are milliseconds since 1970. */
+/** Operations on schedule time: read it, move it, change how it runs. `…Ms` are milliseconds since 1970. */
 export function createClockVerbs(options: {
   clock: ScheduleClock;
   dispatcher: Dispatcher;

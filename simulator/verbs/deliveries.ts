@@ -81,7 +81,7 @@ export function createDeliveryVerbs(options: {
     return body ?? events.find(eventId)?.body ?? Buffer.alloc(0);
   }
 
-  /** A look at a long list ends early; this goes on until the page is full, for `longestMs`, or until it is aborted. */
+  /** A single look at a long list ends early; this continues until the page is full, for `longestMs`, or until aborted. */
   async function lookOn(
     search: DeliverySearch,
     { longestMs = Infinity, signal }: { longestMs?: number; signal?: AbortSignal | undefined } = {},
@@ -152,7 +152,7 @@ export function createDeliveryVerbs(options: {
       const target = endpointOf(found.delivery, ": register it again.");
       return target.ok ? { ok: true, id: emitter.resend(found.delivery) } : target;
     },
-    /** An attempt as it would be made now, signed at this moment: what was sent then is too old by now. */
+    /** An attempt as it would be made now, signed at this moment: its old signature has expired. */
     signAgain(id: string, number: number): { ok: true; request: AttemptRequest } | Refused {
       const found = get(id);
       if (!found.ok) return found;

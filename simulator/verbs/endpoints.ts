@@ -40,7 +40,7 @@ export function createEndpointVerbs(options: {
     get,
     find: (id: string): Endpoint | undefined => endpoints.find(id),
     list: (): Endpoint[] => endpoints.list(),
-    /** Whether a URL would be registered, and whether a server listens there; null for other machines, which are not asked. */
+    /** Whether a URL could be registered, and whether a server listens there; null for other machines: not probed. */
     async probe(url: string): Promise<ReturnType<Endpoints["checkUrl"]> & { is_listening?: boolean | null }> {
       const checked = endpoints.checkUrl(url);
       if (!checked.ok) return checked;
@@ -53,7 +53,7 @@ export function createEndpointVerbs(options: {
     /** Changes all but the secret; what waits goes to the new address. */
     change: (id: string, changes: EndpointChanges): EndpointResult =>
       of(id, (endpoint) => organizationProblem(changes) ?? endpoints.change(endpoint, changes)),
-    /** Gives an endpoint a new secret; the one before goes on signing for `overlapMs` of schedule time. */
+    /** Gives an endpoint a new secret; the old one keeps signing for `overlapMs` of schedule time. */
     rotate: (id: string, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult =>
       of(id, (endpoint) => endpoints.rotate(endpoint, settings)),
     /** Removes an endpoint and ends what waits for it; its past deliveries stay visible. */

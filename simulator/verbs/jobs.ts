@@ -40,7 +40,7 @@ export function createJobVerbs(options: {
   let jobs: Job[] = [];
   let lastNumber = 0;
   let running: { job: Job; stop: AbortController; ended: Promise<void> } | undefined;
-  /** What was sent and is neither delivered nor dead, with its job. */
+  /** Deliveries that are neither delivered nor dead, with their job. */
   const open = new Map<string, { job: Job; hasFailed: boolean }>();
 
   journal.watch((entry) => {
@@ -102,7 +102,7 @@ export function createJobVerbs(options: {
   }
 
   return {
-    /** Begins a job; `asked` is the selection in the words of whoever asked. */
+    /** Starts a job; `asked` is the selection as the user wrote it. */
     start(selection: Selection, asked: Job["selection"]): JobResult {
       if (running !== undefined)
         return refused(`${running.job.id} is running: cancel it, or wait for its end.`, "already_running");
@@ -141,7 +141,7 @@ export function createJobVerbs(options: {
     active: (): Job[] => [
       ...new Set([...(running ? [running.job] : []), ...[...open.values()].map(({ job }) => job)]),
     ],
-    /** Ends a job that is running; what it has sent stays. */
+    /** Ends a running job; deliveries already sent stay. */
     cancel(id: string): JobResult {
       const found = get(id);
       if (!found.ok) return found;

@@ -23,7 +23,7 @@ export type Simulator = {
   endpoints: ReturnType<typeof createEndpointVerbs>;
   /** The usual ports of this machine that are open; nothing is sent to them. */
   listListeners: () => Promise<Listener[]>;
-  /** Lets events happen, sends recorded ones again; `summary` and `page` give what lists show. */
+  /** Triggers events, sends recorded ones again; `summary` and `page` return what lists show. */
   events: Pick<Emitter, "emit" | "live" | "replay"> &
     Pick<EventLog, "find"> & { summary: EventSummaries["find"]; page: EventSummaries["page"] };
   deliveries: DeliveryVerbs;
@@ -41,7 +41,7 @@ export type Simulator = {
   setBaseUrl: (url: string) => void;
   /** Resolves when nothing is in flight and nothing is due now (with the clock `skip`: nothing is due any more). */
   settled: () => Promise<void>;
-  /** Forgets every event and delivery, and, unless told otherwise, every endpoint; the seeded world stays. */
+  /** Deletes every event and delivery and, by default, every endpoint; the seeded world stays. */
   reset: (keep: { endpoints: boolean }) => Promise<void>;
   close: () => Promise<void>;
 };

@@ -4,7 +4,7 @@ import { watchHandling } from "../observer/watch.ts";
 
 export type VerdictVerbs = ReturnType<typeof createVerdictVerbs>;
 
-/** What one can do with verdicts: count them, and have them cover what a receiver did with each event. */
+/** Operations on verdicts: count them, and include what a receiver did with each event. */
 export function createVerdictVerbs(
   options: Omit<Parameters<typeof watchHandling>[0], "observer" | "endpointId"> & { verdicts: Verdicts },
 ) {
@@ -12,7 +12,7 @@ export function createVerdictVerbs(
   let asked: { observer: Observer; endpointId: string | undefined } | undefined;
   return {
     counts: () => options.verdicts.counts(),
-    /** Asks a receiver from now on what it did with each event; of one endpoint alone where one is named. */
+    /** From now on asks a receiver what it did with each event; of one endpoint only if one is named. */
     observe(observer: Observer, endpointId?: string): void {
       stop?.();
       stop = watchHandling({ ...options, observer, endpointId });
@@ -21,7 +21,7 @@ export function createVerdictVerbs(
     /** Who asks what the receiver of this endpoint did, if anybody does. */
     observerOf: (endpointId: string): Observer | undefined =>
       asked?.endpointId === undefined || asked.endpointId === endpointId ? asked?.observer : undefined,
-    /** Where the kit's receiver, if it is asked, shows its operator the event `{id}`; null for others. */
+    /** Where the kit's receiver, if it is observed, shows its operator the event `{id}`; null for others. */
     operatorPage(): string | null {
       const { urlTemplate = "" } = asked?.observer ?? {};
       return urlTemplate.endsWith("/inbox/{id}")

@@ -8,7 +8,7 @@ import type { CheckResult, Report } from "../verify/report.ts";
 import { notFound, type Refused, refused } from "../domain/refused.ts";
 import type { VerdictVerbs } from "./verdicts.ts";
 
-/** Maximum duration of a run; it ends with what it has found by then. */
+/** Maximum duration of a run; then it ends with its results so far. */
 const LONGEST_RUN_MS = 10 * 60 * 1000;
 const READY_TIMEOUT_MS = 5_000;
 
@@ -17,10 +17,10 @@ export type Verification = {
   endpointId: string;
   url: string;
   startedAtMs: number;
-  /** How many checks there are beside the preflight, and how many of them are done. */
+  /** How many checks there are besides the preflight, and how many are done. */
   total: number;
   done: number;
-  /** In the order in which they were done; what passed has its last exchanges with it, too. */
+  /** In the order of completion; passed ones also have their last exchanges. */
   results: CheckResult[];
   /** What starts the same run again, in the words of a shell. */
   again: Pick<Report, "invocation" | "seed">;

@@ -16,10 +16,10 @@ import type { Timing } from "./timing.ts";
 type Sending = Pick<CheckContext, "deliver" | "timing" | "answerTimeoutMs">;
 
 /**
- * Delivers as the service does: again, signed afresh, until it is acknowledged or six attempts were made (SPEC §6 Retry
- * policy), with short delays in place of minutes. For what a receiver may refuse once without losing anything. Once an
- * attempt has had no answer in time, those that are left wait for theirs side by side, or are left out in a run that has
- * shown already that answers come too late.
+ * Delivers as the service does: again, newly signed, until it is acknowledged or six attempts were made (SPEC §6 Retry
+ * policy), with short delays in place of minutes. For deliveries that a receiver may refuse once without losing anything.
+ * After an attempt without an answer in time, the remaining ones wait side by side, or are left out in a run that has already
+ * shown that answers come too late.
  */
 export async function attempts(context: Sending, what: Deliverable): Promise<Exchange[]> {
   const { deliver, timing } = context;
@@ -50,7 +50,7 @@ export const ANSWER_LOST: DeliverOptions = {
   },
 };
 
-/** Half of the request's body is sent, and the connection is cut: what arrives is no event. */
+/** Sends half of the request's body and cuts the connection: no whole event arrives. */
 export const CUT_SHORT: DeliverOptions = {
   forged: true,
   manner: {

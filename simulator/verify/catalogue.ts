@@ -88,7 +88,7 @@ export type Depth = Level | "production";
 
 export type Selected = { ok: true; checks: Check[] } | Refused;
 
-/** What runs in front of every check can be asked for by name as well. */
+/** The preflight can also be selected by name. */
 const PREFLIGHT = "preflight";
 
 /** The checks that `selection` leaves; a pattern is a group, a check's id, or a beginning such as `signature.stale*`. */

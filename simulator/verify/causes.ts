@@ -1,7 +1,7 @@
 import { type Cause, CAUSES, causeOf as causeOfEnding, type Meaning } from "../domain/causes.ts";
 import type { Exchange } from "./delivery.ts";
 
-/** What may be wrong with a receiver: the causes of a delivery that failed, and what only a whole run can see. */
+/** Possible problems of a receiver: the causes of a failed delivery, and those that only a whole run shows. */
 export const VERIFY_CAUSES = {
   ...CAUSES,
   sometimes: {

@@ -27,14 +27,14 @@ export const LEVELS = ["must", "advice"] as const;
 
 export type Level = (typeof LEVELS)[number];
 
-/** The phases of a run, in their order for the checks of one level. */
+/** The phases of a run, in order for the checks of one level. */
 export const PHASES = ["together", "stalled", "alone", "last", "crash", "odd"] as const;
 
 export type Phase = (typeof PHASES)[number];
 
 /**
- * One thing that a receiver is judged by. `must`: the specification demands it, or the service can send it and an event
- * would be lost or handled twice. `advice`: what a careful receiver does beyond that; it fails no run unless asked to.
+ * One requirement on a receiver. `must`: the specification demands it, or the service can send it and an event would be lost
+ * or handled twice. `advice`: what a careful receiver does beyond that; by default it fails no run.
  */
 export type Check = {
   /** `group.name`, stable across releases: `--only` and `--skip` refer to it. */
@@ -46,7 +46,7 @@ export type Check = {
   spec: Rule;
   /** The event types that it cannot do without; it is left out of the run of an endpoint that one is not sent to. */
   about?: readonly (EventType | "new types")[] | undefined;
-  /** The fix where what was sent is special: without it, the cause of a failure has one. */
+  /** The fix if the sent data was special; otherwise the cause of a failure has one. */
   hint?: string | undefined;
   /**
    * When the check runs: among others (the default); beside other checks that hold connections open; alone, since it
@@ -61,11 +61,11 @@ export type Check = {
   run: (context: CheckContext) => Promise<Verdict | Pending>;
 };
 
-/** What one check found. */
+/** The result of one check. */
 export type Verdict =
   | {
       outcome: "passed";
-      /** What was found out beside it, in one sentence. */
+      /** An additional finding, in one sentence. */
       note?: string;
     }
   | {
@@ -78,8 +78,8 @@ export type Verdict =
   | Unverified;
 
 /**
- * `isLate`: there was no time for it, so that it is tried once more at the end. `isDeferred`: a handler asked for later, such
- * as its office hours.
+ * `isLate`: there was no time for it, so it is tried again at the end. `isDeferred`: a handler asked for later, such as its
+ * office hours.
  */
 export type Unverified = { outcome: "unverified"; reason: string; isLate?: true; isDeferred?: boolean };
 

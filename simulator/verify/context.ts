@@ -12,7 +12,7 @@ import { openWire, parseTarget } from "./wire.ts";
 /** `observe`: effects can be read back. `command`: we own the receiver's process. */
 export type Need = "observe" | "command";
 
-/** What the user can give so that a check that needs it can be judged. */
+/** What the user can provide so that a check can be judged. */
 export const NEEDS: Record<Need, string> = {
   observe:
     "Effects cannot be seen from outside. Give --observe 'http://…/{id}', an address that answers JSON with a number \"handled\" for an event id.",
@@ -22,7 +22,7 @@ export const NEEDS: Record<Need, string> = {
 
 export type CheckContext = ReturnType<typeof createContext>;
 
-/** What one check has at hand. Events and ids are the same in each run with the same seed. */
+/** The context of one check. Events and ids are the same in each run with the same seed. */
 export function createContext(options: {
   url: string;
   secret: string;
@@ -30,7 +30,7 @@ export function createContext(options: {
   checkId: string;
   events: readonly EventType[];
   timing: Timing;
-  /** How long an answer may take, asked for each delivery. */
+  /** How long an answer may take, evaluated for each delivery. */
   answerTimeoutMs: () => number;
   /** How much of the run is left. */
   leftMs?: () => number;

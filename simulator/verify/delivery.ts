@@ -46,7 +46,7 @@ export type DeliverOptions = {
 /** A whole signed request, as bytes. */
 export type Composed = { head: Buffer; body: Buffer; framedBody: Buffer; request: SentRequest };
 
-/** What was sent, for the evidence. */
+/** The request, for the evidence. */
 export type SentRequest = {
   url: string;
   headers: [name: string, value: string][];
@@ -69,7 +69,7 @@ export type Recorded = { checkId: string; exchange: Exchange; forged: boolean; c
 export function createDelivery(options: {
   target: Target;
   secret: string;
-  /** How long an answer may take, asked for each delivery. */
+  /** How long an answer may take, evaluated for each delivery. */
   answerTimeoutMs: () => number;
   checkId: string;
   ledger: { record: (delivery: Recorded) => void };

@@ -19,7 +19,7 @@ type Received =
   | { status: number; headers: [string, string][]; body: string }
   | { error: string; message: string };
 
-/** What was sent and what came back, ready for any format of report. */
+/** The request and the answer, ready for any report format. */
 export function evidenceOf({ request, outcome, durationMs }: Exchange) {
   const received: Received =
     outcome.kind === "answered"
@@ -86,7 +86,7 @@ export function curlFor(request: SentRequest): string | undefined {
   return lines.length > CURL_MAXIMUM_CHARACTERS ? undefined : lines;
 }
 
-/** What makes curl send what it reads as soon as it has read it, as one body of a length that is known. */
+/** Makes curl send its input as soon as it reads it, as one body of known length. */
 function piecewise(bytes: number): string {
   return `-X POST -T - -H 'Content-Length: ${bytes}' -H 'Transfer-Encoding:' -H 'Expect:'`;
 }

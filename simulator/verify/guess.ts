@@ -19,8 +19,8 @@ const IN_MILLISECONDS: Guess = {
 };
 
 /**
- * Why a receiver refuses what is signed rightly: signs deliveries by the well-known wrong recipes, the likeliest first,
- * until it accepts one. `makeBody` gives a new event's bytes each time. Undefined if it accepts none.
+ * Why a receiver refuses correct signatures: signs deliveries by the well-known wrong recipes, the likeliest first, until it
+ * accepts one. `makeBody` returns a new event's bytes each time. Undefined if it accepts none.
  */
 export async function guessRecipe(
   { compose, deliver, secret }: CheckContext,
@@ -31,7 +31,7 @@ export async function guessRecipe(
     const body = makeBody();
     const guess = guesses(secret, body)[at];
     if (guess === undefined || isFound) return undefined;
-    // A recipe that comes to the right signature for these bytes tells nothing.
+    // A recipe that gives the right signature for these bytes proves nothing.
     if (signatureIn(compose(body, guess.options).request) === signatureIn(compose(body).request))
       return undefined;
     const exchange = await deliver(body, { ...guess.options, forged: true });

@@ -152,7 +152,7 @@ export function handledTimes(handled: HandledCounts, exchanges: Exchange[], expe
   return unsure;
 }
 
-/** Why an event that was not handled is no failure. */
+/** Why an event that was not handled is not a failure. */
 function whyOpen(id: string, reading: Extract<Reading, { known: true }>, isOver = false): string | undefined {
   if (reading.deferredUntil !== undefined)
     return `The receiver put event ${id} off until ${reading.deferredUntil}: its handler goes on then.`;

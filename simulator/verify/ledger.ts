@@ -7,7 +7,7 @@ export type LedgerEntry = {
   acknowledged: boolean;
   /** Whether a genuine delivery of it reached the receiver, acknowledged or not. */
   genuine: boolean;
-  /** A forged delivery of it was acknowledged: the check that sent it says so, and nothing else can be told of it. */
+  /** A forged delivery of it was acknowledged: the check that sent it reports that, and nothing else can be concluded. */
   forgeryAccepted: boolean;
   /** A type that the service documents, so that a receiver can be expected to act on it. */
   documented: boolean;

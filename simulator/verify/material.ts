@@ -9,7 +9,7 @@ import { sampleObjects, sampleOrganization } from "../../shared/samples.ts";
 export function createMaterial(options: {
   seed: string;
   scope: string;
-  /** The types that the endpoint is registered for: others are put in place of what it would not be sent. */
+  /** The types that the endpoint is registered for: they replace others, which it would not be sent. */
   events: readonly EventType[];
   nowSeconds: () => number;
 }) {
@@ -26,7 +26,7 @@ export function createMaterial(options: {
     const sample: Record<string, unknown> = { ...sampleObjects[type] };
     const suffix = hex(`${label}/object`).slice(0, 16);
     if (typeof sample.id === "string") sample.id = sample.id.replace(/_.*$/, `_${suffix}`);
-    // Receivers that work off what one caller set off in order would have to work off all of it so.
+    // A receiver that handles one caller's events in order would have to handle all of them in order.
     if (typeof sample.phone === "string")
       sample.phone = `+1555${Number.parseInt(hex(`${label}/phone`).slice(0, 8), 16)
         .toString()

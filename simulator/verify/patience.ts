@@ -4,13 +4,13 @@ import { unverified } from "./judgement.ts";
 import type { Timing } from "./timing.ts";
 
 /**
- * How long a run waits, so that it ends within a minute whatever the receiver does: once a `must` check has failed because
- * no answer came in time, nobody waits that long again; nothing is begun late in the run, and no wait outlasts it.
+ * How long a run waits, so that it ends within a minute whatever the receiver does: once a `must` check has failed because no
+ * answer came in time, no wait is that long again; nothing starts late in the run, and no wait outlasts it.
  */
 export function createPatience(options: {
   timing: Timing;
   begunAtMs: number;
-  /** Whether answers get their whole time again, since what is left waits side by side. */
+  /** Whether answers get their full time again, since the remaining ones wait side by side. */
   isLastTry?: () => boolean;
 }) {
   const { timing, begunAtMs, isLastTry = () => false } = options;

@@ -10,7 +10,7 @@ import { guessRecipe } from "./guess.ts";
 import { ending, failed, isAtRest, isHandled, unverified } from "./judgement.ts";
 import { ruleOf } from "./rules.ts";
 
-/** The questions without which no other can be asked. They head every report. */
+/** The checks on which all others depend. They come first in every report. */
 export const reachableCheck = question("reachable", { title: "can be reached", spec: ruleOf("envelope") });
 
 export const acceptsCheck = question("accepts", {

@@ -1,8 +1,8 @@
 import type { Exchange } from "./delivery.ts";
 
 /**
- * How far the receiver's clock is ahead of ours, in seconds: most likely `at`, and between `least` and `most`. `exact`:
- * there is no doubt, so that a limit can be met to the second.
+ * How far the receiver's clock is ahead of ours, in seconds: most likely `at`, and between `least` and `most`. `exact`: there
+ * is no doubt, so a limit can be tested to the second.
  */
 export type ClockReading = { at: number; least: number; most: number; exact: boolean };
 

@@ -7,13 +7,13 @@ import type { Exchange } from "./delivery.ts";
 export type CheckResult = {
   check: Omit<Check, "run">;
   outcome: "passed" | "failed" | "unverified";
-  /** Unverified since a handler asked for later: `--fail-on unverified` lets it pass. */
+  /** Unverified because a handler asked for later: `--fail-on unverified` accepts it. */
   isDeferred?: boolean | undefined;
   /** What happened, where it failed. */
   cause?: CauseName | undefined;
-  /** What the receiver did wrong, why nothing could be judged, or what was found out beside a check that passed. */
+  /** What the receiver did wrong, why nothing could be judged, or an additional finding of a passed check. */
   explanation?: string | undefined;
-  /** What was sent and what came back, the telling exchange first. */
+  /** The requests and answers, the most telling exchange first. */
   exchanges: Exchange[];
   durationMs: number;
 };
@@ -38,7 +38,7 @@ export function resultOf(
   };
 }
 
-/** What a refusal is about where deliveries are accepted otherwise: not the route, but what is new in this one. */
+/** The topic of a refusal if other deliveries are accepted: not the route, but what is new in this one. */
 function causeIn({ group }: Pick<Check, "group">, cause: CauseName): CauseName {
   if (group === "preflight" || (cause !== "refused" && cause !== "wrong_route")) return cause;
   return group === "evolution" || group === "readings" ? "unfamiliar_refused" : "refused";
@@ -48,12 +48,12 @@ function causeIn({ group }: Pick<Check, "group">, cause: CauseName): CauseName {
 export type Report = {
   url: string;
   seed: string;
-  /** How to start the same run again: what stands before and behind its other options. */
+  /** How to repeat the run: the parts of the command before and after its other options. */
   invocation: { start: string; end: string };
   startedAt: Date;
   durationMs: number;
   verdict: "passed" | "failed" | "could_not_run" | "incomplete";
-  /** Why the run did not come to its end; only what it found before is in the report. */
+  /** Why the run was cut short; the report has only the results before that. */
   incomplete?: string | undefined;
   results: CheckResult[];
   /** Number of selected checks that were not run: the preflight failed, or the run was interrupted. */
@@ -61,7 +61,7 @@ export type Report = {
   receiverOutput: string[];
 };
 
-/** What a result counts as: failed checks that are only advice apart from those that a receiver must pass. */
+/** How a result counts: failed advice is separate from failed requirements. */
 export type Standing = "passed" | "failed" | "advice" | "unverified";
 
 export function standingOf({ check, outcome }: CheckResult): Standing {

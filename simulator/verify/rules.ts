@@ -1,4 +1,4 @@
-/** A rule that a receiver is held to, where it stands in the specification, and on which page of ours it is explained. */
+/** A rule for receivers, its section in the specification, and our page that explains it. */
 export type Rule = { section: string; page: string; text: string };
 
 /** The rules that the checks refer to: name, section, page and words. */

@@ -19,7 +19,7 @@ const LAST_WORDS_MS = 3_000;
 export async function runChecks(options: RunOptions): Promise<Report> {
   const { checks, observe, receiver, startFailure } = options;
   const startedAt = new Date(options.now());
-  // Whatever is under way then, the run has come to its end.
+  // The run ends here, whatever is in progress.
   const timeUp = new AbortController();
   const signal = AbortSignal.any([timeUp.signal, ...(options.signal === undefined ? [] : [options.signal])]);
   const runner = createRunner({ ...options, signal });
@@ -45,7 +45,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     return true;
   }
 
-  /** Runs what is of a level, in phases; then what there was no time to wait for. */
+  /** Runs the checks of a level, in phases; then those that there was no time to wait for. */
   async function runLevel(level: Check["level"]): Promise<void> {
     const inPhase = (phase: Phase) =>
       checks.filter((check) => check.level === level && (check.phase ?? "together") === phase);
@@ -62,7 +62,7 @@ export async function runChecks(options: RunOptions): Promise<Report> {
     await runner.judgePending(timing.settleMs, () => true);
     await runAll(ofPhase("crash"), 1);
     await runner.judgePending(timing.settleMs, ({ checkIds }) => [...checkIds].some(runner.isAboutKills));
-    // Whatever comes now, no must depends on it.
+    // From here on, no must depends on the results.
     await runLevel("advice");
     const advice = new Set(checks.filter(({ level }) => level === "advice").map(({ id }) => id));
     await runner.judgePending(timing.settleMs, ({ checkIds }) => [...checkIds].some((id) => advice.has(id)));

@@ -33,16 +33,16 @@ export type RunOptions = {
   observe?: Observer | undefined;
   /** The receiver's process, in the command form; without it crash checks are unverified. */
   receiver?: ReceiverProcess | undefined;
-  /** Why there is no such process, although it is ours to start. */
+  /** Why there is no such process, although we should start it. */
   startFailure?: StartFailure | undefined;
   timing?: Partial<Timing>;
   /** Wall time in milliseconds. */
   now: () => number;
-  /** Ends the run at once, with what it has found so far. */
+  /** Ends the run at once, with its results so far. */
   signal?: AbortSignal | undefined;
-  /** Told what is done, and what is done next or waited for. */
+  /** Called with what is done, and what is next or awaited. */
   onProgress?: ((progress: { done: number; total: number; title: string }) => void) | undefined;
-  /** Told each result as soon as it is known, with the last exchanges also where the check did not fail. */
+  /** Called with each result as soon as it is known, with the last exchanges even if the check did not fail. */
   onResult?: ((result: CheckResult) => void) | undefined;
 };
 
@@ -65,7 +65,7 @@ export function createRunner(options: RunOptions) {
   /** What there was no time to wait for is tried once more. */
   let late: Check[] = [];
   let pending: Waiting[] = [];
-  /** What ran beside others when the receiver ended: only alone it shows which of them did it. */
+  /** Checks that ran side by side when the receiver ended: only alone they show which of them did it. */
   let suspects: Check[] = [];
   let effectsUnreadable: string | undefined;
   let bug: string | undefined;
@@ -108,7 +108,7 @@ export function createRunner(options: RunOptions) {
     const isGone = (isAlone || first.outcome !== "passed") && (await presence.isGoneAfter(check.id));
     const isSuspect = !isAlone && first.outcome !== "passed" && presence.ends() > endsBefore;
     if (isSuspect && receiver !== undefined) return void suspects.push(check);
-    // A receiver that is killed has not ended by itself.
+    // A receiver that we killed has not ended by itself.
     const isEnded = isGone && check.phase !== "crash";
     const tookMs = performance.now() - startedAtMs;
     const verdict = isEnded ? endedBy(check, first) : await repeated(check, first, tookMs);
@@ -129,7 +129,7 @@ export function createRunner(options: RunOptions) {
     verdict: Found,
     tookMs: number,
   ): Promise<Found | Verdict> {
-    // What comes of a kill is met by chance: once is enough.
+    // The effect of a kill is a matter of chance: once is enough.
     if (verdict.outcome !== "failed" || ["crash", "production"].includes(check.group)) return verdict;
     // How much comes at once differs each time, so that being too busy for it once is all there is to tell.
     if (check.group === "load" && ["rate_limited", "unavailable"].includes(verdict.cause)) return verdict;
@@ -173,7 +173,7 @@ export function createRunner(options: RunOptions) {
     finish,
     runAll,
     isAboutKills,
-    /** Why effects cannot be judged, although they can be asked for. */
+    /** Why effects cannot be judged, although they can be observed. */
     giveUpEffects: (reason: string): void => void (effectsUnreadable = reason),
     /** Says of all that has no result that there was no time for it. */
     leaveOpen(): void {
@@ -201,7 +201,7 @@ export function createRunner(options: RunOptions) {
       await runAll(late, late.length);
       [late, isLastTry] = [[], false];
     },
-    /** Judges what waits for effects, once those of the events that are meant have come to rest. */
+    /** Judges the checks that wait for effects, once their events have settled. */
     async judgePending(withinMs: number, isMeant: (entry: LedgerEntry) => boolean): Promise<void> {
       if (pending.length === 0 || signal?.aborted === true) return;
       const handled: HandledCounts =

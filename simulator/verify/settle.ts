@@ -27,14 +27,14 @@ export async function settle(options: {
   withinMs: number;
   quietMs: number;
   leftMs?: () => number;
-  /** Told how many events are waited for. */
+  /** Called with the number of events awaited. */
   onWait?: (events: number) => void;
   now?: () => number;
 }): Promise<HandledCounts> {
   const { entries, observe, quietMs, leftMs = () => Number.POSITIVE_INFINITY, now = Date.now } = options;
   let isOver = false;
 
-  /** Waits as long as fewer and fewer of `open` are left. */
+  /** Waits as long as the number of `open` decreases. */
   async function waitFor(open: Settling[]): Promise<void> {
     let waiting = open;
     let dueAt = performance.now() + options.withinMs;
@@ -46,7 +46,7 @@ export async function settle(options: {
       await sleep(pollMs);
       const readings = await readAll(waiting, observe, dueAt);
       const left = waiting.filter(({ eventId }) => isOpen(readings.get(eventId), now()));
-      // A slow receiver gets its time as long as it moves.
+      // A slow receiver gets more time while it makes progress.
       if (left.length < waiting.length) dueAt = performance.now() + options.withinMs;
       waiting = left;
     }

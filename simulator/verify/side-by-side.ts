@@ -1,4 +1,4 @@
-/** Works on `items` in their order, `atOnce` of them at a time; the results stand in that order, too. */
+/** Works on `items` in order, `atOnce` of them at a time; the results have the same order. */
 export async function sideBySide<Item, Result>(
   atOnce: number,
   items: readonly Item[],

@@ -2,7 +2,7 @@ import { type CauseName, VERIFY_CAUSES } from "./causes.ts";
 import { NEEDS } from "./context.ts";
 import { type CheckResult, type Standing, standingOf } from "./report.ts";
 
-/** These say something about the receiver alone: what was sent does not change the fix. */
+/** These concern only the receiver: the sent data does not change the fix. */
 const OF_ITSELF = new Set<CauseName>([
   ...(["timed_out", "connection_refused", "connection_reset", "connection_closed", "redirected"] as const),
   ...(["not_http", "server_error", "gateway_error", "unavailable", "rate_limited", "sometimes"] as const),
@@ -47,8 +47,8 @@ const OBSERVE = "--observe 'http://…/{id}' (one line in your receiver: docs/ob
 const COMMAND = "its command behind --";
 
 /**
- * One sentence on what this run left open, since answers alone do not show effects and crashes, and which options would
- * prove it; undefined where nothing is left open.
+ * One sentence on what this run left open, since answers alone do not show effects and crashes, and which options would prove
+ * it; undefined if nothing is open.
  */
 export function unprovenSentence(results: readonly CheckResult[]): string | undefined {
   const open = (need: keyof typeof NEEDS) =>

@@ -15,7 +15,7 @@ export const DEFAULT_TIMING = {
   readyMs: 30_000,
   /** How long a check holds a connection open without finishing its request. */
   stallMs: 600,
-  /** How long a receiver has to handle what it acknowledged, counted from the last delivery or the last event handled. */
+  /** How long a receiver has to handle acknowledged events, counted from the last delivery or the last handled event. */
   settleMs: 15_000,
   /** How long nothing is sent before effects are counted. */
   quietMs: 300,
@@ -47,7 +47,7 @@ const THOROUGH_TIMING: Partial<Timing> = {
   burst: 120,
 };
 
-/** What a user says about time, in place of what is assumed: a run takes longer by what the receiver may take longer. */
+/** Times that the user set in place of the defaults: a run takes longer by the extra time that the receiver gets. */
 export function timingFor(said: {
   readyTimeoutMs: number;
   effectsWithinMs?: number | undefined;

@@ -7,14 +7,14 @@ import { type FailOn, type Report, verdictOf } from "./report.ts";
 import { runChecks, type RunOptions } from "./run.ts";
 import { DEFAULT_TIMING, timingFor } from "./timing.ts";
 
-/** Where the simulator listens unless told otherwise: what a receiver is given for the REST API. */
+/** Where the simulator listens by default: the receiver's address for the REST API. */
 const API_BASE_URL = "http://127.0.0.1:4010";
 const API_KEY = "va_test_restaurant";
 
 const INTERRUPTED_GRACE_MS = 250;
 
 export type VerifyOptions = Omit<RunOptions, "invocation" | "observe" | "receiver" | "startFailure"> & {
-  /** The user chose the secret: whoever starts the run again needs it too, where we start the receiver. */
+  /** The user chose the secret: repeating the run needs it too if we start the receiver. */
   secretGiven?: boolean;
   /** Hosts beyond this machine that the user says may be sent to; only repeated in the words that start the run again. */
   allowHosts?: readonly string[];
@@ -25,7 +25,7 @@ export type VerifyOptions = Omit<RunOptions, "invocation" | "observe" | "receive
   readyTimeoutMs: number;
   /** Kills more often, and looks for ids that are forgotten after more others. */
   thorough?: boolean;
-  /** How long it may take to handle what it acknowledged. */
+  /** How long it may take to handle acknowledged events. */
   effectsWithinMs?: number | undefined;
   failOn: readonly FailOn[];
 };

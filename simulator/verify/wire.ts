@@ -45,8 +45,8 @@ const MOST_BODY_BYTES = 1024 * 1024;
 const turns = createTurns();
 
 /**
- * Connects to `target`, and reads with the sender's own reader: what the sender takes for no answer is none here either.
- * Answers are due `timeoutMs` after this call unless told otherwise, and writing ends then, too. Never throws.
+ * Connects to `target`, and reads with the sender's own reader: an answer that the sender rejects is none here either.
+ * Answers are due `timeoutMs` after this call by default, and writing also ends then. Never throws.
  */
 export async function openWire(target: Target, timeoutMs: number) {
   const startedAt = performance.now();

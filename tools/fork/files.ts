@@ -5,7 +5,7 @@ import { importsOf, packageOf } from "./imports.ts";
 import { forkManifest, manifestSchema } from "./manifest.ts";
 import { ownTests } from "./own-tests.ts";
 
-/** What goes along as it is: each a file, or a folder with everything in it. */
+/** Copied unchanged: each is a file, or a folder with all its content. */
 const TAKEN = [
   "receiver",
   "shared",
@@ -38,7 +38,7 @@ const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/room\.ts"\).*\n/m;
 const KIT_TESTS =
   /^test\/(?:shared\/(?:contract|host|node-version|server|text)|receiver\/(?:clock|config-files|intake\/(?:adapters|properties|slow-clients)|operations\/(?:doctor|page-bounds|reconcile|rest-client)|store\/(?:causes|private-file)|whole\/signals|work\/(?:bench|module|supervisor)))\.test\.ts$/;
 
-/** What a fork has only where it was asked for. */
+/** Only in a fork that asked for it. */
 export type Rooms = { library: boolean; postgres?: boolean };
 
 /** What a fork has of its own, by the template it is made of. */
@@ -53,8 +53,8 @@ const MADE: Record<string, string> = {
 };
 
 /**
- * Every file of a fork, by its path. `kit` is the folder of the kit that it is made from, with a slash at its end. Without
- * `library` it runs as a service of its own alone, without `postgres` on SQLite alone.
+ * Every file of a fork, by its path. `kit` is the folder of the kit, with a slash at its end. Without `library` it only runs
+ * as a service, without `postgres` only on SQLite.
  */
 export function forkFiles(
   kit: string,
@@ -94,7 +94,7 @@ export function forkFiles(
     ),
   );
 
-  // Ours is run as it stands; a fork's handlers are run by tsx, which takes all of the language.
+  // Ours runs unchanged; a fork's handlers are run by tsx, which supports all of TypeScript.
   change(files, "tsconfig.json", /^ *"(?:erasableSyntaxOnly|rewriteRelativeImportExtensions)": true,\n/gm);
 
   const words = { NAME: name, KIT_VERSION: manifest.version };

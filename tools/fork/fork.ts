@@ -102,7 +102,7 @@ function problemWith(kit: string, target: string): string | undefined {
     return `${target} lies inside the kit: a fork is a project of its own, such as ../my-receiver.`;
   }
   if (!existsSync(target)) {
-    // A folder above it that is missing was more likely mistyped than wished for.
+    // If its parent folder is missing too, the path was probably mistyped.
     return existsSync(dirname(target)) ? undefined : `There is no folder ${dirname(target)}: make it first.`;
   }
   if (!statSync(target).isDirectory())

@@ -38,8 +38,8 @@ export function readKitBranch(folder: string) {
 }
 
 /**
- * Puts the files under `source` on the branch `kit` of the fork in `folder`, as its next commit; answers false where it
- * has the very same already. Written as objects of git: the index, the working files, hooks and signing are left alone.
+ * Commits the files under `source` to the branch `kit` of the fork in `folder`; returns false if it already has exactly
+ * these. Written as git objects: the index, the working files, hooks and signing stay untouched.
  */
 export function commitKit(folder: string, source: string, message: string): boolean {
   const scratch = mkdtempSync(join(tmpdir(), "kit-index-"));

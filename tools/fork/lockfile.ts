@@ -21,15 +21,15 @@ export const lockfileSchema = z.looseObject({
 });
 export type Lockfile = z.infer<typeof lockfileSchema>;
 
-/** What npm notes of a package: over which kinds of dependency alone it is reached. */
+/** npm's note on a package: through which kinds of dependency only it is reached. */
 const FLAGS = ["dev", "optional", "devOptional", "peer"] as const;
 
 type Edge = { name: string; kinds: Kind[] };
 type Kind = "dev" | "optional" | "peer";
 
 /**
- * The part of a lockfile that another root package needs, each package where it was and as it was: what is installed from
- * it are the very files that were tested here. `root` is that package's entry, and asks for nothing that is not locked.
+ * The part of a lockfile that another root package needs, each package unchanged: it installs exactly the files that were
+ * tested here. `root` is that package's entry, and only needs locked packages.
  */
 export function pruneLockfile(
   lockfile: Lockfile,
@@ -80,7 +80,7 @@ function reach(packages: Lockfile["packages"], without: readonly Kind[]): Set<st
   return reached;
 }
 
-/** Optional peer dependencies are not installed for us: they are there where another package brings them. */
+/** Optional peer dependencies are not installed for us: they exist only if another package installs them. */
 function edgesOf(one: LockedPackage, folder: string): Edge[] {
   const edges = (wanted: Record<string, string> | undefined, kinds: Kind[]): Edge[] =>
     Object.keys(wanted ?? {}).map((name) => ({ name, kinds }));

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { needsOf } from "./imports.ts";
 
-/** What tests may import beside the fork's own dependencies. */
+/** What tests may import besides the fork's own dependencies. */
 const TESTED_WITH = ["vitest", "fast-check"];
 
 /**
- * The files of the tests that a fork takes along: each test of the receiver that needs nothing else than what is there,
- * with its helpers. A slow test, or one that needs a browser, another framework or the simulator, stays behind.
+ * The test files of a fork: each test of the receiver that needs only files of the fork, with its helpers. A slow test, or
+ * one that needs a browser, another framework or the simulator, is left out.
  */
 export function ownTests(
   kit: string,

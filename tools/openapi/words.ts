@@ -1,7 +1,7 @@
 import type { ERROR_STATUS } from "../../simulator/domain/refused.ts";
 import { callSchema, envelopeSchema, organizationSchema, voicemailSchema } from "../../shared/events.ts";
 
-/** What each error code is for (SPEC §7). */
+/** The meaning of each error code (SPEC §7). */
 export const ERROR_MEANINGS: Record<keyof typeof ERROR_STATUS, string> = {
   invalid_cursor: "starting_after matches no item of the caller's organization",
   invalid_request: "a parameter has a value that cannot be used (not documented by the service)",
@@ -12,7 +12,7 @@ export const ERROR_MEANINGS: Record<keyof typeof ERROR_STATUS, string> = {
 
 type Meaning = { description: string; examples?: unknown[] };
 
-/** What the schemas alone do not say about a field (SPEC §2, §6). */
+/** What the schemas do not say about a field (SPEC §2, §6). */
 export const FIELD_MEANINGS = new Map<unknown, Meaning>([
   [organizationSchema.shape.industry, { description: "A kind of business", examples: ["restaurant"] }],
   [organizationSchema.shape.api_scopes, { description: "Scopes of the calling key", examples: [["read"]] }],

@@ -3,8 +3,8 @@ import { localHostInUrl } from "../../shared/server.ts";
 const DEFAULT_ADMIN_PORT = "3001";
 
 /**
- * Where the reference receiver with these settings tells what it did with the event {id}; undefined where only its log
- * will tell at which port.
+ * Where the reference receiver with these settings reports what it did with the event {id}; undefined if only its log shows
+ * the port.
  */
 export function observeAddress(
   environment: Readonly<Record<string, string | undefined>>,

@@ -9,7 +9,7 @@ import { followLinks, hrefTo, useRoute } from "./core/route.ts";
 import { LivePage } from "./pages/live.tsx";
 
 function App() {
-  // After the parts of the page have asked for what they show.
+  // After the parts of the page have requested their data.
   useEffect(startLive, []);
   const { path, query } = useRoute();
   const [isList, id] = /^\/(?:deliveries\/([^/]+))?$/.exec(path) ?? [];
@@ -20,7 +20,7 @@ function App() {
           <LaterPage path={path} query={query} />
         </Guarded>
       ) : (
-        // The list stays as it is while one opens what is in it.
+        // The list stays unchanged while the user opens its entries.
         <LivePage id={decoded(id)} query={query} />
       )}
     </Shell>

@@ -21,7 +21,7 @@ const AREA_CODES = [
   617, 702, 808,
 ] as const;
 
-// Numbers from 555-0100 to 555-0199 belong to nobody; the first ten of each area are the businesses' own.
+// Numbers from 555-0100 to 555-0199 are fictional; the first ten of each area belong to the businesses.
 const FIRST_NUMBER = 10;
 const NUMBERS_AN_AREA = 90;
 const CALLERS_A_LANGUAGE = Math.floor((AREA_CODES.length * NUMBERS_AN_AREA) / LANGUAGES.length);

@@ -5,12 +5,12 @@ import type { Business } from "./organizations.ts";
 import { type Language, PHRASES, type Topic, type VoicemailReason } from "./phrases/phrases.ts";
 import { type Trade, TRADES } from "./trades.ts";
 
-/** Outcomes that the service is known to give (SPEC §2 call). */
+/** Outcomes that the service documents (SPEC §2 call). */
 export const OUTCOMES = ["completed", "transferred", "voicemail"] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What was said on a call and how it ended: its call, voicemail, order or booking are made from this. */
+/** The content of a call and how it ended: its call, voicemail, order or booking are made from this. */
 export type Conversation = {
   topic: Topic;
   outcome: Outcome;
@@ -59,7 +59,7 @@ export function outcomeAt(draw: number, business: Business, at: number): Outcome
   return draw < 0.91 ? "transferred" : "voicemail";
 }
 
-/** Makes up a conversation at `at` (Unix seconds); what is given is kept, the rest follows from `random`. */
+/** Invents a conversation at `at` (Unix seconds); given parts are kept, the rest comes from `random`. */
 export function converse(options: {
   seed: number;
   random: Random;

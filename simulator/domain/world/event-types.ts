@@ -11,7 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 type CallEnding = { outcome: Outcome; topic?: Topic };
 
-/** How one event type happens in the simulated world, and how it is told. */
+/** How one event type happens in the simulated world, and what its event contains. */
 type EventKind = {
   /** The only trade that sees it (SPEC §6 Event types); every business does, if absent. */
   trade?: Trade;
@@ -21,9 +21,9 @@ type EventKind = {
   item: ItemKind | null;
   /** The object of an event that no list has, made from its call. */
   create?: (source: Confirmed) => { [field: string]: unknown; object: string };
-  /** How the call went, where `call` is what is known of it. */
+  /** How the call went; `call` has its known fields. */
   ending: (call: Fields, random: Random) => CallEnding;
-  /** Fields that the event changes in a call that had ended before. */
+  /** Fields that the event changes in an ended call. */
   amend?: (call: Fields, business: Business) => Fields;
   /** A line that says what the event is about; any field of `object` may be missing or have any form. */
   sentence: (object: Fields, who: string) => [what: string, detail?: string | undefined];

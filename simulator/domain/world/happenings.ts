@@ -183,7 +183,7 @@ function createdAtOf(object: WorldObject): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000);
 }
 
-/** An object always says what it is, even when somebody overrides that with something that is no text. */
+/** An object always has its kind, even if somebody overrides it with something other than text. */
 function withKind(fields: Record<string, unknown>): WorldObject {
   return { ...fields, object: inWords(fields["object"]) };
 }

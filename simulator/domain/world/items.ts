@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 
-/** What has a list. */
+/** The objects that have a list. */
 export type ItemKind = "call" | "voicemail";
 
 /** The place of an item in its list: by time, and within one second by number. */
@@ -12,7 +12,7 @@ export type Item = Place & {
   kind: ItemKind | "open call";
   facet: string;
   id: string;
-  /** The object as JSON; null while it follows from the seed alone. */
+  /** The object as JSON; null while it still follows from the seed. */
   object: string | null;
 };
 
@@ -41,7 +41,7 @@ const TIE = `UPDATE world_items SET event_id = ? WHERE id = ?`;
 const HIDES = `SELECT EXISTS (SELECT 1 FROM world_items WHERE id = ?)`;
 const CLEAR = `DELETE FROM world_items`;
 
-/** The calls and voicemails that came since the history, or are no longer what they were in it. */
+/** The calls and voicemails that are newer than the history, or have changed since. */
 export function createItems(database: Database) {
   const insert = database.prepare(INSERT);
   const find = database.prepare<[string], Item>(FIND);
@@ -66,7 +66,7 @@ export function createItems(database: Database) {
       remove.run(id);
       insert.run(organization, kind, createdAt, seq, facet, id, object);
     },
-    /** Lets an item last as long as an event: the last one that was about it. */
+    /** Makes an item last as long as the last event about it. */
     tie: (id: string, eventId: string): void => void tie.run(eventId, id),
     /** At most `limit` items before `place`, the newest first. */
     before(

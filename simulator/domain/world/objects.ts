@@ -61,7 +61,7 @@ export function createVoicemail(
   };
 }
 
-/** Everything beside `object` is made up: the service does not publish the fields of an order. */
+/** The other fields are made up: the service does not publish those of an order. */
 export function createOrder(source: Confirmed): Order {
   const { conversation } = source;
   return {
@@ -78,7 +78,7 @@ export function createOrder(source: Confirmed): Order {
   };
 }
 
-/** Everything beside `object` is made up: the service does not publish the fields of a booking. */
+/** The other fields are made up: the service does not publish those of a booking. */
 export function createBooking(source: Confirmed): Booking {
   const { conversation } = source;
   return {

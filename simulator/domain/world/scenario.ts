@@ -56,7 +56,7 @@ const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
 });
 
-/** A scenario's file as a JSON schema, for editors that complete and check what one writes. */
+/** The JSON schema of a scenario's file, for completion and checks in editors. */
 export function scenarioJsonSchema() {
   return { title: "A scenario of the simulator", ...z.toJSONSchema(scenarioSchema, { io: "input" }) };
 }
@@ -67,12 +67,12 @@ export type ScenarioStep = Scenario["steps"][number];
 
 export type ParsedScenario = { ok: true; scenario: Scenario } | Refused;
 
-/** How many events the steps make: each that is not about the end of a call brings its call's `call.completed` along. */
+/** How many events the steps make: each step that does not end a call also emits its call's `call.completed`. */
 export function eventsOf(steps: readonly ScenarioStep[]): number {
   return steps.reduce((sum, { type, times }) => sum + (type === "call.completed" ? times : 2 * times), 0);
 }
 
-/** What stands for a caller of the story in a text. */
+/** The placeholder for a caller of the story in a text. */
 export const PLACEHOLDER = /\{([a-z][a-z0-9_]*)\.(name|phone)\}/g;
 
 /** Reads a scenario; the message says where it is wrong and what fits there. */
@@ -135,7 +135,7 @@ function shipped(json: unknown): Scenario {
   return parsed.scenario;
 }
 
-/** What is to happen `afterMs` of schedule time after the scenario begins; plain data, fit to be stored. */
+/** What happens `afterMs` of schedule time after the scenario begins; plain data that can be stored. */
 export type PlannedStep = HappenOptions & { afterMs: number; type: EventType; orgId: string };
 
 export type PlannedSteps = { ok: true; steps: PlannedStep[] } | Refused;

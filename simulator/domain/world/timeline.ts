@@ -34,7 +34,7 @@ export function createTimeline({ history, items }: { history: History; items: It
 
   return {
     find,
-    /** A page of SPEC §4 Pagination rules. The cursor is any item of the list, whatever the filter would say to it. */
+    /** A page by SPEC §4 Pagination rules. The cursor is any item of the list, even one that the filter excludes. */
     page(organization: number, kind: ItemKind, query: PageQuery): ItemPage {
       const { limit, startingAfter, facet } = query;
       const cursor = startingAfter === undefined ? undefined : find(startingAfter);
@@ -42,7 +42,7 @@ export function createTimeline({ history, items }: { history: History; items: It
       if (startingAfter !== undefined && !isOwn) return { ok: false, reason: "invalid_cursor" };
       const place = cursor ?? END;
 
-      // One more than asked for tells whether there is a next page.
+      // One more than requested shows whether there is a next page.
       const stored = items.before({ organization, kind, facet }, place, limit + 1);
       const page = newest(limit + 1, stored, historic(organization, kind, place, facet));
       return { ok: true, items: page.slice(0, limit), hasMore: page.length > limit };

@@ -75,7 +75,7 @@ export function createWorld(options: {
 
   return {
     origin: { ...origin, epochMs: origin.epoch * 1000 },
-    /** What every list follows from beside the origin and the readings: where these are the same, it is the same. */
+    /** Every list follows from this, the origin and the readings: if these are the same, the list is. */
     version: () => [items.changes(), baseUrl()],
     businesses,
     organizations: (): { organization: Organization; apiKey: string }[] =>
@@ -100,7 +100,7 @@ export function createWorld(options: {
     happen,
     planSteps: (scenario: Scenario): PlannedSteps =>
       planSteps({ scenario, businesses, seed, number: nextHappening() }),
-    /** Lets what a happening left in the world last as long as the event that tells of it (retention). */
+    /** Makes the traces of a happening in the world last as long as its event (retention). */
     tie(happening: Happened, eventId: string): void {
       for (const id of happening.itemIds) items.tie(id, eventId);
     },

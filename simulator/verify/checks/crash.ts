@@ -23,11 +23,11 @@ import type { Ledger } from "../ledger.ts";
 
 const LEAST_KILLS = 2;
 const LANES = 6;
-/** A lane sends no more than this until the kill, and less where the kill waits for what was sent to be handled. */
+/** A lane sends at most this many until the kill, and fewer if the kill waits until they are handled. */
 const [STREAMED_MAXIMUM, WAITING_MAXIMUM] = [400, 8];
 /** A kill follows an answer within so many milliseconds; one that waits for the first handled event, no longer than this. */
 const [SOON_MS, LATER_MS, FIRST_HANDLED_MS] = [3, 60, 1_500];
-/** What comes after the last kill of a stream, before effects are waited for. */
+/** Deliveries after the last kill of a stream, before effects are awaited. */
 const AFTERWARDS_MS = 8_000;
 
 /** The receiver was killed and started again; `notRestarted` says why it did not start. */
@@ -139,7 +139,7 @@ function once(exchanges: Exchange[], handled: HandledCounts): Verdict {
   return afterKill(every(allAcknowledged(exchanges), handledTimes(handled, exchanges, ONCE)));
 }
 
-/** What is lost or repeated around a kill has a cause of its own. */
+/** Events lost or repeated around a kill have their own cause. */
 function afterKill(verdict: Verdict): Verdict {
   if (verdict.outcome !== "failed") return verdict;
   if (verdict.cause === "never_handled") return { ...verdict, cause: "lost_in_crash" };
@@ -240,7 +240,7 @@ async function streamUntilKilled(context: CheckContext, when: number | "handled"
   }
   await Promise.all(lanes);
   await receiver?.kill();
-  // One answer is enough to have promised an event, and one exchange tells of it.
+  // One answer is enough to promise an event, and one exchange shows it.
   const byId = new Map<string, Exchange>();
   for (const exchange of sent)
     if (isAcknowledged(exchange) || !byId.has(exchange.eventId)) byId.set(exchange.eventId, exchange);

@@ -24,7 +24,7 @@ const PORTION = 105;
 const FIRST_PORTION = 20;
 const LANES = 8;
 
-/** What is genuine is handled once, however it arrives, and soon; what is not, never; and the ledger of the whole run. */
+/** Genuine events are handled once and soon, however they arrive; others never; and the ledger of the whole run. */
 export const effectRuns: Runs = {
   "effects.each-type": handledSo(ONCE, async (context) => {
     const sent = EVENT_TYPES.map((type) => attempts(context, context.event(type)));
@@ -89,7 +89,7 @@ export const effectRuns: Runs = {
   "effects.cut-short": handledSo(NEVER, ({ deliver, event }) => deliver(event("order.created"), CUT_SHORT)),
   "effects.burst": async (context) => {
     const exchanges = await Promise.all(burst(context).map((envelope) => context.deliver(envelope)));
-    // What was not acknowledged would come again; what matters here is that nothing acknowledged is missing.
+    // Deliveries without an acknowledgement would be sent again; the check is that no acknowledged event is missing.
     return whenSettled((handled) =>
       every(
         ...exchanges.map((exchange) =>
@@ -131,7 +131,7 @@ export const effectRuns: Runs = {
   },
 };
 
-/** Sends `count` ordinary events to fill whatever remembers ids, or as many as there is time for; returns how many. */
+/** Sends `count` ordinary events to fill the receiver's memory of ids, or as many as time allows; returns how many. */
 async function sendOthers(context: CheckContext, count: number): Promise<number> {
   const { deliver, event, handledNow, ledger, waitUntil, timing } = context;
   const dueAt = performance.now() + timing.manyOthersMs;

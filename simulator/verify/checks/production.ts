@@ -8,7 +8,7 @@ import { type Exchange, isAcknowledged } from "../delivery.ts";
 import { failed, handledTimes, isHandled, ONCE, unverified, whenSettled } from "../judgement.ts";
 import { sideBySide } from "../side-by-side.ts";
 
-/** Words that no receiver writes by itself: where one stands in its output, it came from an event. */
+/** Words that no receiver writes by itself: in its output, they come from an event. */
 const PERSON = "Quirina Zappafonte";
 const FLOOD = 300;
 const FLOOD_BODY_BYTES = 900_000;
@@ -57,7 +57,7 @@ export const productionRuns: Runs = {
     await stopped;
     const tookMs = performance.now() - stoppedAt;
     await receiver.restart();
-    // What was refused, or had no connection yet, is sent again; what was cut off in the middle is the failure.
+    // Refused requests, and those without a connection, are sent again; a request cut off in the middle is the failure.
     const cut = exchanges.find(({ outcome }) => outcome.kind === "no_answer" && outcome.error === "closed");
     if (cut !== undefined) return failed("not_drained", "A request that was under way got no answer.", [cut]);
     if (tookMs >= MOST_DRAIN_MS) return failed("not_drained", "It had not ended 15 s after SIGTERM.");

@@ -3,7 +3,7 @@ import type { Check, Runs } from "../check.ts";
 import { allAcknowledged, refused } from "../judgement.ts";
 import { guessRecipe } from "../guess.ts";
 
-/** Whether the signature is verified over the body's bytes, whatever JSON they spell. */
+/** Whether the signature is verified over the body's bytes, whatever JSON they contain. */
 export const rawByteRuns: Runs = {
   "raw-bytes.pretty-printed": spelled((event) => JSON.stringify(event, null, 2)),
   "raw-bytes.crlf": spelled((event) => JSON.stringify(event, null, "\t").replaceAll("\n", "\r\n")),
@@ -50,7 +50,7 @@ function spelled(spell: Spell): Check["run"] {
   };
 }
 
-/** A body has to be refused whose bytes are not those that were signed. */
+/** A body must be refused if its bytes are not the signed ones. */
 function altered(signed: Spell, sent: Spell): Check["run"] {
   return refused(({ deliver, event }) => {
     const envelope = withName(event());

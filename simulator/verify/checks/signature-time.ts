@@ -11,7 +11,7 @@ const DAY_SECONDS = 86_400;
 const TRIES = 4;
 /** A try at a limit goes out in this part of a second, so that no clock has rounded it up yet. */
 const EARLY_MS = { from: 10, to: 300 };
-/** Two seconds farther out a limit is met whatever a clock that is read by Date headers says. */
+/** Two seconds farther out the limit is clear, whatever a clock read by Date headers says. */
 const FARTHER_SECONDS = 2;
 
 /** Whether t is held against the clock, on both sides, to the second. */
@@ -86,7 +86,7 @@ async function fartherOut(
   expected: Expected,
 ): Promise<Verdict> {
   const outwards = Math.sign(ageSeconds) * (expected === "refused" ? 1 : -1);
-  // By the clock that makes the age at least as large, or as small, as it is meant to be.
+  // By the clock that makes the age at least as large, or as small, as intended.
   const aheadSeconds = outwards > 0 ? least : most;
   const verdict = await tryAge(context, ageSeconds + outwards * FARTHER_SECONDS, aheadSeconds, expected);
   if (verdict?.outcome === "passed") {

@@ -30,7 +30,7 @@ export const signatureRuns: Runs = {
     const ages = [8, -8, 200, -200].map((age) => age - aheadSeconds);
     return Promise.all(ages.map((ageSeconds) => deliver(event(), { ageSeconds })));
   }),
-  // Forgeries, in every form: a hook that verifies JSON alone lets the others in.
+  // Forgeries in every form: a hook that verifies only JSON lets the others in.
   "signature.forged-text-plain": forged({ headers: [["Content-Type", "text/plain"]] }),
   "signature.forged-no-type": forged({ headers: [] }),
   "signature.forged-form-encoded": forged({

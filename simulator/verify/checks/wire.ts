@@ -32,8 +32,8 @@ const NO_HTTP = [
 ];
 
 /**
- * Whether a delivery is taken in every form that HTTP and TCP may give it, and whether the receiver keeps answering after
- * what a broken network or a stranger may send: each of the latter ends with an ordinary delivery.
+ * Whether a delivery is accepted in every form that HTTP and TCP allow, and whether the receiver still answers after the
+ * effects of a broken network or an attacker: each of those ends with an ordinary delivery.
  */
 export const wireRuns: Runs = {
   "wire.charset": sent({ headers: [["Content-Type", "application/json; charset=utf-8"]] }),
@@ -62,7 +62,7 @@ export const wireRuns: Runs = {
   "wire.split-multibyte": accepted(({ deliver, event }) => {
     const transcript = "Agent: 東京 🍕 Zoë, crème brûlée, Ísafjörður";
     const body = Buffer.from(JSON.stringify(event("call.completed", { transcript })));
-    // A receiver that is kept busy finds several pieces at once: there are enough that it sees one by itself.
+    // A busy receiver reads several pieces at once: there are enough that it sees one alone.
     const cutAt = [...body.entries()].flatMap(([at, byte]) => (byte >= FIRST_OF_SEVERAL ? [at + 1] : []));
     const note = `Cut after the first byte of each of ${String(cutAt.length)} characters, 50 ms apart.`;
     return deliver(body, { pieces: { cutAt, pauseMs: 50 }, note });
@@ -178,7 +178,7 @@ export const wireRuns: Runs = {
     return allAcknowledged(exchanges);
   },
   "wire.lives-on": {
-    // It is the others that bring a receiver down.
+    // The other ones crash receivers.
     again: "",
     run: accepted(async ({ deliver, event }) => [
       await deliver(event("call.completed")),

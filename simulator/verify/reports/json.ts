@@ -34,7 +34,7 @@ export function causesValue(results: readonly CheckResult[]) {
   }));
 }
 
-/** One check of a report as a JSON value; evidence that it passed is left out unless asked for. */
+/** One check of a report as a JSON value, by default without the evidence of passed checks. */
 export function checkValue(
   report: Pick<Report, "invocation" | "seed">,
   result: CheckResult,

@@ -1,8 +1,8 @@
 import type { PresentedReport, PresentedResult } from "./presented.ts";
 
 /**
- * The report as JUnit XML: a suite for each group, a test case for each check. Unverified ones are skipped; a failed
- * piece of advice has a property and its text as output, and is no failure.
+ * The report as JUnit XML: a suite for each group, a test case for each check. Unverified checks are skipped; failed advice
+ * has a property and its text as output, and is no failure.
  */
 export function junitReport(report: PresentedReport): string {
   const suites = report.groups.map(({ group, results, counts: { failed, unverified } }) => {

@@ -63,7 +63,7 @@ function causeLines({ words, fix, standing, results }: PresentedCause): string[]
   ];
 }
 
-/** A word in a line as code, whatever backticks are in it. */
+/** A word as inline code, whatever backticks it contains. */
 function code(text: string): string {
   return `<code>${plain(text)}</code>`;
 }

@@ -7,7 +7,7 @@ import type { Paint } from "./pretty.ts";
 import { type Refused, refused } from "../../domain/refused.ts";
 import { codeOf } from "../../text/errors.ts";
 
-/** One report to write: to a file, or to stdout when there is none. */
+/** One report to write: to a file, or to stdout if none is named. */
 export type ReportTarget = { format: Format; file?: string | undefined };
 
 /** Reads `format` and `format=file`; when none but `github` goes to stdout, the pretty one does, or with `json` the JSON one. */
@@ -59,7 +59,7 @@ function whyUnwritable(file: string): string | undefined {
   }
 }
 
-/** Writes each report where it belongs, colours to stdout alone; answers what could not be written, one line each. */
+/** Writes each report to its target, with colours only on stdout; returns one line for each that could not be written. */
 export async function writeReports(
   report: Report,
   targets: readonly ReportTarget[],

@@ -6,7 +6,7 @@ import { BodyView } from "./code-view.tsx";
 import { Panel, Table } from "./page.tsx";
 import { SignatureView } from "./signature-view.tsx";
 
-/** An attempt: how it ended and why, what was sent, what came back, and whether the signature holds. */
+/** An attempt: how it ended and why, the request, the answer, and whether the signature verifies. */
 export function AttemptView({ attempt }: { attempt: AttemptDetail }) {
   const { request, answer, duration_ms: durationMs } = attempt;
   return (

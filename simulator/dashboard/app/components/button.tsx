@@ -47,7 +47,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A decoration: what it means must also stand in words beside it. */
+/** A decoration: its meaning must also be written beside it. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg class="icon" width={size} height={size} viewBox="0 0 24 24" aria-hidden="true">
@@ -103,7 +103,7 @@ type IconButtonProps = { icon: IconName; label: string; size?: number; title?: s
   onClick: () => unknown;
 };
 
-/** A button with an icon alone; `label` says what it does. */
+/** A button with only an icon; `label` says what it does. */
 export function IconButton({ icon, label, size = 15, kind = "", ...rest }: IconButtonProps) {
   return (
     <button type="button" class={`icon-button ${kind}`} aria-label={label} {...rest}>
@@ -112,7 +112,7 @@ export function IconButton({ icon, label, size = 15, kind = "", ...rest }: IconB
   );
 }
 
-/** Copies `text`, and then says so; a quiet one is an icon alone. */
+/** Copies `text` and confirms it; a quiet one is only an icon. */
 export function CopyButton({ text, label, quiet = false }: { text: string; label: string; quiet?: boolean }) {
   const [isCopied, setCopied] = useState(false);
   async function copy() {
@@ -154,7 +154,7 @@ export function Copyable({ text, shown = text, label = `Copy ${text}`, kind = ""
   );
 }
 
-/** A value, what is shown for it, a title, and its tone. */
+/** A value, its text, a title, and its tone. */
 export type Choice<V extends string = string> = readonly [
   V,
   ComponentChildren,

@@ -35,7 +35,7 @@ export function standingOf({ outcome, level }: Check): Standing {
   return outcome ?? "unverified";
 }
 
-/** One check in a line, that opens to what was sent for it, what came back, the rule and what to do. */
+/** One check in a row, which opens to show its requests, answers, rule and fix. */
 export function CheckRow({ check }: { check: Check }) {
   // Others come in meanwhile, hundreds of them: this one is made once.
   return useMemo(() => checkRow(check), [check]);
@@ -85,7 +85,7 @@ function Note({ name, text }: { name: string; text: string }) {
   );
 }
 
-/** What was sent and what came back. */
+/** The request and the answer. */
 function Exchange({ exchange, label }: { exchange: ExchangeOf; label: string }) {
   const { sent, received, curl, duration_ms: durationMs } = exchange;
   return (

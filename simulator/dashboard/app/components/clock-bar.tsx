@@ -18,12 +18,12 @@ export function ClockBar() {
   const [isOpen, setOpen] = useState(false);
   const queue = useRef<Promise<unknown>>(Promise.resolve());
 
-  /** One step after the other: whoever presses a key three times means three steps. */
+  /** One step after another: pressing a key three times means three steps. */
   function advance({ key, body }: Step) {
     queue.current = queue.current.then(() => run(key, () => clockFrom(control.post("/clock/advance", body))));
   }
   const waiting = clock?.deliveries.attempting ?? 0;
-  /** Skipping makes every attempt that waits, at once: whoever only wanted to look is asked first. */
+  /** Skipping makes every waiting attempt at once, so it asks for confirmation. */
   async function chooseMode(mode: ClockMode) {
     const words = `${countOf(waiting, "delivery is", "deliveries are")} still in progress. With Skip, schedule time jumps from one due attempt to the next: all that is left of them is sent now, as fast as the receiver answers.`;
     const question = { title: "Skip all waiting?", action: "Skip", keep: "Keep waiting", text: words };

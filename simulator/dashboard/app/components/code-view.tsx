@@ -8,7 +8,7 @@ const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)
 /** Beyond this, colours cost more than they help. */
 const MOST_COLOURED = 60_000;
 
-/** A body: pretty where it is JSON, raw as it came, and copied raw. */
+/** A body: formatted if it is JSON, otherwise raw; copied raw. */
 export function BodyView({ text, label, note }: { text: string; label: string; note?: string | undefined }) {
   const pretty = useMemo(() => prettyJson(text), [text]);
   const [wantsRaw, setRaw] = useState(false);
@@ -38,8 +38,8 @@ export function BodyView({ text, label, note }: { text: string; label: string; n
 type CodeProps = { text: string; json?: boolean; label: string; copies?: boolean };
 
 /**
- * Text as it is, coloured when it is pretty JSON; scrolls by itself and can be reached by keyboard. With
- * `copies`, a button in its corner copies it.
+ * Plain text, coloured if it is formatted JSON; scrolls, and can be reached by keyboard. With `copies`, a button in its
+ * corner copies it.
  */
 export function Code({ text, json = false, label, copies = false }: CodeProps) {
   const parts = useMemo(() => {
@@ -60,7 +60,7 @@ export function Code({ text, json = false, label, copies = false }: CodeProps) {
   );
 }
 
-/** The value of a text that should be JSON, or what is wrong with it. */
+/** The value of a JSON text, or its error. */
 export function parsed(text: string): { ok: true; value: unknown } | { ok: false; message: string } {
   try {
     return { ok: true, value: JSON.parse(text) };

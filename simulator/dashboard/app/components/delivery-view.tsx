@@ -126,7 +126,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
   );
 }
 
-/** What it is about, in one line; ids on demand. */
+/** Its subject, in one line; ids on demand. */
 function Facts({ delivery }: { delivery: DeliveryDetail }) {
   const { id, event_id: eventId, endpoint_id: endpointId, url, created_at: createdAt } = delivery;
   const { about } = useLive();

@@ -13,7 +13,7 @@ type DialogProps = {
   name?: string;
 };
 
-/** A modal dialog. Escape and the cross close it; without `onClose` only what is in it does. */
+/** A modal dialog. Escape and the cross close it; without `onClose` only its content can. */
 export function Dialog({ title, onClose, children, foot, name = "" }: DialogProps) {
   const ref = useRef<HTMLDialogElement | null>(null);
   const id = useId();
@@ -34,7 +34,7 @@ export function Dialog({ title, onClose, children, foot, name = "" }: DialogProp
     event.preventDefault();
     onClose?.();
   }
-  // A browser closes on the second Escape whatever the page says to the first.
+  // On the second Escape a browser closes it in any case.
   function closed() {
     if (ref.current === null) return;
     if (onClose) onClose();
@@ -62,7 +62,7 @@ type FormDialogProps = {
   children: ComponentChildren;
 };
 
-/** A dialog to fill in, and the button that does `action`; what goes wrong then stands above what was filled in. */
+/** A dialog with a form, and the button that runs `action`; errors appear above the form. */
 export function FormDialog({ action, icon, disabled = false, onSubmit, children, ...rest }: FormDialogProps) {
   const id = useId();
   const [error, setError] = useState<Error>();
@@ -99,12 +99,12 @@ type Question = { title: string; action: string; text: string } & {
 
 const question = createStore<(Question & { answer: (isMeant: boolean) => void }) | undefined>(undefined);
 
-/** Asks before something that cannot be undone; `keep` and `action` are the words of the two buttons. */
+/** Asks for confirmation before an irreversible action; `keep` and `action` are the labels of the buttons. */
 export function isMeant(asked: Question): Promise<boolean> {
   return new Promise((answer) => question.set({ ...asked, answer }));
 }
 
-/** What is asked at the moment, whatever page is open. */
+/** The current question, on any page. */
 export function AskedQuestion() {
   const asked = question.use();
   if (asked === undefined) return null;

@@ -12,7 +12,7 @@ type EditProps = { delivery: Delivery; attempt: AttemptDetail } & {
   onClose: () => void;
 };
 
-/** The event of an attempt to be changed and sent to its endpoint alone, signed afresh, with six attempts of its own. */
+/** Edits the event of an attempt and sends it only to the same endpoint, newly signed, with six attempts of its own. */
 export function EditAndSend({ delivery, attempt, onSent, onClose }: EditProps) {
   const { body } = attempt.request;
   const [text, setText] = useState(() => prettyJson(body) ?? body);

@@ -15,7 +15,7 @@ import { RotateSecret } from "./endpoint-form.tsx";
 import { CopyFact, Fact } from "./page.tsx";
 import { tellSecret } from "./secret-once.tsx";
 
-/** One endpoint with what can be done to it. */
+/** One endpoint and its actions. */
 export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoint; isRotated?: boolean }) {
   const { id, name, url, paused, flagged, faults } = endpoint;
   const { consecutive_failures: failures, event_types: types, previous_secret_until: until } = endpoint;

@@ -118,7 +118,7 @@ const OVERLAPS: [seconds: string, words: string][] = [
 
 type RotateProps = { endpoint: Endpoint; onDone: (done: EndpointWithSecret) => void; onClose: () => void };
 
-/** Gives an endpoint a new secret; `onDone` gets the endpoint with it, the one time that it is told. */
+/** Gives an endpoint a new secret; `onDone` gets the endpoint with it, the only time that it is shown. */
 export function RotateSecret({ endpoint, onDone, onClose }: RotateProps) {
   const [overlap, setOverlap] = useState("86400");
   const [secret, setSecret] = useState("");

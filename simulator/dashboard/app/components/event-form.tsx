@@ -11,7 +11,7 @@ import { parsed } from "./code-view.tsx";
 import { FaultPicker, SelectField, TextField } from "./field.tsx";
 import { Panel, Problem } from "./page.tsx";
 
-/** A form for one event type, made from its schema: what is left empty is made up. */
+/** A form for one event type, made from its schema; empty fields are generated. */
 export function EventForm({ type }: { type: EventTypeForm }) {
   const { endpoints } = useLive();
   const [values, setValues] = useState<Record<string, string>>({});
@@ -193,7 +193,7 @@ export function fieldsOf({ schema, example }: EventTypeForm): OverrideField[] {
   );
 }
 
-/** What was filled in, as the object to send; the JSON of further fields is merged in. */
+/** The form's values as the object to send, merged with the JSON of further fields. */
 export function overridesOf(fields: OverrideField[], values: Values, extra: string): Overrides {
   const object: Record<string, unknown> = {};
   for (const { name, kind } of fields) {

@@ -5,7 +5,7 @@ import type { History } from "../core/types.ts";
 import { countOf, dayAndTimeOf, millisecondsOf, numberOf } from "../core/words.ts";
 import { Button } from "./button.tsx";
 
-/** What stands below the last row: whether there is more, or that this is all. */
+/** The end of the list: whether there is more. */
 export function FeedEnd({ onRetry }: { onRetry: () => unknown }) {
   const { feed } = useLive();
   const { error, hasMore } = feed.list;
@@ -23,7 +23,7 @@ export function FeedEnd({ onRetry }: { onRetry: () => unknown }) {
 const AGAIN_AFTER_MS = 2_000;
 const [WIDTH, HEIGHT] = [600, 32];
 
-/** What was sent over the period of the filters, to the endpoint and of the type that they name; undefined until it is known. */
+/** Sums over the period, endpoint and type of the filters; undefined until known. */
 export function useHistory({ since, until, endpoint, type }: Filters) {
   const query = apiQuery({ since, until, endpoint, type }).replace("&", "?");
   const { told: again } = useLive();
@@ -32,7 +32,7 @@ export function useHistory({ since, until, endpoint, type }: Filters) {
 
 type HistoryChartProps = { history: History; onZoom: (since: string, until: string) => void };
 
-/** What was acknowledged and what failed, slot by slot; a slot that is pressed becomes the period of the list. */
+/** Acknowledged and failed attempts by slot; pressing a slot makes it the period of the list. */
 export function HistoryChart({ history, onZoom }: HistoryChartProps) {
   const { slots, slot_seconds: seconds } = history;
   const most = Math.max(1, ...slots.map(({ sent }) => sent));

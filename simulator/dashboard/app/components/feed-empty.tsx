@@ -67,8 +67,8 @@ export function NothingMatches({ onClear }: { onClear: () => void }) {
 const LOOK_AGAIN_MS = 2_500;
 
 /**
- * The usual ports of this machine that are open, for a user who looks for a receiver. A port is asked only when it is
- * pressed: for a path that takes webhooks. `onFound(probe)` gets what was found.
+ * The usual ports that are open on this machine, for a user who looks for a receiver. A port is probed for a webhook path
+ * only when it is pressed. `onFound(probe)` gets the result.
  */
 export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown }) {
   // Looked at again and again, so that a receiver appears when it has started.

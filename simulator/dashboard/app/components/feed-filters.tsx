@@ -15,7 +15,7 @@ type BarProps = FilterProps & {
   onPause: () => void;
 };
 
-/** What is searched for, of which type, at which endpoint, when; and the views that were kept of that. */
+/** The search, type, endpoint and period of the list; and the saved views. */
 export function Filters({ filters, onChange, searchRef, isPaused, onPause }: BarProps) {
   useLive();
   const offersId = useId();

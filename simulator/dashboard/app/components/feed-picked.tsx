@@ -18,7 +18,7 @@ type BarProps = {
   onResend: () => void;
 };
 
-/** What is chosen of the list, or how much there is of it, and what can be done with that: to send it again. */
+/** What is selected in the list, how much it is, and the button to resend it. */
 export function PickedBar({ filters, total: known, listed, query, onResend }: BarProps) {
   const { ids, isAll } = picked.use();
   const { jobs } = useLive();
@@ -66,7 +66,7 @@ export function PickedBar({ filters, total: known, listed, query, onResend }: Ba
   );
 }
 
-/** The attempt that ended last, wherever in the list it may stand: a retry of an old delivery is far below. */
+/** The attempt that ended last, anywhere in the list: a retry of an old delivery is far below. */
 function LatestAttempt({ query }: { query: string }) {
   const delivery = useLive().feed.latest();
   const made = delivery?.attempts.findLast(({ ended_at: endedAt }) => endedAt !== null);

@@ -17,7 +17,7 @@ type FeedRowProps = {
   onPick: (isRange: boolean) => void;
 };
 
-/** One row of the list, whatever it is; `query` goes along with every link, so that the filters stay. */
+/** One row of the list; `query` is added to every link, so that the filters stay. */
 export function FeedRow({ row, onPick, ...rest }: FeedRowProps) {
   if (row.kind === "lonely") return <LonelyRow event={row.event} />;
   return (
@@ -57,7 +57,7 @@ export function DeliveryRow({ delivery, query = "", isChosen, isPicked }: Delive
   const { id, event_type: type, resend_of: resendOf, verdict, next_attempt_at: nextAt } = delivery;
   const place = placeOf(live.endpoints?.get(delivery.endpoint_id));
   const isLit = performance.now() - (live.feed.litAt(id) ?? -LIT_MS) < LIT_MS;
-  // Whether its next attempt would be made if schedule time moved to what is chosen on the line ahead.
+  // Whether its next attempt would be made if schedule time moved to the selected time.
   const isWithinReach = live.reachMs !== undefined && nextAt !== null && Date.parse(nextAt) <= live.reachMs;
   const names = ["feed-row edge flex", isLit && "lit", isWithinReach && "within-reach", isPicked && "picked"];
   return (
@@ -81,12 +81,12 @@ export function DeliveryRow({ delivery, query = "", isChosen, isPicked }: Delive
   );
 }
 
-/** How the last attempt ended, and what comes next. */
+/** How the last attempt ended, and what is next. */
 function How({ delivery }: { delivery: Delivery }) {
   const { attempts, state, next_attempt_at: nextAt, recovered_by: recoveredBy } = delivery;
   const last = attempts.at(-1);
   const outcome = last ? outcomeWord(last) : "not sent yet";
-  // A later delivery brought it: how this one ended is no longer what counts.
+  // A later delivery succeeded, so this one's outcome no longer counts.
   if (recoveredBy !== null)
     return (
       <span class="how flex between">

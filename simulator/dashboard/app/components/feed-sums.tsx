@@ -18,7 +18,7 @@ export function useSums(filters: Filters): Sums | undefined {
   const { state, verdict, cause, ...others } = filters;
   const isPlain = Object.hasOwn(STATES, state) || state === "";
   const ofAll = useCount(others);
-  // What is lost, or failed so far, is no state of its own: it is counted by itself.
+  // Lost and failing are not states, so they are counted separately.
   const ofState = useCount(isPlain ? others : { ...others, state });
   if (ofAll === undefined || ofState === undefined) return undefined;
   const wanted = { state: isPlain ? state : "", verdict, cause };

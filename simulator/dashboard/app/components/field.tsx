@@ -10,7 +10,7 @@ type Labelled = { label: string } & Partial<Record<"hint" | "problem" | "classNa
 type Ties = { id: string; "aria-describedby": string | undefined };
 type FieldProps = Labelled & { render: (ties: Ties) => ComponentChildren };
 
-/** A labelled input of any kind: `render` gives the control itself. */
+/** A labelled input of any kind: `render` returns the control itself. */
 function Field({ label, hint, problem, render, className = "" }: FieldProps) {
   const id = useId();
   const note = problem ?? hint;
@@ -82,7 +82,7 @@ type SearchProps = {
   children?: ComponentChildren;
 };
 
-/** What is searched for; Escape leaves it. */
+/** The search; Escape leaves it. */
 export function SearchField({ label, onInput, inputRef, children, ...input }: SearchProps) {
   return (
     <label class="search">
@@ -103,7 +103,7 @@ export function SearchField({ label, onInput, inputRef, children, ...input }: Se
 
 type CheckBoxProps = { checked: boolean; onChange: () => void; title?: string; children: ComponentChildren };
 
-/** A box to tick, with what it means. */
+/** A checkbox with its label. */
 export function CheckBox({ checked, onChange, title, children }: CheckBoxProps) {
   return (
     <label class="check flex hangs" title={title}>

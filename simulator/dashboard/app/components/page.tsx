@@ -15,7 +15,7 @@ type PageHeadProps = {
   children?: ComponentChildren;
 };
 
-/** The head of every page: its title, a line about it, and what can be done. */
+/** The head of every page: its title, a line about it, and its actions. */
 export function PageHead({ title, shortTitle, lead, as, children }: PageHeadProps) {
   return (
     <div class="page-head flex wraps hangs between">
@@ -100,7 +100,7 @@ export function CopyFact({ name, text, what, children }: CopyProps) {
 
 type EmptyProps = { icon?: IconName; title: string; children?: ComponentChildren };
 
-/** Stands in place of an empty list: what that means, and the next step. */
+/** Replaces an empty list: what that means, and the next step. */
 export function Empty({ icon = "inbox", title, children }: EmptyProps) {
   return (
     <div class="empty stack">
@@ -208,7 +208,7 @@ export function Table({ label, head, rows, className = "" }: TableProps) {
   );
 }
 
-/** The fields of an object, in a table: name, type, whether they are always there, what they mean. */
+/** The fields of an object as a table: name, type, whether they are required, their meaning. */
 export function Fields({ label, fields }: { label: string; fields: FieldDocs[] }) {
   const rows = fields.map(({ name, type, reference, isAlways, note }) => [
     <>

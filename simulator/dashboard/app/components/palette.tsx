@@ -14,7 +14,7 @@ const SEARCH_AFTER_MS = 120;
 const MOST_SHOWN = 12;
 const MOST_FOUND = 6;
 
-/** Pages, actions, endpoints and deliveries by a few letters of them; an id pasted whole leads to what it names. */
+/** Finds pages, actions, endpoints and deliveries by a few letters; a whole id leads to its object. */
 export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onClose: () => void }) {
   const { endpoints } = useLive();
   const [text, setText] = useState("");
@@ -30,7 +30,7 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
   ];
   const chosen = Math.min(at, choices.length - 1);
 
-  // Before the next key comes: what is typed right after the shortcut belongs in the palette.
+  // Before the next key: what is typed right after the shortcut belongs in the palette.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   function choose(choice: Action | undefined) {
     onClose();
@@ -40,7 +40,7 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
     if (event.key === "ArrowDown") setAt(Math.min(chosen + 1, choices.length - 1));
     else if (event.key === "ArrowUp") setAt(Math.max(chosen - 1, 0));
     else if (event.key === "Enter") choose(choices[chosen]);
-    // By ourselves: the browser closes first and tells later, and a shortcut in between would be lost.
+    // Not by the browser, which closes first and reports later: a shortcut in between would be lost.
     else if (event.key === "Escape") onClose();
     else return;
     event.preventDefault();

@@ -13,7 +13,7 @@ import { Chip, TypeName } from "./chips.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Loaded, Problem, Table } from "./page.tsx";
 
-/** Sends again what is chosen, or all that passes the filters: counted first, then as a job, with the jobs before it. */
+/** Resends the selection, or all deliveries that match the filters: counts first, then runs as a job; lists earlier jobs. */
 export function Resend({ filters, onClose }: { filters: Filters; onClose: () => void }) {
   const { jobs } = useLive();
   const [{ ids, isAll }] = useState(picked.get());
@@ -133,7 +133,7 @@ export function JobProgress({ job }: { job: Job }) {
   );
 }
 
-/** A job as it goes: what was sent, and what came of it so far. */
+/** A job in progress: how much was sent, and the outcomes so far. */
 function JobView({ job }: { job: Job }) {
   const { state, total, sent, acknowledged, failed, problem, ended_at: endedAt } = job;
   const waiting = sent - acknowledged - failed;
@@ -159,7 +159,7 @@ function JobView({ job }: { job: Job }) {
   );
 }
 
-/** The jobs before, with what each was asked to send. */
+/** Earlier jobs, with their selections. */
 function PastJobs({ jobs }: { jobs: Job[] }) {
   const { clock } = useLive();
   if (jobs.length === 0) return null;
@@ -180,7 +180,7 @@ function PastJobs({ jobs }: { jobs: Job[] }) {
   );
 }
 
-/** What a job was asked to send, as a link to the list of it where an address can say it. */
+/** A job's selection, as a link to its list if an address can express it. */
 function SelectionLink({ selection }: Pick<Job, "selection">) {
   const { ids, endpoint_id: endpoint = "", ...asked } = selection;
   if (Array.isArray(ids)) return <>{countOf(ids.length, "chosen delivery", "chosen deliveries")}</>;

@@ -101,8 +101,8 @@ function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnc
 }
 
 /**
- * The endpoint that was just registered, with its secret, shown whatever page is open until somebody has copied it: after
- * that it is nowhere. With `isTested`, an event is sent to it at once.
+ * The endpoint that was just registered, with its secret, shown on any page until the secret is copied: it is not shown
+ * again. With `isTested`, an event is sent to it at once.
  */
 export const toldSecret = createStore<{ endpoint: EndpointWithSecret; isTested: boolean } | undefined>(
   undefined,

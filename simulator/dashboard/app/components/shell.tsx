@@ -29,7 +29,7 @@ type LinkProps = {
   children?: ComponentChildren;
 };
 
-/** What is around every page: where one can go, the clock, the connection. A full page uses all of the room itself. */
+/** The frame of every page: navigation, the clock, the connection. A full page uses all of the space. */
 export function Shell({ path, isFull = false, children }: ShellProps) {
   const { connection, clock, problem, endpoints } = useLive();
   const isSlow = slowRequests.use().count > 0;
@@ -184,7 +184,7 @@ const ORDER = ["auto", "light", "dark"] as const;
 
 export type Theme = (typeof ORDER)[number];
 
-/** The chosen theme, and the function that goes on to the next of auto, light and dark. */
+/** The selected theme, and a function that switches to the next of auto, light and dark. */
 export function useTheme() {
   const [theme, setTheme] = useState<Theme>(
     ORDER.find((known) => known === document.documentElement.dataset["theme"]) ?? "auto",

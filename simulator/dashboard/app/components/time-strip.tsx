@@ -12,7 +12,7 @@ import { isMeant } from "./dialog.tsx";
 import { StripMarks, StripTicks, StripTip } from "./strip-parts.tsx";
 
 const ARROWS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
-/** Nearer to a mark than this part of the line, the mark is meant. */
+/** Within this distance of a mark, the mark is selected. */
 const SNAP = 0.012;
 
 /**
@@ -34,7 +34,7 @@ export function TimeStrip() {
     setReach(next);
   }
   const cancel = () => aim(undefined);
-  // Another step was quicker: what lies behind is no aim any more.
+  // Another step was quicker: a time in the past is no longer a target.
   useEffect(() => {
     if (target !== undefined && target <= nowMs() && busy === undefined) cancel();
   });

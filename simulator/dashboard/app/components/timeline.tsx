@@ -9,7 +9,7 @@ const MARKS: Partial<Record<SlotState, IconName>> = { ok: "check", failed: "cros
 
 type TimelineProps = { delivery: Delivery; chosen: number; onChoose: (number: number) => void };
 
-/** The six slots over 14 h 36 min: what happened in each, and what is still to come. */
+/** The six slots over 14 h 36 min: past and future attempts. */
 export function Timeline({ delivery, chosen, onChoose }: TimelineProps) {
   const slots = slotsOf(delivery);
   return (

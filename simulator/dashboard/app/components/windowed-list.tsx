@@ -4,7 +4,7 @@ import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } fro
 const BEYOND = 8;
 const AWAY_PX = 60;
 
-/** What others can do with a list. */
+/** What other components can do with a list. */
 export type ListHandle = { focus: (index: number) => void; focusedIndex: () => number; toTop: () => void };
 
 type WindowedListProps = {
@@ -20,9 +20,9 @@ type WindowedListProps = {
 };
 
 /**
- * A list of any length that scrolls by itself, of which only the rows in sight exist. `row(index)` renders one;
- * `onNearEnd()` is called while the end is in sight, `onAway(isAway)` when one leaves or reaches the top; `foot` stands
- * below the last row. The handle has `focus(index)`, `focusedIndex()` and `toTop()`.
+ * A scrolling list of any length that renders only the visible rows. `row(index)` renders one; `onNearEnd()` is called while
+ * the end is visible, `onAway(isAway)` when the user leaves or reaches the top; `foot` is shown below the last row. The
+ * handle has `focus(index)`, `focusedIndex()` and `toTop()`.
  */
 export function WindowedList({ count, rowHeight, row, keyOf, handle, label, ...rest }: WindowedListProps) {
   const { onNearEnd, onAway, foot } = rest;
@@ -48,7 +48,7 @@ export function WindowedList({ count, rowHeight, row, keyOf, handle, label, ...r
     if (scroller.current !== null) watcher.observe(scroller.current);
     return () => watcher.disconnect();
   }, []);
-  // A row that was out of sight can take the focus once it exists.
+  // A row outside the view can get the focus once it is rendered.
   useEffect(() => {
     if (wanted.current === undefined) return;
     const link = scroller.current?.querySelector<HTMLElement>(`[data-index="${wanted.current}"] a`);

@@ -5,7 +5,7 @@ import { listPath, navigate, PLACES } from "./route.ts";
 import { attempt } from "./toasts.ts";
 import type { IconName } from "../components/button.tsx";
 
-/** An entry of the palette: its words, `also` other words that find it, and what it does. */
+/** An entry of the palette: its label, `also` for other words that find it, and its action. */
 export type Action = {
   id?: string;
   words: string;
@@ -25,7 +25,7 @@ export function goTo(words: string, icon: IconName, path: string, also?: string)
   return { words, also, icon, run: () => navigate(path) };
 }
 
-/** A step of schedule time: the key that makes it, what the clock is asked, words for its button and for its line. */
+/** A step of schedule time: its key, the request to the clock, the texts of its button and its line. */
 export type Step = { key: string; body: object; words: string; icon?: IconName; title: string };
 
 export const STEPS: Step[] = [
@@ -37,7 +37,7 @@ export const STEPS: Step[] = [
 
 export type PaletteTools = { toggleTheme: () => void; openHelp: () => void };
 
-/** Everything that can be done from anywhere: words, icon, and what it does. */
+/** Every action available anywhere: label, icon, function. */
 export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
   return [
     ...layers.flatMap(({ current }) => current.actions),
@@ -61,7 +61,7 @@ export function allActions({ toggleTheme, openHelp }: PaletteTools): Action[] {
   ];
 }
 
-/** What the docs answer, by what one would ask. */
+/** Questions that the docs answer. */
 const DOCS: [words: string, path: string, also: string][] = [
   ["API docs", "/docs", "help reference openapi"],
   ["Docs: the REST API", "/docs#rest", "console curl pages authorization bearer key limit"],

@@ -25,14 +25,14 @@ export function aheadAtPlace(place: number): number {
   return Math.round(Math.expm1(within * Math.log1p(SCHEDULE_MS / MINUTE_MS)) * MINUTE_MS);
 }
 
-/** What falls due within the schedule, by due time; asked for again when time moves or deliveries change. */
+/** Attempts that become due within the schedule, by due time; reloaded when time moves or deliveries change. */
 export function useAhead(): Due[] {
   const { clock, told } = useLive();
   const { value } = useGot("/clock/ahead", { again: told, afterMs: REFRESH_MS });
   return clock?.next_attempt_at ? (value?.data ?? []) : [];
 }
 
-/** What would be on the way to a moment of schedule time: `3 attempts and 2 scenario steps`, or nothing. */
+/** What lies between now and a time: `3 attempts and 2 scenario steps`, or nothing. */
 export function onTheWay(due: Due[], untilMs: number): string {
   const counts = { attempt: 0, step: 0 };
   for (const { kind, due_at: dueAt, count } of due) if (Date.parse(dueAt) <= untilMs) counts[kind] += count;
@@ -42,7 +42,7 @@ export function onTheWay(due: Due[], untilMs: number): string {
     .join(" and ");
 }
 
-/** How far ahead of now a moment is, in milliseconds; what is overdue is now. */
+/** How far ahead a time is, in milliseconds; overdue counts as now. */
 export function aheadOf(dueAt: string): number {
   return Math.max(0, Date.parse(dueAt) - (scheduleNowMs() ?? 0));
 }

@@ -11,7 +11,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whatever was thrown, as an error that can be shown. */
+/** Any thrown value, as an error to show. */
 export function asError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError(0, error instanceof Error ? error.message : String(error));
@@ -38,7 +38,7 @@ async function send<Answer>(method: string, path: string, body?: object): Promis
   return read<Answer>(response);
 }
 
-/** Paths that are read together when they are asked for at once, by the route that does so. */
+/** Paths that are read together if requested at once, by the route for that. */
 const TOGETHER =
   /^\/(?:about|clock|clock\/ahead|counts|deliveries|endpoints|events|history|organizations)(?:\?|$)/;
 type Many = { data: { status: number; body: ApiValue }[] };
@@ -46,7 +46,7 @@ type Many = { data: { status: number; body: ApiValue }[] };
 const begun = Promise.withResolvers<void>();
 let together: { paths: string[]; answers: Promise<Many> } | undefined;
 
-/** Begins to read: until then what is asked for waits, so that all of a page's first load is one request. */
+/** Starts reading: requests wait until then, so that the first load of a page is one request. */
 export function beginReading(): void {
   begun.resolve();
 }
@@ -74,14 +74,14 @@ function gather(): { paths: string[]; answers: Promise<Many> } {
 }
 
 export type ApiAnswer = { status: number; durationMs: number; text: string };
-/** What may be in an answer, as far as it is read before its type is known. */
+/** What an answer may contain, as far as it is read before its type is known. */
 type ApiValue = { message?: unknown };
 
 function bearer(key: string) {
   return { headers: new Headers(key === "" ? {} : { authorization: `Bearer ${key}` }) };
 }
 
-/** The REST API of the service, as a client with `apiKey` sees it: answers whatever came back, errors included. */
+/** The service's REST API as a client with `apiKey` sees it. Returns every answer, including errors. */
 export async function callApi(path: string, apiKey: string): Promise<ApiAnswer> {
   const startedAt = performance.now();
   const response = await reach(path, bearer(apiKey));
@@ -89,7 +89,7 @@ export async function callApi(path: string, apiKey: string): Promise<ApiAnswer> 
   return { status: response.status, durationMs: performance.now() - startedAt, text };
 }
 
-/** A document that is served beside the control API, or an `ApiError`. */
+/** A document served beside the control API, or an `ApiError`. */
 export async function readServed<Answer>(path: string): Promise<Answer> {
   return read<Answer>(await reach(path, {}));
 }
@@ -119,7 +119,7 @@ async function reach(url: string, options: RequestInit): Promise<Response> {
   }
 }
 
-/** What the simulator answers has the type that its routes give it: it comes from the same version of the same program. */
+/** The answers have the types of the routes: both are from the same version of the same program. */
 async function read<Answer>(response: Response): Promise<Answer> {
   const text = await response.text();
   if (!response.ok) throw new ApiError(response.status, wordsOf(response, parseJson(text)));

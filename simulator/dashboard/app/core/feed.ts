@@ -7,26 +7,26 @@ import type { Delivery, EventRecord, List, Page } from "./types.ts";
 const FIRST_PAGE = 60;
 /** Larger than the first page: who scrolls on wants more. */
 const NEXT_PAGE = 250;
-/** What one tab remembers of deliveries that it does not list. */
+/** Deliveries that a tab remembers without listing them. */
 const MOST_HEARD = 5_000;
-/** How soon at the earliest the simulator is asked again what passes filters that only it can judge by. */
+/** The shortest interval between questions about filters that only the simulator can evaluate. */
 const ASK_AGAIN_MS = 250;
 
 type Control = Pick<typeof api, "get">;
 
 /**
- * The deliveries that pass the filters, newest first, page by page as the simulator finds them, and kept up to date by
- * what the stream tells. `changed()` is called whenever there is something else to show.
+ * The deliveries that match the filters, newest first, loaded page by page and updated by the stream. Calls `changed()` when
+ * there is something new to show.
  */
 export function createFeed({ control, changed }: { control: Control; changed: () => void }) {
   const heard = new Map<string, Delivery>();
-  /** When each was last told of, by `performance.now()`. */
+  /** When each was last updated, by `performance.now()`. */
   const litAt = new Map<string, number>();
   let list = new Listed(NO_FILTERS);
   let latest: Delivery | undefined;
   const latestOf = new Map<string, Delivery>();
   let askTimer: ReturnType<typeof setTimeout> | undefined;
-  /** How often something was told of which the simulator has to say whether it passes. */
+  /** How many updates only the simulator can match against the filters. */
   let doubts = 0;
   let rows: Row[] | undefined;
   const meanwhile = createMeanwhile();
@@ -42,7 +42,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     changed();
   }
 
-  /** Begins anew; what was there stays in sight until the first page has come. */
+  /** Starts again; the old rows stay visible until the first page has arrived. */
   async function load(filters: Filters): Promise<void> {
     const next = new Listed(filters);
     Object.assign(list, { filters, next, error: undefined });
@@ -87,7 +87,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     return control.get(`/deliveries?limit=${page}${apiQuery(filters)}`);
   }
 
-  /** Events are asked for only where one that went to nobody could stand in the list. */
+  /** Loads events only if one without a delivery could be in the list. */
   async function readEvents(filters: Filters): Promise<List<EventRecord>> {
     const { q, type } = filters;
     if (/\w:\S/.test(q) || isFiltered({ ...filters, q: "", type: "" })) return { data: [] };
@@ -117,7 +117,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     litAt.set(delivery.id, performance.now());
     const last = delivery.attempts.at(-1);
     if (last?.ended_at) {
-      // One that is told of again, since another one recovered it, has not been attempted again.
+      // An update because another delivery recovered it is not a new attempt.
       if (last.wall_started_at >= (latest?.attempts.at(-1)?.wall_started_at ?? "")) latest = delivery;
       latestOf.set(delivery.endpoint_id, delivery);
     }
@@ -127,7 +127,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     litAt.delete(oldest);
   }
 
-  /** Puts one where its time belongs; below what is loaded it comes with its page. */
+  /** Inserts one by its time; below the loaded rows it comes with its page. */
   function insert(delivery: Delivery): void {
     const { ids, byId, hasMore } = list;
     let at = 0;
@@ -143,7 +143,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     list.byId.delete(id);
   }
 
-  /** Only the simulator knows what has the words that are searched for, or was sent again since. */
+  /** Only the simulator knows whether it contains the searched words, or was sent again. */
   function askAgainSoon(): void {
     doubts += 1;
     askTimer ??= setTimeout(async () => {
@@ -151,7 +151,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
       const before = doubts;
       const page = await patience.time(read(own.filters)).catch(() => undefined);
       askTimer = undefined;
-      // One question at a time: what came meanwhile is asked about by the next.
+      // One question at a time: later updates go into the next one.
       if (doubts > before) askAgainSoon();
       if (page === undefined || own !== list || own.next !== undefined) return;
       const found = new Set(page.data.map(({ id }) => id));
@@ -172,18 +172,18 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
       hear(() => place(delivery));
     },
     addEvent: (event: EventRecord) => hear(() => placeEvent(event)),
-    /** Forgets what was told: before everything is loaded anew, it may be stale. */
+    /** Forgets updates: before a reload they may be stale. */
     forget: () => heard.clear(),
-    /** What is known of a delivery, listed or not. */
+    /** A known delivery, listed or not. */
     get: (id: string) => heard.get(id) ?? list.byId.get(id),
-    /** When it was last told of, by `performance.now()`. */
+    /** When it was last updated, by `performance.now()`. */
     litAt: (id: string) => litAt.get(id),
-    /** The delivery whose attempt ended last, of those that were told of. */
+    /** The delivery whose attempt ended last, among those updated. */
     latest: () => latest,
     /** The same of one endpoint. */
     heardOf: (endpointId: string) => latestOf.get(endpointId),
     rows: () => (rows ??= rowsOf(list)),
-    /** What is listed, as far as it is loaded; with a `next`, what is shown is not yet what the filters ask for. */
+    /** The loaded part of the list; with a `next`, the rows do not match the filters yet. */
     get list(): Readonly<Listed> {
       return list;
     },

@@ -27,7 +27,7 @@ export const PERIODS: [filter: "since" | "gave_up_since", ago: string, words: st
   ...AGO.map(([ago, words]): (typeof PERIODS)[number] => ["gave_up_since", ago, `gave up in the ${words}`]),
 ];
 
-/** What a search may ask for between its words, with some of what can be asked: `status:500`. */
+/** The fields that a search may contain, with examples: `status:500`. */
 const OFFERS: { [Name in keyof typeof QUERY_FIELDS]: readonly string[] } = {
   status: ["500", "401", "404", "503", "timeout", "refused", "reset", "closed"],
   type: [],
@@ -43,7 +43,7 @@ const OFFERS: { [Name in keyof typeof QUERY_FIELDS]: readonly string[] } = {
   gave_up_before: ["15m", "1h", "24h"],
 };
 
-/** What could follow what is typed: the fields of a search, and their values. */
+/** Completions of the typed text: the fields of a search and their values. */
 export function offersFor(q: string, eventTypes: readonly string[]): string[] {
   const before = q.replace(/\S*$/, "");
   const typed = q.slice(before.length);
@@ -95,8 +95,7 @@ const OWN: [filter: Filter, read: (delivery: Delivery) => string | null][] = [
 ];
 
 /**
- * Whether a delivery passes the filters: `maybe` where it takes more than the delivery itself, as its payload or what came
- * of it later, which only the simulator knows.
+ * Whether a delivery matches the filters: `maybe` if only the simulator can tell, as for its payload or its later outcome.
  */
 export function passes(filters: Filters, delivery: Delivery): "yes" | "no" | "maybe" {
   const isWide = filters.state === "lost" || filters.state === "failed";
@@ -108,7 +107,7 @@ export function passes(filters: Filters, delivery: Delivery): "yes" | "no" | "ma
 
 const NAME = "search";
 
-/** Marks what was searched for, wherever it stands in the page, without touching the page: on each render. */
+/** Highlights the searched words anywhere on the page, without changing the page: on each render. */
 export function useHighlight(q: string): void {
   useEffect(() => {
     // A browser that cannot mark finds all the same.
@@ -136,7 +135,7 @@ function rangesOf(text: string): Range[] {
   return ranges;
 }
 
-/** Where `text` stands in `within`; a phone number by its digits, however it is written. */
+/** The position of `text` in `within`; phone numbers match by their digits, in any notation. */
 function placesOf(within: string, text: string): [from: number, to: number][] {
   const digits = text.replaceAll(/\D/g, "");
   const isPhone = digits.length >= 7 && /^[\d\s().+/-]+$/.test(text);

@@ -1,7 +1,4 @@
-/**
- * What the stream tells while an answer is on its way may be newer than the answer: it is applied at once, and again after
- * the answer was taken.
- */
+/** Updates from the stream may be newer than an answer in progress: they are applied at once, and again after the answer. */
 export function createMeanwhile() {
   const underWay = new Set<(() => void)[]>();
   return {
@@ -9,7 +6,7 @@ export function createMeanwhile() {
       for (const told of underWay) told.push(happen);
       happen();
     },
-    /** Calls `take` with what `answering` brings; what was told meanwhile follows, unless that answers false. */
+    /** Calls `take` with the result of `answering`, then applies later updates, unless it returned false. */
     async of<Answer>(answering: Promise<Answer>, take: (answer: Answer) => unknown): Promise<void> {
       const told: (() => void)[] = [];
       underWay.add(told);
@@ -26,8 +23,8 @@ export function createMeanwhile() {
 const MOST_PATIENCE_MS = 4_000;
 
 /**
- * How long to wait until a question is asked again: a few times as long as its last answer took, `leastMs` at the least, so
- * that a simulator that is busy sending has most of its time for that.
+ * How long to wait before asking again: a few times as long as the last answer took, at least `leastMs`, so that a busy
+ * simulator has most of its time for sending.
  */
 export function createPatience(leastMs: number) {
   let tookMs = 0;
@@ -40,15 +37,12 @@ export function createPatience(leastMs: number) {
   };
 }
 
-/**
- * Of answers to one question that are on their way at the same time, the newest counts: another connection can bring the
- * older one later.
- */
+/** Of several answers to the same question, the newest counts: another connection may deliver an older one later. */
 export function createNewest() {
   let asked = 0;
   let taken = 0;
   return {
-    /** Calls `take` with what `answering` brings, unless something newer was there first; answers what it brought. */
+    /** Calls `take` with the result of `answering`, unless something newer is known; returns the result. */
     async of<Answer>(answering: Promise<Answer>, take: (answer: Answer) => void): Promise<Answer> {
       const own = ++asked;
       const answer = await answering;
@@ -58,7 +52,7 @@ export function createNewest() {
       }
       return answer;
     },
-    /** Something newer than all that was asked for so far has become known otherwise. */
+    /** Something newer than all requests so far has become known in another way. */
     overtake(): void {
       taken = asked;
     },

@@ -3,7 +3,7 @@ import { attempt, createStore } from "./toasts.ts";
 
 type Show = (part: string | undefined, query: URLSearchParams) => ComponentChildren;
 type Later = {
-  /** What is shown at which address; the part in brackets is what it is shown of. */
+  /** The page of each address; the part in brackets is its object. */
   pages: [pattern: RegExp, show: Show][];
   Delivery: FunctionComponent<{ id: string; query: string; isAlone: boolean }>;
 };
@@ -11,7 +11,7 @@ type Later = {
 const later = createStore<Later | undefined>(undefined);
 let isAsked = false;
 
-/** All that the list does without, undefined until its script has come: asked for when it is first used. */
+/** Everything that the list does not need; undefined until its script, loaded on first use, has arrived. */
 export function useLaterPages(): Later | undefined {
   const link = document.querySelector<HTMLLinkElement>("#later");
   if (link !== null && !isAsked) {

@@ -6,15 +6,15 @@ import { createStore, messageOf } from "./toasts.ts";
 import type { About, Clock, Endpoint, Gets, Job, Organization, Verification } from "./types.ts";
 import { placeOf } from "./words.ts";
 
-/** How often a tab that nobody sees is brought up to date: frames stop in it. */
+/** How often a hidden tab is updated: it gets no frames. */
 const HIDDEN_REFRESH_MS = 150;
 
 class Live {
   connection: "connecting" | "open" | "lost" = "connecting";
   clock: Clock | undefined;
-  /** By `performance.now()`, which nobody can set back. */
+  /** By `performance.now()`, which cannot be set back. */
   clockReceivedAt = 0;
-  /** How often the stream told of the clock, and with it of counts and what is due: the first time is the beginning. */
+  /** How many clock messages the stream has sent, with counts and due times: the first one is the beginning. */
   told = 1;
   /** By id; undefined until loaded. */
   endpoints: Map<string, Endpoint> | undefined;
@@ -75,7 +75,7 @@ export function scheduleNowMs(): number | undefined {
   return live.clock.mode === "manual" ? base : base + (performance.now() - live.clockReceivedAt);
 }
 
-/** Shows the clock that a request brings, unless a newer one is known by then; answers what it brought. */
+/** Shows the clock from a request, unless a newer one is known; returns it. */
 export function clockFrom(answering: Promise<Clock>): Promise<Clock> {
   return newestClock.of(answering, setClock);
 }
@@ -146,7 +146,7 @@ async function loadMore<Path extends keyof Gets>(path: Path, keep: (answer: Gets
   changed();
 }
 
-/** Keeps a bulk job as it stands now, unless it is known by now that it has ended. */
+/** Stores the state of a bulk job, unless it is known to have ended. */
 export function keepJob(job: Job): void {
   const known = live.jobs.find(({ id }) => id === job.id);
   if (known === undefined) live.jobs = [job, ...live.jobs];
@@ -177,7 +177,7 @@ function keep({ name, data }: Message): void {
   else if (name === "verification") receiveVerification(data);
 }
 
-/** A message brings one check, or none: it joins those that came before. */
+/** A message contains at most one check: it is added to the earlier ones. */
 function receiveVerification(data: Verification): void {
   const before = live.verification?.id === data.id ? live.verification.checks : [];
   const isNew = ({ id }: { id: string }) => before.every((check) => check.id !== id);
@@ -191,7 +191,7 @@ function changed() {
     isScheduled = false;
     frame.set({});
   };
-  // Frames stop in a tab that nobody sees; what it shows must not.
+  // A hidden tab gets no frames, but must still be updated.
   if (document.visibilityState === "visible") requestAnimationFrame(update);
   else setTimeout(update, HIDDEN_REFRESH_MS);
 }

@@ -22,7 +22,7 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
   const latest = useRef({ key, load });
   latest.current = { key, load };
 
-  /** Loads what is wanted now: `key` may have changed since a timer was set. */
+  /** Loads the current key: it may have changed since a timer was set. */
   const reload = useCallback(async (wanted = latest.current) => {
     const asked = patience.time(wanted.load()).then(
       (value): State<Value> => ({ key: wanted.key, value }),
@@ -55,9 +55,7 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
 export const useGot = <Path extends keyof Gets>(path: Path, again?: Again) =>
   useLoaded<Gets[Path]>(path, () => control.get(path), again);
 
-/**
- * A list of the REST API, page by page (SPEC §4 Pagination): what is loaded, whether there is more, and how to get it.
- */
+/** A list of the REST API, page by page (SPEC §4 Pagination): the loaded items, whether there is more, and how to load it. */
 export function useApiPages<Path extends keyof Resources>(path: Path, apiKey: string) {
   async function after(items: Resources[Path][]) {
     const cursor = items.length === 0 ? "" : `&starting_after=${encodeURIComponent(items.at(-1)?.id ?? "")}`;
@@ -70,8 +68,8 @@ export function useApiPages<Path extends keyof Resources>(path: Path, apiKey: st
 }
 
 /**
- * What `ask` answers, asked `afterMs` after `key` changed and, where `againMs` of the answer is a number, as many
- * milliseconds later again. The last answer stays in sight meanwhile; undefined is none.
+ * The result of `ask`, called `afterMs` after `key` changed and, if `againMs` of the answer is a number, again after that
+ * time. The last answer stays visible meanwhile; undefined before the first.
  */
 export function useLater<Answer>(
   key: string,

@@ -80,7 +80,7 @@ function parameterOf({ name, description, schema: { minimum, maximum, default: u
   return { name, description: description + bounds + absent };
 }
 
-/** What is answered: `{ reference, isPage }`, an object or a page of them. */
+/** What it returns: `{ reference, isPage }`, an object or a page of them. */
 function answerOf(schema: Schema | undefined, schemas: Schemas) {
   if (schema?.$ref === undefined) return undefined;
   const items = schemas[nameOf(schema.$ref)]?.properties?.["data"]?.items;
@@ -98,7 +98,7 @@ function fieldsOf({ properties = {}, required = [] }: Schema) {
   }));
 }
 
-/** What a pattern says, for those that the service has. */
+/** The meaning of a pattern, for those that the service has. */
 function formOf(pattern: string): string {
   const [, prefix] = /^\^(\w+_)/.exec(pattern) ?? [];
   if (prefix !== undefined) return `Begins with \`${prefix}\``;
@@ -106,7 +106,7 @@ function formOf(pattern: string): string {
   return pattern.startsWith("^\\d{4}-") ? "UTC, to the second: `2026-01-31T18:05:09Z`" : "";
 }
 
-/** What differs from event to event is named by what it has in common. */
+/** A type that varies between events gets the name of its common part. */
 function envelopeOf(fields: FieldDocs[]): FieldDocs[] {
   const words: Record<string, Partial<FieldDocs>> = {
     id: { note: "evt_ and 32 hexadecimal characters; the same in each attempt" },

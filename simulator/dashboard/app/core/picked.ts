@@ -5,7 +5,7 @@ export type Picked = { ids: readonly string[]; isAll: boolean; last: string | un
 
 export const NOTHING_PICKED: Picked = { ids: [], isAll: false, last: undefined };
 
-/** What is chosen of the list, until one chooses otherwise or looks at another list. */
+/** The selection in the list, until the user changes it or looks at another list. */
 export const picked = createStore<Picked>(NOTHING_PICKED);
 
 /** With `id` chosen, or no longer; with `isRange`, with all from the last one to it. Choosing one by one ends "all". */

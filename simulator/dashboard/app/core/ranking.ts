@@ -1,8 +1,8 @@
 type Named = { words: string; also?: string | undefined };
 
 /**
- * The choices that have every typed word in them, the best first: what begins with a word before what has one that begins
- * with it, and the choice's own words before other words for it.
+ * The choices that contain every typed word, best first: a match at the beginning before a match at the beginning of a word,
+ * and the choice's own words before its other words.
  */
 export function ranked<Choice extends Named>(choices: readonly Choice[], typed: string): Choice[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);

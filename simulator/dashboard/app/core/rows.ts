@@ -5,7 +5,7 @@ export type Row =
   | { kind: "delivery"; key: string; delivery: Delivery }
   | { kind: "lonely"; key: string; event: EventRecord };
 
-/** The list as rows of one height, newest first: deliveries, and events that went to nobody. Each row has a `key`. */
+/** The list as rows of one height, newest first: deliveries, and events without deliveries. Each row has a `key`. */
 export function rowsOf({ ids, byId, lonely }: Listed): Row[] {
   const rows: Row[] = [];
   const events = [...lonely.values()].toReversed();
@@ -23,7 +23,7 @@ export function rowsOf({ ids, byId, lonely }: Listed): Row[] {
   return rows;
 }
 
-/** What one tab keeps of a list. */
+/** The part of a list that one tab keeps. */
 const MOST_LISTED = 50_000;
 
 /** One list: what passes `filters`, as far as it is loaded; at first nothing is known of it. */
@@ -31,7 +31,7 @@ export class Listed {
   filters: Filters;
   ids: string[] = [];
   byId = new Map<string, Delivery>();
-  /** Events that went to nobody. */
+  /** Events without deliveries. */
   lonely = new Map<string, EventRecord>();
   cursor: string | undefined;
   hasMore = false;
@@ -45,7 +45,7 @@ export class Listed {
   }
 }
 
-/** Adds a page below what is loaded. */
+/** Appends a page to the loaded rows. */
 export function append(list: Listed, page: Page<Delivery>): void {
   for (const delivery of page.data) {
     if (list.byId.has(delivery.id)) continue;
@@ -57,7 +57,7 @@ export function append(list: Listed, page: Page<Delivery>): void {
   list.hasMore = page.has_more && list.cursor !== undefined && list.ids.length < MOST_LISTED;
 }
 
-/** Adds the events that went to nobody. */
+/** Adds the events without deliveries. */
 export function addLonely(list: Listed, deliveries: Page<Delivery>, events: List<EventRecord>): void {
   const known = new Set(deliveries.data.map((delivery) => delivery.event_id));
   const oldestAt = deliveries.has_more ? (deliveries.data.at(-1)?.created_at ?? "9") : "";

@@ -1,12 +1,12 @@
 import { control } from "./api.ts";
 import { live } from "./live.ts";
 
-/** One word of a shell, whatever is in it. */
+/** One shell word with any content. */
 function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Headers that curl sends without being told. */
+/** Headers that curl sends by default. */
 const CURLS_OWN = new Set(["host", "content-length", "connection"]);
 
 /** An attempt as a command, signed at this moment: the simulator has the secret, and a signature is good for 300 s. */

@@ -13,7 +13,7 @@ const NAMES: (keyof Messages)[] = [
   "resync",
 ];
 
-/** One message with what it tells. */
+/** One message and its data. */
 export type Message = { [Name in keyof Messages]: { name: Name; data: Messages[Name] } }[keyof Messages];
 
 type Listener = {
@@ -22,14 +22,14 @@ type Listener = {
   onLost: () => void;
 };
 
-/** What one tab tells the others, or asks: whether the stream is open. */
+/** Messages between tabs: whether the stream is open. */
 type Told = "open" | "lost" | "asked" | Message;
 
 /**
- * The stream of what happens, one for all tabs: a browser opens six connections to a host, and a stream keeps one. The tab
- * that holds the lock has the stream and passes on what it tells; when it is closed, the next one has the lock.
- * `onOpen(isBack)` is called whenever the stream is open; when it `isBack`, everything shown may be out of date. `onLost()`
- * is called when it broke; it reconnects by itself, without a limit.
+ * The stream of changes, shared by all tabs: a browser opens six connections to a host, and a stream occupies one. The tab
+ * that holds the lock has the stream and forwards its messages; when it is closed, the next tab gets the lock.
+ * `onOpen(isBack)` is called whenever the stream opens; with `isBack`, everything shown may be out of date. `onLost()` is
+ * called when it breaks; it reconnects without a limit.
  */
 export function openStream({ onMessage, onOpen, onLost }: Listener): void {
   let isOpen = false;
@@ -69,7 +69,7 @@ export function openStream({ onMessage, onOpen, onLost }: Listener): void {
     const lead = () =>
       new Promise<void>((resolve) => {
         isLeader = true;
-        // What the tab before told last is not known.
+        // The last message of the previous tab is not known.
         if (isOpen) tell("lost");
         readStream(tell, stopped.signal);
         stopped.signal.addEventListener("abort", () => resolve());
@@ -93,7 +93,7 @@ function readStream(tell: (told: Told) => void, signal: AbortSignal): void {
   source.addEventListener("open", () => tell("open"));
   source.addEventListener("error", () => {
     tell("lost");
-    // The browser reconnects after a break, but gives up after an answer that is no stream.
+    // The browser reconnects after a break, but gives up after an answer that is not a stream.
     if (source.readyState !== EventSource.CLOSED || signal.aborted) return;
     setTimeout(() => signal.aborted || readStream(tell, signal), RETRY_MS);
   });

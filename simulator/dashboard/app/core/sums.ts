@@ -2,7 +2,7 @@ import type { Filters } from "./filters.ts";
 import type { DeliveryCount } from "./types.ts";
 
 type Ending = DeliveryCount["endings"][number];
-/** How many deliveries pass the filters, and what is counted of them under all filters but one. */
+/** How many deliveries match the filters, and the counts under all filters but one. */
 export type Sums = { total: number; by: (name: "state" | "verdict" | "cause") => Map<string, number> };
 
 /** The sums of what was counted by state, verdict and cause; `own` is of the state that is wanted where that is none of these. */

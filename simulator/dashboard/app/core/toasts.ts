@@ -4,7 +4,7 @@ type Link = { href: string; words: string };
 export type Toast = { id: number; kind: "ok" | "bad"; text: string; link: Link | undefined };
 
 const SHOWN_MS = 6_000;
-/** What is shown now. */
+/** The toasts shown now. */
 export const toasts = createStore<Toast[]>([]);
 let nextId = 1;
 
@@ -19,7 +19,7 @@ export function dismiss(id: number): void {
   toasts.set(toasts.get().filter((shown) => shown.id !== id));
 }
 
-/** Does `action`, and shows the words of whatever goes wrong. Answers what it answered, or undefined. */
+/** Runs `action`, and shows the message of any error. Returns its result, or undefined. */
 export async function attempt<Value>(action: () => Promise<Value>): Promise<Value | undefined> {
   try {
     const answer = await action();
@@ -44,7 +44,7 @@ export function useAttempt() {
   return [busy, run] as const;
 }
 
-/** The words of whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -42,7 +42,7 @@ export type List<Item> = { data: Item[] };
 export type Page<Item> = List<Item> & { has_more: boolean; next_cursor: string | null };
 export type CheckedUrl = { ok: boolean; message?: string; is_listening?: boolean | null };
 
-/** What is answered to a GET of each path of the control API. */
+/** The answer to a GET of each path of the control API. */
 export interface Gets {
   "/about": About;
   "/clock": Clock;
@@ -66,7 +66,7 @@ export interface Gets {
   [path: `/events/${string}`]: EventDetail;
 }
 
-/** What is answered to a POST. */
+/** The answer to a POST. */
 export interface Posts {
   "/clock/advance": Clock;
   "/deliveries/resend": Job | DeliveryCount;
@@ -87,7 +87,7 @@ export interface Posts {
   [path: `/scenarios/${string}`]: ReturnType<typeof scenarios.storyView>;
 }
 
-/** What is answered to a PATCH. */
+/** The answer to a PATCH. */
 export interface Patches {
   "/clock": Clock;
   "/readings": unknown;
@@ -95,7 +95,7 @@ export interface Patches {
   [path: `/endpoints/${string}`]: Endpoint;
 }
 
-/** What the stream tells, by the name of the message. */
+/** The data of each stream message, by its name. */
 export interface Messages {
   clock: Clock;
   delivery: Delivery;

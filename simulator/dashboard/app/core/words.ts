@@ -57,7 +57,7 @@ export function lineOf({ summary, event_type: type }: { summary: string; event_t
   return withControlsShown(summary === "" ? type : summary);
 }
 
-/** An address without what is the same everywhere. */
+/** An address without its common parts. */
 export function placeOf(endpoint: { name?: string; url: string } | undefined): string {
   return endpoint?.name || (endpoint?.url.replace(/^https?:\/\//, "") ?? "endpoint deleted");
 }
@@ -78,7 +78,7 @@ export const CLOCK_MODES: Record<ClockMode, [word: string, sentence: string]> = 
   manual: ["Manual", "Schedule time stands still until you move it."],
 };
 
-/** Controls of writing direction: unseen, they would turn round what stands beside them. */
+/** Controls of writing direction: invisible, they would reverse the text beside them. */
 const DIRECTION_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** A foreign text with such controls written out: `‹U+202E›`. */

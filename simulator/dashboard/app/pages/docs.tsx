@@ -96,7 +96,7 @@ function Docs({ docs }: { docs: DocsOf }) {
   );
 }
 
-/** An endpoint of the REST API: what it returns, by which parameters, and a call of it. */
+/** An endpoint of the REST API: its result, its parameters, and a sample call. */
 function EndpointPart({ endpoint }: { endpoint: DocsOf["endpoints"][number] }) {
   const { path, summary, description, parameters, example, answer, errors } = endpoint;
   return (
@@ -126,7 +126,7 @@ function EndpointPart({ endpoint }: { endpoint: DocsOf["endpoints"][number] }) {
   );
 }
 
-/** Calls the REST API as a client with an API key does, and shows what comes back, errors included. */
+/** Calls the REST API as a client with an API key does, and shows the answer, including errors. */
 function TryIt({ path, names }: { path: string; names: string[] }) {
   const { organizations = [] } = useLive();
   const [values, setValues] = useState<Record<string, string>>({});
@@ -169,7 +169,7 @@ function TryIt({ path, names }: { path: string; names: string[] }) {
   );
 }
 
-/** An event type: when it is sent, what it is about, and where one can be had. */
+/** An event type: when it is sent, what it contains, and where to get one. */
 function EventPart({ event: { id, type, summary, object, example } }: { event: DocsOf["events"][number] }) {
   const title = (
     <>

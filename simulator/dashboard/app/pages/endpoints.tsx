@@ -66,7 +66,7 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
 /** Cards on one page: each asks for what its endpoint has answered. */
 const PAGE_SIZE = 10;
 
-/** The endpoints, those that fail first, page by page; searched by any word of theirs where there are many. */
+/** The endpoints, failing ones first, page by page; with a search if there are many. */
 function EndpointList({ endpoints }: { endpoints: Endpoint[] }) {
   const [{ text, page }, setShown] = useState({ text: "", page: 0 });
   const words = text.toLowerCase().split(/\s+/);

@@ -29,7 +29,7 @@ export function LivePage({ id, query }: { id?: string | undefined; query: URLSea
   const tail = filterQuery(filters);
   useEffect(() => {
     rememberList(`/${tail}`);
-    // What was chosen is chosen of the list that was seen then.
+    // The selection belongs to the list in which it was made.
     picked.set(NOTHING_PICKED);
   }, [tail]);
   const isAlone = id === undefined;
@@ -172,8 +172,8 @@ function ListPane({ filters, openedId }: ListPaneProps) {
 }
 
 /**
- * While one reads further down, or has paused, new rows wait, so that what one looks at stays where it is; `key` names
- * the list: another one begins at its top.
+ * While the user reads further down, or has paused, new rows wait, so that the visible rows stay in place; `key` names the
+ * list: another list starts at its top.
  */
 export function useHeldRows(all: Row[], isHeld: boolean, key: string): { rows: Row[]; held: number } {
   const top = useRef<{ first: string | undefined; key: string } | undefined>(undefined);

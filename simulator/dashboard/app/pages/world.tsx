@@ -58,7 +58,7 @@ function WorldList({ section, organization, openedId }: ListProps) {
     const tail = new URLSearchParams({ org, ...(id !== undefined && { open: id }) });
     navigate(`/world/${section}?${tail.toString()}`, { replace: id === undefined });
   };
-  // The API cannot be asked for one item, so a linked one is looked for page by page.
+  // The API cannot return a single item, so a linked one is searched page by page.
   useEffect(() => {
     const isMissing = openedId !== null && opened === undefined;
     if (isMissing && hasMore && items.length < MOST_SEARCHED) void loadMore();
@@ -93,7 +93,7 @@ function WorldList({ section, organization, openedId }: ListProps) {
   );
 }
 
-/** Who or what it is, what it says, and what stands beside that. */
+/** Its name, its text, and its details. */
 function wordsOf(item: Item): [name: string, text: string, side: string] {
   if (item.object === "call")
     return [item.phone, item.transcript, `${item.outcome} · ${secondsOf(item.duration_sec)}`];
