@@ -67,8 +67,13 @@ export async function serve(
   let shut: Promise<void> | undefined;
 
   server.setTimeout(UNREAD_MS, (socket: Socket) => {
-    // A client that waits for an answer is not late.
-    if (connections.get(socket)?.waiting.size === 0 || socket.writableLength > 0) socket.destroy();
+    const { bytesRead } = socket;
+    // What came while this process stood still is read first.
+    setImmediate(() => {
+      // A client that waits for an answer is not late.
+      const isOwed = connections.get(socket)?.waiting.size !== 0 && socket.writableLength === 0;
+      if (socket.bytesRead === bytesRead && !isOwed) socket.destroy();
+    });
   });
   server.on("connection", (socket) => {
     accepted += 1;

@@ -155,6 +155,18 @@ describe("on one connection", () => {
   });
 });
 
+test("a request that begins while the process stands still is answered, although its connection was idle for too long", async () => {
+  const { ask } = await start(here, { keepAliveTimeout: 1 });
+  const socket = await ask();
+  const answer = readAnswer(socket);
+  socket.write(GET.slice(0, 9));
+  // Node.js adds a second to the time that it announces.
+  for (const untilMs = performance.now() + 1_200; performance.now() < untilMs;);
+  setTimeout(() => socket.write(GET.slice(9)), 1);
+  expect(await answer).toMatchObject({ status: 200 });
+  await gone(socket);
+});
+
 test("a flood over many connections is handled in several turns of the event loop", async () => {
   let handledInTurn = 0;
   let most = 0;

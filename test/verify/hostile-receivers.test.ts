@@ -9,7 +9,7 @@ const HEAD = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 const MEBIBYTE = "x".repeat(1_024 * 1_024);
 /** The time of a receiver that lets all of it pass: short, as these are waited for. */
-const LIMIT_MS = 400;
+const LIMIT_MS = 2_000;
 /** The time of one that is judged by what it says, and is through long before, also on a machine that is busy. */
 const AMPLE_MS = 30_000;
 
@@ -74,7 +74,7 @@ test.each([
 test("interim answers without end are no answer, and do not keep the deadline from coming", async () => {
   const flood = "HTTP/1.1 102 Processing\r\n\r\n".repeat(400);
   const { outcome } = await ask((socket) => endlessly(socket, flood), { limitMs: LIMIT_MS });
-  expect(outcome).toEqual({ kind: "no_answer", error: "timeout", message: "No answer within 0.4 s." });
+  expect(outcome).toEqual({ kind: "no_answer", error: "timeout", message: "No answer within 2 s." });
 });
 
 test.each([
@@ -84,7 +84,7 @@ test.each([
 ])("a receiver that %s gets its time and no more", async (_, answer) => {
   const { outcome, tookMs } = await ask(answer, { limitMs: LIMIT_MS });
 
-  expect(outcome).toEqual({ kind: "no_answer", error: "timeout", message: "No answer within 0.4 s." });
+  expect(outcome).toEqual({ kind: "no_answer", error: "timeout", message: "No answer within 2 s." });
   expect(tookMs).toBeGreaterThanOrEqual(LIMIT_MS - 1);
   expect(tookMs).toBeLessThan(AMPLE_MS);
 });
