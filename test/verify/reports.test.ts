@@ -158,6 +158,16 @@ async function written(report: Report, format: string): Promise<string> {
   return text;
 }
 
+test("a title with a comma in it is whole in an annotation of GitHub's", async () => {
+  const report = await hostileReport();
+  const results = report.results.map((one) => ({
+    ...one,
+    ...(one.cause && { cause: "sometimes" as const }),
+  }));
+  const title = "title=It failed once%2C and passed when it was sent again::";
+  expect(await written({ ...report, results }, "github")).toContain(title);
+});
+
 test("a report's file is all that stands behind the first =", () => {
   expect(parseReportTargets(["junit=out/run=3/verify.xml", "json=a="], true)).toEqual({
     ok: true,

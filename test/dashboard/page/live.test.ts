@@ -80,6 +80,12 @@ test("of two loads at once the later one counts, whichever answer comes first", 
   expect(core.live.about?.version).toBe("later");
 });
 
+test("pages that load more themselves do so anew after a reset, after what was missed, and after a break", () => {
+  const before = core.live.generation;
+  for (const name of ["reset", "resync", "error", "open"]) tell(name);
+  expect(core.live.generation).toBe(before + 3);
+});
+
 test("a job that has ended goes on for nobody, whatever answer comes late", () => {
   const job = (ended_at: string | null) => ({ object: "job", id: "job_1", ended_at }) as Job;
   for (const ended of [null, at(1), null]) core.keepJob(job(ended));

@@ -56,6 +56,17 @@ test("a body that was read, or is being read, by something in front, or is text,
   expect(seen).toMatchObject([noBytes, noBytes, noBytes]);
 });
 
+test("a body that breaks off is incomplete, whatever came of it", async () => {
+  const { seen, webhook } = recording();
+  const broken = async function* () {
+    yield Buffer.from("{}");
+    throw new Error("reset");
+  };
+  const init = { method: "POST", body: ReadableStream.from(broken()), duplex: "half" as const };
+  await createFetch(webhook, body)(new Request("http://kit.test/", init));
+  expect(seen).toMatchObject([{ body: "incomplete" }]);
+});
+
 test("of a body that is too large some is read on, so that a client gets its answer, and the rest is cancelled", async () => {
   for (const [pieces, isCancelled] of [
     [10, false],

@@ -287,6 +287,31 @@ test("the answers of fetch have the status, headers and words of every other way
   ]);
 });
 
+test("the services of an app are closed when its handlers have ended", async () => {
+  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ended: string[] = [];
+  const handle = async (): Promise<void> => {
+    begun.resolve();
+    await go.promise;
+    ended.push("handled");
+  };
+  const receiver = await createReceiver({
+    signingSecrets: [SECRET],
+    databaseUrl: databaseUrl(),
+    logLevel: "silent",
+    handlers: [defineHandler({ name: "slow", type: "*", handle })],
+    createServices: async () => ({ services: {}, close: () => void ended.push("closed") }),
+  });
+  const body = newBody();
+  const headers = { [SIGNATURE_HEADER]: signatureFor(body) };
+  await receiver.fetch(new Request("http://app.test/", { method: "POST", body, headers }));
+  await begun.promise;
+  const stopped = receiver.stop();
+  go.resolve();
+  await stopped;
+  expect(ended).toEqual(["handled", "closed"]);
+});
+
 test("two handlers of one name are refused at the start", async () => {
   const handler = defineHandler({ name: "same", type: "x", object, handle: async () => undefined });
   const creating = start([handler, handler], `sqlite:${join(temporaryDirectory(), "receiver.db")}`);

@@ -85,6 +85,21 @@ test("it looks back as far as it is told, and no further than what was pruned", 
   expect(objects(pruned)).toEqual(["call.completed call_new00001"]);
 });
 
+test("what comes or is pruned while it looks is not enqueued again", async () => {
+  const { inbox, state, run } = await begin();
+  state.calls = [...makeCalls(2, NOW_MS, "new"), ...makeCalls(1, NOW_MS - DAY_MS, "old")];
+  let prunedMs = 0;
+  const known: Store["ledger"]["known"] = async () => {
+    await inbox.stored({ objectId: "call_new00001" });
+    prunedMs = NOW_MS - DAY_MS / 2;
+    return new Set();
+  };
+  const ledger = { ...inbox.ledger, known, prunedBeforeMs: async (): Promise<number> => prunedMs };
+  const report = await run({ store: { ...inbox, ledger } });
+  expect(objects(report)).toEqual(["call.completed call_new00002"]);
+  expect(report.alreadyThere).toBe(1);
+});
+
 test("a run that breaks off says so, and the next reads what is new and goes on there", async () => {
   const { state, run } = await begin();
   state.calls = makeCalls(250, NOW_MS);

@@ -6,7 +6,7 @@ import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { doctor } from "../../../receiver/operations/doctor.ts";
 import { openServerStore } from "../../../receiver/postgres/index.ts";
-import type { HandlerDatabase } from "../../../receiver/store/port.ts";
+import type { HandlerDatabase, Job, Store } from "../../../receiver/store/port.ts";
 import { defineHandler } from "../../../receiver/work/handler.ts";
 import { startWorker } from "../../../receiver/work/worker.ts";
 import { newEventId } from "../helpers/events.ts";
@@ -14,6 +14,7 @@ import { testConfig } from "../helpers/receiver.ts";
 import { until } from "../helpers/until.ts";
 import {
   accept,
+  claim,
   claimOne,
   event,
   handleAll,
@@ -65,6 +66,15 @@ describe.skipIf(noServer())("a rolling deploy", () => {
     );
     expect((await claimOne(old)).id).toBe(running);
     expect(await jobOf(today, held)).toMatchObject({ held: true });
+  });
+
+  test("a handler that gets a key is handed no more jobs than it has room for, from before and after", async () => {
+    const backend = await postgresBackend();
+    const before = await accept(await openWorker(backend, YESTERDAY), event());
+    const today = await openWorker(backend, TODAY);
+    const after = await accept(today, event({ object: { phone: "k" } }));
+    const claimed = [await claim(today, "everything", 1), await claim(today, "everything", 1)];
+    expect(claimed.map((jobs) => jobs.map(({ id }) => id))).toEqual([before, after]);
   });
 
   test("a worker of yesterday fails no attempt of a handler that it does not know", async () => {
@@ -153,7 +163,15 @@ describe.skipIf(noServer())("a worker that", () => {
     expect(await store.jobs.end(job, { kind: "done" })).toBe(true);
   });
 
-  test("can write no heartbeat for 20 s is cut off, since another may begin its jobs after 25", async () => {
+  test.each([
+    ["running, is cut off, since another may begin it after 25", async () => false],
+    ["ended, goes on", async (store: Store, job: Job) => store.jobs.end(job, { kind: "done" })],
+    [
+      "done by its transaction, goes on",
+      async (store: Store, job: Job) =>
+        store.jobs.atomically(job, async (db) => writeEffect(db, job), never).then(() => true),
+    ],
+  ])("can write no heartbeat for 20 s, its job %s", async (_, end) => {
     let nowMs = 0;
     const timers = new Set<{ atMs: number; run: () => void }>();
     const after: Clock["after"] = (ms, run) => {
@@ -164,7 +182,9 @@ describe.skipIf(noServer())("a worker that", () => {
     const { url } = await postgresBackend();
     const pool = new Pool({ connectionString: url });
     const problems: string[] = [];
-    await openWith({ ...systemClock, after }, { pool, onCutOff: (problem) => problems.push(problem) });
+    const onCutOff = (problem: string): void => void problems.push(problem);
+    const { store, job } = await openWith({ ...systemClock, after }, { pool, onCutOff });
+    const isDone = await end(store, job);
     // Its first round is over: the next one, and the cut-off.
     await until(() => timers.size === 2);
     await pool.end();
@@ -173,7 +193,7 @@ describe.skipIf(noServer())("a worker that", () => {
       for (const timer of timers) if (timer.atMs <= nowMs && timers.delete(timer)) timer.run();
       await setImmediate();
     }
-    expect(problems).toEqual([expect.stringMatching(/no heartbeat for 20 s/)]);
+    expect(problems).toEqual(isDone ? [] : [expect.stringMatching(/no heartbeat for 20 s/)]);
   });
 });
 

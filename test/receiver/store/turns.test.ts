@@ -6,12 +6,14 @@ import {
   claimOne,
   effects,
   event,
+  handler,
   jobOf,
   never,
   openStore,
   openWorker,
   writeEffect,
 } from "../store-suite/harness.ts";
+import type { HandlerDatabase } from "../../../receiver/store/port.ts";
 import { sqliteBackend } from "./sqlite.ts";
 
 describe("a transaction on SQLite ends within one turn of the event loop", () => {
@@ -77,6 +79,18 @@ describe("a transaction on SQLite ends within one turn of the event loop", () =>
     ]);
     expect((await commits(backend.file)) - before).toBe(1);
     expect(await effects(backend)).toHaveLength(15);
+  });
+
+  test("a commit that fails, as by a deferred foreign key, writes nothing, and the next one is made", async () => {
+    const tables = `CREATE TABLE items (id INTEGER PRIMARY KEY);
+      CREATE TABLE lines (item INTEGER REFERENCES items (id) DEFERRABLE INITIALLY DEFERRED)`;
+    const store = await openWorker(await sqliteBackend(), [handler({ migrations: [tables] })]);
+    const [id = ""] = await accept(store, event());
+    const job = await claimOne(store);
+    const insert = async (db: HandlerDatabase) => db.query("INSERT INTO lines VALUES (7)");
+    await expect(store.jobs.atomically(job, insert, never)).rejects.toThrow(/FOREIGN KEY/);
+    expect(await jobOf(store, id)).toMatchObject({ state: "running" });
+    expect(await store.jobs.end(job, { kind: "done" })).toBe(true);
   });
 });
 

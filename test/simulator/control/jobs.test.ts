@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
 import { startService } from "../../helpers/service.ts";
-import { emit, register, resendAll } from "../../helpers/simulator.ts";
+import { emit, openSimulator, register, resendAll } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 
 /** A receiver that fails until it is mended, and the clock in hand. */
@@ -141,6 +141,8 @@ test("what was recovered says by which delivery, is right again, and is not lost
     state: "dead",
     verdict: { result: "ok", sentence: "Gave up, recovered by a later delivery", cause: null },
   });
+  // Of all that gave up a dry run counts what a resend would send.
+  expect((await ask("POST", RESEND, { state: "dead", dry_run: true })).body["total"]).toBe(2);
   for (const search of [{ state: "lost" }, { verdict: "not" }] as const)
     expect(await simulator.deliveries.count(search)).toMatchObject({ total: 2 });
   expect(await resendAll(simulator, { type: "voicemail.created", state: "dead" })).toMatchObject({ sent: 0 });
@@ -172,12 +174,14 @@ test("of several that recovered it the first is named, and since and until begin
 function holdAnswer() {
   const begun = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
+  let sent = 0;
   const send: SimulatorOptions["send"] = () => {
+    sent += 1;
     begun.resolve();
     return answered.promise;
   };
   const answer = (status: number) => answered.resolve({ outcome: { status }, durationMs: 1 });
-  return { begun: begun.promise, answer, send };
+  return { begun: begun.promise, answer, send, sent: () => sent };
 }
 
 test("an attempt under way has not failed, in no list and in no sum", async () => {
@@ -215,6 +219,18 @@ test.each(["manual", "skip"] as const)(
     expect(simulator.counts.deliveries().total).toBe(0);
   },
 );
+
+test("a reset begins none of what is due meanwhile", async () => {
+  const { begun, answer, send, sent } = holdAnswer();
+  const simulator = openSimulator({ concurrency: 1, send });
+  register(simulator, "http://localhost:1/");
+  emit(simulator, "call.completed", 3);
+  await begun;
+  const reset = simulator.reset({ endpoints: false });
+  answer(200);
+  await reset;
+  expect(sent()).toBe(1);
+});
 
 test("a watcher is told that the original changed when it was recovered", async () => {
   const { simulator, voicemail, mend } = await startWithFailures();

@@ -222,6 +222,16 @@ describe("the stream", () => {
   });
 });
 
+test("64 streams are open at a time, and one that closes lets another open", async () => {
+  const { url } = await startService();
+  const streams = await Promise.all(Array.from({ length: 64 }, () => watch(url)));
+  expect(streams.every(({ response }) => response.ok)).toBe(true);
+  const { response } = await watch(url);
+  expect([response.ok, response.headers.get("retry-after")]).toEqual([false, "1"]);
+  streams[0]?.stop();
+  await expect.poll(async () => (await watch(url)).response.ok).toBe(true);
+});
+
 test("a stream that has closed gives back its watcher of the journal and its timer", async () => {
   const { url, simulator } = await startService();
   const watchers = countWatchers(simulator);
