@@ -267,21 +267,6 @@ test("a receiver that is brought down fails the check that did it, and the other
   }
 });
 
-test("a receiver that ends twice is started again both times", async () => {
-  let running = await startMutant({}, Date.now);
-  onTestFinished(() => running.close());
-  const { url } = running;
-  const process = fakeProcess(async () => {
-    running = await startMutant({}, Date.now, Number(new URL(url).port));
-    return { ok: true, receiver: process };
-  });
-  const run: Check["run"] = async ({ deliver, event }) => allAcknowledged([await deliver(event())]);
-  const deadly: Check["run"] = async () => running.close().then(() => PASSED);
-  const checks = [deadly, deadly, run].map((one, n) => check(`wire.${n}`, { phase: "alone", run: one }));
-  const { report } = await play(checks, { url, receiver: process });
-  expect(report.results.slice(2).map(({ outcome }) => outcome)).toEqual(["failed", "failed", "passed"]);
-});
-
 test("of checks side by side, the one that ends the receiver fails, and the others are judged after a new start", async () => {
   let running = await startMutant({}, Date.now);
   onTestFinished(() => running.close());

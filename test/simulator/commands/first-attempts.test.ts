@@ -9,6 +9,7 @@ import { run } from "./in-process.ts";
 test("a first attempt that is due, and waits for its turn at the endpoint, is waited for", async () => {
   const answered = Promise.withResolvers<void>();
   const { url, simulator } = await startService({
+    clock: "manual",
     concurrency: 1,
     send: async () => answered.promise.then(() => ({ outcome: { status: 200 }, durationMs: 1 })),
   });

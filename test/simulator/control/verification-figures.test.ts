@@ -44,6 +44,10 @@ test("a run of verify in the simulator tells when it began, how long it took and
   const tookMs = Number(ended["duration_ms"]);
   expect(tookMs).toBeGreaterThanOrEqual(2 * SLOW_MS - 10);
   expect(tookMs).toBeLessThanOrEqual(Date.now() - before + 1_000);
+  // One that is canceled leaves the full report in place.
+  expect((await ask("POST", `/endpoints/${id}/verify`, { only: [check] })).status).toBe(202);
+  await ask("POST", "/verification/cancel", {});
+  expect(await state()).toEqual(ended);
 });
 
 test("a run is of what its endpoint has selected, with the secret that it has now, and is asked about as it is observed", async () => {
