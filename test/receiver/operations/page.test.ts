@@ -85,7 +85,6 @@ describe("requeue and discard", () => {
       /Requeue\? .* log-call Customer <number> is unknown 2 .* Requeue 2 jobs Back/,
     );
     expect(question.text).not.toContain("http-equiv");
-    // What there is most of comes first.
     const all = await get(`${url}/confirm?action=requeue&state=dead`);
     expect(words(all)).toMatch(/Customer <number> is unknown 2 kitchen HTTP 500 1 /);
     expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
