@@ -114,23 +114,6 @@ test("an answer for filters that one has left meanwhile changes nothing", async 
   expect(keys()).toEqual(["b"]);
 });
 
-test("an answer about a list that one has left meanwhile takes nothing out of the next", async () => {
-  vi.useFakeTimers();
-  try {
-    const { feed, asked, answerNext, keys } = await feedOf([deliveryAt(1, "a")], { q: "x" });
-    feed.put(deliveryAt(2, "b"));
-    await vi.advanceTimersByTimeAsync(1_000);
-    const [question] = asked.splice(0);
-    void feed.load({ ...NO_FILTERS, state: "dead" });
-    await answerNext(page([deliveryAt(3, "c", { state: "dead" })]));
-    question?.answer(page([]));
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(keys()).toEqual(["c"]);
-  } finally {
-    vi.useRealTimers();
-  }
-});
-
 test("what passes no more leaves the list, and what one cannot tell by itself is asked for", async () => {
   vi.useFakeTimers();
   try {
