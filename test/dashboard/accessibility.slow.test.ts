@@ -131,7 +131,7 @@ test.runIf(ALL)(
   240_000,
 );
 
-test("in forced colours the chosen page, clock mode, tab, row and attempt are framed, and nothing beside them", async () => {
+test("in forced colours only the selected page, clock mode, tab, row and attempt have a frame", async () => {
   const { page, delivery } = await openFilled();
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.emulateMedia({ forcedColors: "active" });
@@ -147,7 +147,7 @@ test("in forced colours the chosen page, clock mode, tab, row and attempt are fr
   expect(await page.evaluate(dot)).toBe("none");
 });
 
-test("control: axe finds what is wrong, in the dark alone, too", async () => {
+test("control: axe finds errors, even in the dark theme only", async () => {
   const page = await browser.openPage("about:blank", { script: AXE });
   const style = "<style>@media (prefers-color-scheme: dark) { p { color: #222; background: #000 } }</style>";
   await page.setContent(`<html lang="en"><title>t</title>${style}<main><h1>h</h1><p>dim</p></main></html>`);

@@ -118,7 +118,7 @@ test("rows are chosen by their boxes, by a key and by a range, or all that match
   expect(receiver.received).toHaveLength(83);
 });
 
-test("a job that is under way shows how far it is wherever one is in the list, and can be canceled", async () => {
+test("a running job shows its progress anywhere in the list, and can be canceled", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint(200);
   register(simulator, receiver.url);

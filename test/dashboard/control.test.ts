@@ -67,7 +67,7 @@ describe("the signature of an attempt", () => {
     expect(signature).toMatchObject(expected);
   });
 
-  test("never tells the secret, and cannot be judged once the endpoint is gone", async () => {
+  test("never shows the secret, and cannot be checked once the endpoint is removed", async () => {
     const { origin, endpoint, delivery, show } = await signatureWith([]);
     expect(JSON.stringify(delivery)).not.toContain(endpoint.secret);
     await control(origin, "DELETE", `/endpoints/${endpoint.id}`);
@@ -108,7 +108,7 @@ test("a URL can be checked without being registered", async () => {
   expect((await control<{ data: unknown[] }>(origin, "GET", "/endpoints")).body.data).toEqual([]);
 });
 
-test("every failure of an endpoint is told to those who watch", async () => {
+test("every failure of an endpoint is sent to watchers", async () => {
   const { origin, simulator } = await openControl();
   const receiver = await startEndpoint(500);
   await control(origin, "POST", "/endpoints", { url: receiver.url });
@@ -165,7 +165,7 @@ describe("what was sent, and what would be sent now", () => {
   });
 });
 
-test("commands are told as they are typed here", async () => {
+test("commands are shown as they are typed here", async () => {
   const { origin } = await openControl();
   expect((await control(origin, "GET", "/about")).body).toEqual({
     object: "about",

@@ -13,7 +13,7 @@ const FILES = ["node", "python", "go", "php", "ruby"];
 const SECRET = "whsec_of_the_debugging_test";
 const HOSTILE = { customer_name: `Žofia 李 🎉 "'\\ $(id) #{1} \${2}` };
 
-test("answer and request have room for JSON beside the list", async () => {
+test("answer and request are wide enough for JSON next to the list", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint((response) => {
     response

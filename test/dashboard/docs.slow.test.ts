@@ -43,7 +43,7 @@ describe("the docs of the service", () => {
     await expect.poll(async () => (await part.boundingBox())?.y ?? 900).toBeLessThan(200);
   });
 
-  test("call the REST API as a client does, with any key, and show what came back and the same as curl", async () => {
+  test("call the REST API as a client does, with any key, and show the answer and a curl command", async () => {
     const { url } = await openDashboard();
     const page = await browser.openPage(`${url}/docs#listCalls`);
     const trying = page.getByRole("form", { name: "Try /api/v1/calls" });

@@ -136,7 +136,7 @@ test("an id in the address cannot climb to another route of the control API", as
   expect(simulator.counts.events()).toBe(1);
 });
 
-test("control: a payload that is markup does run in a page that lets it", async () => {
+test("control: a payload of markup runs in an unprotected page", async () => {
   const page = await browser.openPage("about:blank");
   await page.setContent(`<img src="x" onerror="globalThis.hit = true">`);
   await expect.poll(() => page.evaluate("globalThis.hit")).toBe(true);

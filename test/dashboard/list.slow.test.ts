@@ -8,7 +8,7 @@ import { openDashboard } from "./open-dashboard.ts";
 const browser = useBrowser();
 const send = () => Promise.resolve({ outcome: { status: 200 } as const, durationMs: 40 });
 
-test("a phone number is found as it is printed, fields are offered, and what was found is marked", async () => {
+test("a phone number is found in its printed form, fields are suggested, and matches are highlighted", async () => {
   const { url, simulator } = await openDashboard({ calls: 0, send });
   register(simulator, "http://localhost:1/never-asked");
   emit(simulator, "order.created", 3);

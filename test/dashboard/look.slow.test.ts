@@ -8,7 +8,7 @@ import { openDashboard } from "./open-dashboard.ts";
 const browser = useBrowser();
 const send = () => Promise.resolve({ outcome: { status: 200 } as const, durationMs: 40 });
 
-test("five hundred endpoints are ten to a page, those that fail first, and found by any word of theirs", async () => {
+test("five hundred endpoints are listed ten to a page, failing ones first, and found by any word", async () => {
   const { url, simulator } = await openDashboard({ calls: 0, send });
   for (let count = 0; count < 500; count++) register(simulator, `http://localhost:1/tenant-${count}`);
   const page = await browser.openPage("about:blank");

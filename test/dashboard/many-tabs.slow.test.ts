@@ -5,7 +5,7 @@ import { openDashboard } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
-test("eight tabs all hear and ask, and go on when the one that holds the stream is closed", async () => {
+test("eight tabs share a stream, and continue when the tab that holds it is closed", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   const first = await browser.openPage(url);

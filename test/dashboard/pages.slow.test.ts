@@ -28,7 +28,7 @@ test("a call is read as it was said, and its recording can be played", async () 
   await expect.poll(seconds).toBeGreaterThan(0);
 });
 
-test("a recording elsewhere is linked, and what is no web address is text", async () => {
+test("a recording on another site is a link, and anything but a web address is text", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   for (const [phone, recording] of [
@@ -154,7 +154,7 @@ test("the call of an old voicemail is found, however far back", async () => {
   await expectShown(page.getByRole("dialog", { name: `Call from ${last?.phone}` }));
 });
 
-test("what is filled in is copied as a command that does the same here, and Trigger stays in sight", async () => {
+test("the form is copied as a command that does the same, and Trigger stays visible", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const { origin } = new URL(url);
   const permissions = ["clipboard-read", "clipboard-write"];

@@ -5,7 +5,7 @@ import { openDashboard } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
-test("the palette knows other words for things, and what can be done with what is open", async () => {
+test("the palette knows synonyms, and the actions for the open page", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   register(simulator, "http://localhost:1/nobody");
   const [id = ""] = emit(simulator, "call.completed");

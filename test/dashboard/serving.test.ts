@@ -8,7 +8,7 @@ import { changeGuard } from "../../simulator/control/guard.ts";
 import { listen } from "../helpers/listen.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
-test("the page lets a browser run our own files and nothing else", async () => {
+test("the page's policy allows only our own files", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const response = await fetch(url);
   const page = await response.text();
@@ -85,7 +85,7 @@ test("a first load is a page, a script, a font and an icon of at most 98 KB, kep
   }
 });
 
-test("a file is the same for whoever asks, in whatever encoding others asked for it before", async () => {
+test("a file is the same in every encoding, whichever was requested first", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const [, ...files] = await firstLoad(url);
   for (const encoding of ["br", "gzip", "identity"]) {
@@ -100,7 +100,7 @@ test("a file is the same for whoever asks, in whatever encoding others asked for
   }
 });
 
-test("a second load asks for the page alone, and is told that nothing changed", async () => {
+test("a second load only requests the page, and gets 304", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const { headers } = await fetch(url, { headers: { "accept-encoding": "identity" } });
   const tag = headers.get("etag") ?? "";
@@ -152,7 +152,7 @@ test("a page of another site that calls this machine by its own name gets nothin
   }
 });
 
-test("a change comes from our own page, under whatever name it was reached", async () => {
+test("a change must come from our own page, under any host name", async () => {
   const app = express();
   app.use(changeGuard(() => false));
   app.use((_request, response) => void response.status(204).end());

@@ -112,7 +112,7 @@ const STREAM_IN_HAND = `
     }
   };`;
 
-test("after a gap in what it was told, the page believes what it asks for", async () => {
+test("after a gap in the stream, the page trusts reloaded data", async () => {
   const { url, simulator } = await openDashboard();
   const origin = new URL(url).origin;
   const receiver = await startEndpoint(503);

@@ -90,7 +90,7 @@ describe("the line of what lies ahead", () => {
     expect(simulator.clock.now()).toBe(nextMs);
   });
 
-  test("shows the steps of a scenario beside attempts", async () => {
+  test("shows the steps of a scenario together with attempts", async () => {
     const { page, strip, origin } = await openStrip([500]);
     await control(origin, "POST", "/scenarios", {
       name: "one-later",

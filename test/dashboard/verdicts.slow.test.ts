@@ -72,7 +72,7 @@ test("each delivery says whether the receiver did right, and a line at the top s
   await expect.poll(() => rows.count()).toBe(4);
 });
 
-test("a list beside the delivery: keys move through it, clicks open, the filters stay", async () => {
+test("in a list next to the delivery, keys move, clicks open, and the filters stay", async () => {
   const { url, simulator } = await openDashboard();
   const origin = new URL(url).origin;
   const receiver = await startEndpoint(200);

@@ -96,7 +96,7 @@ test("checks come one by one, and a run ends when one cancels it", async () => {
   expect(receiver.received.length - sentUntilThen).toBeLessThan(40);
 });
 
-test("only this machine is verified, unless the simulator was told otherwise", async () => {
+test("only this machine is verified by default", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   const elsewhere = await control<{ id: string }>(origin, "POST", "/endpoints", {

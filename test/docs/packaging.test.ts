@@ -26,7 +26,7 @@ describe("the image of a fork", () => {
   const files = forkFiles(ROOT, "my-receiver", { library: false, postgres: false });
   const dockerfile = files.get("Dockerfile") ?? "";
 
-  test("copies what a fork has, and starts what it has, as nobody in particular", () => {
+  test("copies the files of a fork, and starts it, as an unprivileged user", () => {
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, from = ""]) => from.split(" "));
     const paths = [...files.keys()];
     expect(

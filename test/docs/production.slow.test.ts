@@ -73,7 +73,7 @@ describe("rotating the secret", () => {
   });
 });
 
-test("a backup that was put back has what was acknowledged before it", async () => {
+test("a restored backup has every event acknowledged before it", async () => {
   const receiver = await startTestReceiver();
   const body = newBody();
   expect((await post(receiver.url, body)).status).toBe(200);

@@ -102,7 +102,7 @@ test.each([
   },
 );
 
-test("an order that the kitchen refuses is dead at once, with what it said", async () => {
+test("an order that the kitchen refuses is dead at once, with its answer", async () => {
   answers = [{ status: 422, body: "no such dish" }];
   const { run } = await benchOf("kitchen");
   expect(await run(sampleEnvelope("order.created"))).toMatchObject({
@@ -111,7 +111,7 @@ test("an order that the kitchen refuses is dead at once, with what it said", asy
   });
 });
 
-test("a booking is one row, also if it lacks what the page expects", async () => {
+test("a booking is one row, even without the expected fields", async () => {
   const { run, rows } = await benchOf("bookings");
   const event = sampleEnvelope("booking.created");
   const bare = {
@@ -123,7 +123,7 @@ test("a booking is one row, also if it lacks what the page expects", async () =>
   expect(await rows("SELECT guests FROM bookings WHERE booking_id = 'bk_2'")).toEqual([{ guests: 2 }]);
 });
 
-test("of two mails the second alone is sent again, each under a key of its own", async () => {
+test("of two mails only the second is sent again, each with its own key", async () => {
   answers = [{}, { status: 500 }];
   const { run, advance } = await benchOf("email");
   expect(await run(sampleEnvelope("voicemail.created"))).toMatchObject({ outcome: "failed" });

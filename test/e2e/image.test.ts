@@ -17,7 +17,7 @@ const stages = new Map(
 );
 
 describe("the images", () => {
-  test("copy what there is, and run what the build makes", () => {
+  test("copy existing files, and run built ones", () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = ""]) =>
       from.split(" "),
     );
@@ -27,7 +27,7 @@ describe("the images", () => {
     expect(run.filter((path) => !existsSync(ROOT + path))).toEqual([]);
   });
 
-  test("run as nobody in particular, with a health check", () => {
+  test("run as an unprivileged user, with a health check", () => {
     for (const name of ["receiver", "simulator"]) {
       const users = [...`${stages.get("installed")}${stages.get(name)}`.matchAll(/^USER (\w+)$/gm)];
       expect(users.at(-1)?.[1]).toBe("node");
@@ -51,7 +51,7 @@ describe("the health check", () => {
     return { port: String((server.address() as AddressInfo).port), asked };
   }
 
-  test("of the receiver asks each role at its own port, whatever it is bound to", async () => {
+  test("of the receiver uses each role's own port, for any host", async () => {
     const settings = { SIGNING_SECRET: "whsec_any", HOST: "0.0.0.0" };
     const ready = await listen(200, READY);
     expect(await runReceiver(["health"], { ...settings, PORT: ready.port })).toMatchObject({

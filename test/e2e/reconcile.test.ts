@@ -7,7 +7,7 @@ import { SECRET } from "../receiver/helpers/events.ts";
 import { startTestReceiver } from "../receiver/helpers/receiver.ts";
 import { hurriedClock } from "../receiver/helpers/rest-service.ts";
 
-test("without an outage there is nothing to heal: not after stories, nor after single triggers, whose calls end when told; but for a transfer", async () => {
+test("without an outage nothing is healed after stories or single triggers, except a transfer", async () => {
   const { store, url } = await startTestReceiver();
   const simulator = await startSimulator({ calls: 0 });
   onTestFinished(() => simulator.close());

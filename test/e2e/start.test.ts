@@ -27,7 +27,7 @@ async function receiverSettings() {
 }
 
 describe("the whole, running", () => {
-  test("npm start sends every type and one twice, sees each handled once, and says what the README shows, word for word", async () => {
+  test("npm start sends every type and one duplicate, sees each handled once, and prints what the README shows", async () => {
     const { env } = await receiverSettings();
     const said = shell("npm start -- --once --port 0", env);
     expect(comparable(said)).toBe(comparable(blockUnder("README.md", "voice-agent-webhook-kit", "text")));

@@ -22,7 +22,7 @@ const parsed = (path: string) =>
   JSON.parse(files.get(path) ?? "{}") as Record<string, Record<string, string>>;
 
 describe("a fork", () => {
-  test("has the receiver, the contract, the handlers' tests, and what a project needs around them", () => {
+  test("has the receiver, the contract, the handlers' tests, and a project's other files", () => {
     const paths = [...files.keys()];
     const around = paths.filter((path) => !/^(?:receiver|shared|test)\//.test(path));
     expect(around).toEqual([
@@ -108,7 +108,7 @@ describe("a fork", () => {
     expect(strangers).toEqual([]);
   });
 
-  test("asks for what it needs, in the versions that were tested here, and for nothing else", () => {
+  test("depends only on what it needs, in the versions tested here", () => {
     const own = parsed("package.json");
     expect(own).toMatchObject({ name: "my-receiver", private: true, workspaces: ["tools/node"] });
     expect(Object.keys(own["dependencies"] ?? {})).toEqual(
@@ -197,7 +197,7 @@ describe("a fork", () => {
   });
 });
 
-test.runIf(ALL)("a fork type-checks and serves by itself", { timeout: 180_000 }, async () => {
+test.runIf(ALL)("a fork type-checks and serves on its own", { timeout: 180_000 }, async () => {
   const fork = temporaryDirectory();
   for (const [path, text] of files) {
     mkdirSync(join(fork, path, ".."), { recursive: true });

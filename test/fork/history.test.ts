@@ -55,7 +55,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     return () => rmSync(later, { recursive: true, force: true });
   });
 
-  test("begins with what the kit gave, on main and on kit, and keeps the secret out", () => {
+  test("begins with the kit's files, on main and on kit, without the secret", () => {
     const target = join(temporaryDirectory(), "my-receiver");
     const made = fork(target);
     expect(made).toMatchObject({ ok: true });
@@ -83,7 +83,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     expect(git(other, "branch", "--all")).toBe("");
   });
 
-  test("takes a later version in by a merge, beside one's own handlers and what one deleted", () => {
+  test("merges a later version, and keeps the owner's handlers and deletions", () => {
     const target = join(temporaryDirectory(), "my-receiver");
     fork(target);
     const handler = join(target, "receiver/handlers/call-completed.ts");
@@ -110,7 +110,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     expect(upgrade(target, later)).toMatchObject({ ok: true, lines: [expect.stringContaining("already")] });
   });
 
-  test("keeps what a fork was asked for, or what it had when that came along unasked", () => {
+  test("keeps the options of a fork, and the parts it had before there were options", () => {
     const target = join(temporaryDirectory(), "my-receiver");
     makeFork({ kit: ROOT, target, kitVersion: "0.1.0" });
     upgrade(target, later);
@@ -136,7 +136,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     expect(readFileSync(handler, "utf8")).toMatch(/changed by me[^]*changed by the kit/);
   });
 
-  test("is refused where there is none to continue, and while its branch is checked out", () => {
+  test("is refused without a fork to continue, and while its branch is checked out", () => {
     const target = join(temporaryDirectory(), "my-receiver");
     expect(upgrade(target, later)).toMatchObject({
       ok: false,

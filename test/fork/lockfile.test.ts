@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { pruneLockfile } from "../../tools/fork/lockfile.ts";
 
-test("a pruned lockfile keeps what is asked for, where it was, and says over which kind of dependency alone it is reached", () => {
+test("a pruned lockfile keeps the needed packages in place, and marks how they are reached", () => {
   const optional = {
     peerDependencies: { brought: "1", absent: "1" },
     peerDependenciesMeta: { absent: { optional: true } },

@@ -43,7 +43,7 @@ test("a call that is set for later keeps no process alive, and is not made once 
   expect(calls).toBe(0);
 });
 
-test("the real time goes on under the fake timers of a test", async () => {
+test("the real time advances under the fake timers of a test", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const startedAtMs = systemClock.monotonicMs();

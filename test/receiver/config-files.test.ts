@@ -59,7 +59,7 @@ describe("a file that holds a secret", () => {
   });
 });
 
-test("what the environment says counts more than .env, which may have a byte order mark", () => {
+test("the environment takes precedence over .env, which may have a byte order mark", () => {
   const file = fileWith("\uFEFFPORT=4000\r\nHOST=0.0.0.0\r\n");
   expect(readEnvironment({ PORT: "5000" }, file)).toEqual({ PORT: "5000", HOST: "0.0.0.0" });
   expect(readEnvironment({ PORT: "5000" }, `${file}.none`)).toEqual({ PORT: "5000" });

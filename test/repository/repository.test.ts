@@ -77,7 +77,7 @@ describe("what is installed with the package", () => {
   });
 });
 
-test("actions of others are pinned to a commit, wherever one is used", () => {
+test("third-party actions are always pinned to a commit", () => {
   const used = [...filesOf(/^(?:\.github\/.*|action)\.ya?ml$/).values()].flatMap((text) =>
     [...text.matchAll(/^\s*(?:-\s+)?uses:\s*(\S+)/gm)].map(([, name = ""]) => name),
   );

@@ -115,7 +115,7 @@ test("a list has has_more or not, and items of one kind", () => {
   expect(accepts(list, { object: "lists", data: [] })).toBe(false);
 });
 
-test("events are of the five types of SPEC §6, each with its object; another type is no error of the envelope", () => {
+test("events have the five types of SPEC §6, each with its object; another type is still an envelope", () => {
   const types = [
     "call.completed",
     "call.transferred",

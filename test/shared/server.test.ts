@@ -61,7 +61,7 @@ describe("at the limit of connections", () => {
     expect([first, third, newcomer].map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
   });
 
-  test("one that still sends its request gives way if none is idle, and stays if one is", async () => {
+  test("one that is still sending its request is closed only if none is idle", async () => {
     const { begin, responses, port } = await startWaiting({ maximumConnections: 2 });
     const sending = await begin(POST);
     const idle = connection(port);
@@ -116,7 +116,7 @@ describe("on one connection", () => {
     ]);
   });
 
-  test("the thousandth answer closes it, also to a client that goes on", async () => {
+  test("the thousandth answer closes it, even if the client keeps sending", async () => {
     const { port } = await start(here);
     const socket = connection(port);
     let answers = 0;
@@ -187,7 +187,7 @@ test("a flood over many connections is handled in several turns of the event loo
   expect(most).toBeLessThan(300);
 });
 
-describe("what cannot be read", () => {
+describe("invalid HTTP", () => {
   test.for<[string, number, string, string]>([
     ["no HTTP", 400, "bad_request", "\u0016\u0003\u0001\r\n\r\n"],
     ["headers that are too large", 431, "headers_too_large", `GET / HTTP/1.1\r\nX: ${"x".repeat(20_000)}`],
@@ -209,7 +209,7 @@ describe("what cannot be read", () => {
 });
 
 describe("a drain", () => {
-  test("answers and closes what came before, whatever it waits for, and takes no new connection", async () => {
+  test("answers and closes earlier connections, and accepts no new one", async () => {
     const { begin, responses, drain, port } = await startWaiting();
     const [waiting, sending] = [await begin(), await begin(POST)];
     const idle = connection(port);
@@ -231,7 +231,7 @@ describe("a drain", () => {
     await drained;
   });
 
-  test("cuts what is left when its time is over, and not before", async () => {
+  test("cuts remaining connections when its time is over, and not before", async () => {
     const { begin, drain } = await startWaiting();
     const socket = await begin();
     const startedAtMs = performance.now();

@@ -37,7 +37,7 @@ describe("sign", () => {
 });
 
 describe("verify", () => {
-  test("accepts whatever sign signed, at every time within the tolerance", () => {
+  test("accepts every signature made by sign, at any time within the tolerance", () => {
     fc.assert(
       fc.property(bodies, secrets, times, fc.integer({ min: -300, max: 300 }), (body, secret, t, age) => {
         const header = sign({ body, secret, timestampSeconds: t });
@@ -51,7 +51,7 @@ describe("verify", () => {
     );
   });
 
-  test("refuses what is older or newer than the tolerance, and says which", () => {
+  test("refuses signatures older or newer than the tolerance, and says which", () => {
     const late = fc.integer({ min: 301, max: 2 ** 31 });
     fc.assert(
       fc.property(late, times, (age, t) => {
@@ -121,7 +121,7 @@ describe("verify", () => {
   });
 });
 
-describe("parseSignature names what is wrong", () => {
+describe("parseSignature names the problem", () => {
   const v1 = "a".repeat(64);
   test.each<[SignatureProblem, string[]]>([
     ["header_missing", []],
@@ -151,7 +151,7 @@ const MALFORMED = {
 };
 const DIGESTS: Record<string, string> = { ...VALID, ...MALFORMED };
 
-test("of several v1 each has to be one, whichever matches, wherever it stands and whatever stands beside", () => {
+test("of several v1 each must be valid, and any may match, in any position", () => {
   const kinds = fc.array(fc.constantFrom(...Object.keys(DIGESTS)), { maxLength: 10 });
   const beside = fc.array(fc.constantFrom("v0=x", "v2=", "V1=x", "T=1", "x-y_z=1"), { maxLength: 2 });
   fc.assert(
@@ -179,7 +179,7 @@ test("of several v1 each has to be one, whichever matches, wherever it stands an
 describe("stripe's library, whose format is the same", () => {
   const { webhooks } = new Stripe("sk_test_0");
 
-  test("accepts what we sign", () => {
+  test("accepts our signatures", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const body = JSON.stringify({ object: "event", value });

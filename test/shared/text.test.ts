@@ -14,7 +14,7 @@ test("nothing that steers a terminal is left of any character", () => {
   expect(printable("a\u001b[31mb\r\nc\u009b2J")).toBe(String.raw`a\u001b[31mb\r\nc\u009b2J`);
 });
 
-test("what can be seen stays as it is", () => {
+test("visible text stays unchanged", () => {
   const text = `Zoë said "東京 🍕" \\n & <b> 100% ## a::b # [x]`;
   expect(printable(text)).toBe(text);
   expect(printableJson(JSON.stringify([text]))).toBe(JSON.stringify([text]));

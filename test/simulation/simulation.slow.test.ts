@@ -32,7 +32,7 @@ test("the same seed makes the same run, and another one another", async () => {
   expect(other.trace).not.toBe(one.trace);
 });
 
-test("control: a disk that loses what it has synced is found out", async () => {
+test("control: a disk that loses synced data is detected", async () => {
   const outcomes = new Set<string>();
   for (let seed = 1; seed <= 10 && outcomes.size === 0; seed += 1)
     await simulate(seed, { lies: true }).catch((error: unknown) => outcomes.add(String(error)));

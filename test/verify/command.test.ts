@@ -95,7 +95,7 @@ describe("verify", () => {
     expect(stdout).not.toContain(SECRET);
   });
 
-  test("exits 3 when nobody is there: nothing was verified", async () => {
+  test("exits 3 if nothing listens: nothing was verified", async () => {
     const { code, stdout } = await verify(`http://127.0.0.1:${await freePort()}/webhooks`);
 
     expect(code).toBe(3);

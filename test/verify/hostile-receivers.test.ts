@@ -89,7 +89,7 @@ test.each([
   expect(tookMs).toBeLessThan(AMPLE_MS);
 });
 
-test("a receiver that never reads holds up nobody who writes to it", async () => {
+test("a receiver that never reads delays no writer", async () => {
   const limitMs = 2_000;
   const { outcome, tookMs } = await ask((socket) => void socket.pause(), {
     request: Buffer.alloc(16 * MEBIBYTE.length),

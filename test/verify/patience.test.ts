@@ -96,7 +96,7 @@ test("of six copies in a row, none is sent after one that had no answer in time"
   expect(receiver.told.count).toBe(1);
 });
 
-test("what nobody waited for long enough is tried once more, side by side, before it is left unverified", async () => {
+test("a delivery not awaited long enough is tried once more, side by side, before it is unverified", async () => {
   let isSlow = true;
   const isFresh = async (...given: Parameters<typeof CORRECT.remember>) => {
     const fresh = await CORRECT.remember(...given);

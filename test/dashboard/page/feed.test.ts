@@ -36,7 +36,7 @@ async function feedOf(deliveries: Delivery[], filters: Partial<Filters> = {}, ne
   return started;
 }
 
-test("what is new stands where its time belongs, also of deliveries of one event", async () => {
+test("new rows are sorted by time, even deliveries of one event", async () => {
   const { feed, keys } = await feedOf([deliveryAt(5, "e"), deliveryAt(3, "c")]);
   feed.put(deliveryAt(4, "d"));
   feed.put(deliveryAt(6, "f"));
@@ -47,7 +47,7 @@ test("what is new stands where its time belongs, also of deliveries of one event
   expect(keys()).toEqual(["f2", "f", "e", "d", "c", "b"]);
 });
 
-test("an event that went to nobody has a row until it is delivered", async () => {
+test("an event without deliveries has a row until it is delivered", async () => {
   const { feed, keys } = await feedOf([deliveryAt(1, "a"), deliveryAt(3, "c")].toReversed());
   feed.addEvent({
     object: "event",
@@ -63,7 +63,7 @@ test("an event that went to nobody has a row until it is delivered", async () =>
   expect(keys()).toEqual(["c", "b", "a"]);
 });
 
-test("what is older than the last row that is loaded comes with its page", async () => {
+test("a delivery older than the last loaded row appears with its page", async () => {
   const { feed, asked, answerNext, keys } = startFeed();
   void feed.load(NO_FILTERS);
   const lonely = (minute: number, id: string): EventRecord => ({
@@ -88,7 +88,7 @@ test("what is older than the last row that is loaded comes with its page", async
   await expect.poll(keys).toEqual(["e", "evt_5", "evt_4", "c", "b", "a"]);
 });
 
-test("what the stream tells while a page is on its way counts after the page, too", async () => {
+test("a stream update during a page load still counts after the page", async () => {
   const { feed, asked, answerNext } = startFeed();
   void feed.load(NO_FILTERS);
   feed.put(deliveryAt(1, "a", { state: "dead" }));
@@ -114,7 +114,7 @@ test("an answer for filters that one has left meanwhile changes nothing", async 
   expect(keys()).toEqual(["b"]);
 });
 
-test("what passes no more leaves the list, and what one cannot tell by itself is asked for", async () => {
+test("rows that no longer match leave the list, and the simulator is asked about uncertain ones", async () => {
   vi.useFakeTimers();
   try {
     const plain = await feedOf([deliveryAt(1, "a", { state: "attempting" })], { state: "attempting" });
@@ -153,7 +153,7 @@ test("what passes no more leaves the list, and what one cannot tell by itself is
   }
 });
 
-test("a page that does not come leaves what is there, and says why", async () => {
+test("a page that fails to load keeps the rows, and says why", async () => {
   const { feed, asked, keys } = await feedOf([deliveryAt(1, "a")], {}, "a");
   void feed.loadOlder();
   asked[0]?.fail(new Error("gone"));
@@ -161,7 +161,7 @@ test("a page that does not come leaves what is there, and says why", async () =>
   expect(keys()).toEqual(["a"]);
 });
 
-test("the latest attempt is the one that was made last, whatever is told of again", async () => {
+test("the latest attempt is the one made last, even if an older delivery is updated again", async () => {
   const { feed } = await feedOf([]);
   const original = deliveryAt(1, "original", { state: "dead", attempts: [attemptAt(1, 500)] });
   feed.put(original);

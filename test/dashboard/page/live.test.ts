@@ -62,7 +62,7 @@ beforeEach(async () => {
   await until(() => asked.length > 0);
 });
 
-test("a clock that the stream tells while an older one is on its way is the one that counts", async () => {
+test("a clock from the stream wins over an older one still loading", async () => {
   tell("clock", clockAt(9));
   for (const { answer } of asked) answer(clockAt(3), "one");
   await expect.poll(() => core.live.about?.version).toBe("one");
@@ -86,7 +86,7 @@ test("pages that load more themselves do so anew after a reset, after what was m
   expect(core.live.generation).toBe(before + 3);
 });
 
-test("a job that has ended goes on for nobody, whatever answer comes late", () => {
+test("a job that has ended stays ended when a late answer arrives", () => {
   const job = (ended_at: string | null) => ({ object: "job", id: "job_1", ended_at }) as Job;
   for (const ended of [null, at(1), null]) core.keepJob(job(ended));
   expect(core.live.jobs).toEqual([job(at(1))]);

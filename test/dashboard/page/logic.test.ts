@@ -29,7 +29,7 @@ describe.each([
     else process.env["TZ"] = before;
   });
 
-  test("a moment is told in the reader's time, with its day where that is another than now", async () => {
+  test("a time is shown in the reader's time zone, with its day if that is not today", async () => {
     const { dayAndTimeOf, fullTimeOf, momentOf, timeOf } =
       await import("../../../simulator/dashboard/app/core/words.ts");
     expect(timeOf(NIGHT)).toBe(time);
@@ -47,7 +47,7 @@ describe.each([
   });
 });
 
-test("time that is left, and what took how long, are told to the second", async () => {
+test("remaining times and durations are shown to the second", async () => {
   const { countdownOf, millisecondsOf, secondsOf } =
     await import("../../../simulator/dashboard/app/core/words.ts");
   expect([59_001, 60_000, 3_599_000, 3_600_000, 86_400_000 * 2 + 1_000, -5].map(countdownOf)).toEqual([
@@ -72,7 +72,7 @@ test("filters survive the way through the address, and unknown ones are left out
   expect(apiQuery({ ...NO_FILTERS, q: " x ", endpoint: "ep_1" })).toBe("&q=x&endpoint_id=ep_1");
 });
 
-test("a search offers its fields, then the values of a field, behind what is typed", () => {
+test("a search suggests its fields, then the values of a field, after the typed text", () => {
   expect(offersFor("needle gave_up_a", [])).toEqual(["needle gave_up_after:"]);
   expect(offersFor("type:o", ["order.created", "call.completed"])).toEqual(["type:order.created"]);
   expect(offersFor("cause:timed", [])).toEqual(["cause:timed_out"]);
@@ -123,7 +123,7 @@ test("sums follow all filters but their own, and add up", () => {
   expect([lost.total, lost.by("state").get("delivered"), lost.by("cause").size]).toEqual([1, 5, 1]);
 });
 
-test("the palette puts first what begins with what was typed, then words of its own, then others for it", () => {
+test("the palette lists matches at the beginning first, then its own words, then synonyms", () => {
   const choices = [
     { words: "Go to Endpoints", also: "receivers" },
     { words: "Do not recover", also: "" },
@@ -141,7 +141,7 @@ test("the palette puts first what begins with what was typed, then words of its 
   expect(ranked(choices, "")).toHaveLength(5);
 });
 
-test("a delivery passes by what it says itself; what takes more than that is the simulator's to say", () => {
+test("a delivery is matched by its own fields; the simulator decides the rest", () => {
   const verdict = { ...deliveryAt(1, "a").verdict, result: "not", cause: "timed_out" } as const;
   const delivery = deliveryAt(1, "a", { state: "dead", verdict });
   const answer = (filters: object) => passes({ ...NO_FILTERS, ...filters }, delivery);
@@ -206,7 +206,7 @@ test("the line ahead leads from now to the end of the schedule, and back to the 
   expect(onTheWay(all, Date.parse(at(0)))).toBe("");
 });
 
-test("an outcome and the hint beside a signature say what happened", async () => {
+test("an outcome and the hint next to a signature say what happened", async () => {
   const { lineOf, outcomeWord, STATES, VERDICTS } =
     await import("../../../simulator/dashboard/app/core/words.ts");
   const failed = (error: "timeout" | "refused") => ({ ...attemptAt(0, 0), http_status: null, error });

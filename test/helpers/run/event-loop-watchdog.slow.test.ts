@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
-test("a test that never lets its event loop turn ends the run, with its name", () => {
+test("a test that blocks its event loop ends the run, with its name", () => {
   const folder = mkdtempSync(join("node_modules/.cache", "spinning-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(

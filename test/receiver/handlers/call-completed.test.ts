@@ -20,7 +20,7 @@ test("a completed call is logged once, however often its event comes", async () 
   ]);
 });
 
-test("a call with fields missing, null or of another kind is logged with what it has", async () => {
+test("a call with fields missing, null or of another type is logged with its other fields", async () => {
   const { run, rows } = await bench(callCompleted);
   const object = { object: "call", id: "call_1", outcome: null, duration_sec: "94", surprise: true };
   await run(sampleEnvelope("call.completed", { data: { object } }));

@@ -61,7 +61,7 @@ test("of HTTP/2's requests the same is read", async () => {
   expect(seen).toMatchObject([READ]);
 });
 
-test("each signature header stands by itself; a request without them apart has those of its headers", async () => {
+test("signature headers stay separate; an imitated request has those of its headers", async () => {
   const two = { "x-service-signature": ["t=1", "t=2"], "content-length": "2" };
   expect((await throughNode(two)).seen?.signatures).toEqual(["t=1", "t=2"]);
   const added = { headersDistinct: {}, headers: { "X-Service-Signature": "t=3" } };
@@ -155,7 +155,7 @@ test.each([
   expect(pathOf({ url })).toBe(path);
 });
 
-test("an app that has answered by itself keeps its answer, and what breaks then is no error of ours", async () => {
+test("an app that has answered keeps its answer, and a later failure is not our error", async () => {
   const { seen, webhook } = recording();
   const middleware = createMiddleware(webhook, body, () => false);
   const ended = Promise.withResolvers<void>();

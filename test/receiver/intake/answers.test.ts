@@ -26,7 +26,7 @@ function expectStored(answer: RawAnswer): void {
   expect({ status: answer.status, json: answer.json }).toEqual({ status: 200, json: STORED });
 }
 
-describe("what was signed and sent as agreed", () => {
+describe("a correctly signed event", () => {
   const receiver = useReceiver();
 
   test("is stored once, and recognised every time after that", async () => {
@@ -38,7 +38,7 @@ describe("what was signed and sent as agreed", () => {
     expect(await store.ledger.find(idOf(body))).toMatchObject({ state: "waiting", duplicates: 1 });
   });
 
-  test("is new for exactly one of many who bring it at the same time", async () => {
+  test("is new for exactly one of many simultaneous requests", async () => {
     const { url, store } = receiver();
     const body = newBody();
     const answers = await Promise.all(Array.from({ length: 40 }, async () => send(url, { body })));
@@ -261,7 +261,7 @@ describe("another request", () => {
     },
   );
 
-  test("that is no HTTP gets JSON all the same", async () => {
+  test("that is not HTTP still gets JSON", async () => {
     const { url } = receiver();
     expectError(await sendRaw(url, Buffer.from("\u0016\u0003\u0001\u0002\r\n\r\n")), 400, "bad_request");
     const headers = [["X-Padding", "x".repeat(20_000)]] as const;

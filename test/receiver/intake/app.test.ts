@@ -25,7 +25,7 @@ test.each([
   expect(await ask(express.json({ limit: 50 }), body)).toEqual({ status, json, logLines: [] });
 });
 
-test("an error of the route's own is told to nobody but the log", async () => {
+test("an error in a route is only logged", async () => {
   const { status, json, logLines } = await ask(() => {
     throw new Error("the password is 1234");
   }, "{}");

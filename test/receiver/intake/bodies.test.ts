@@ -63,7 +63,7 @@ describe("when too much arrives at once", () => {
 });
 
 describe("a body", () => {
-  test("that has not come in full after 10 s is 408, whatever the server around us allows", async () => {
+  test("that is incomplete after 10 s is 408, whatever timeout the server has", async () => {
     const clock = stoppedTimers();
     const intake = await startPatient({ clock });
     const stalled = await begin(intake, 200, 100);
@@ -97,7 +97,7 @@ describe("a body", () => {
     expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
   });
 
-  test("that is refused doesn't cost the sender its answer while it goes on sending", async () => {
+  test("that is refused still gets its answer to a client that keeps sending", async () => {
     // Its time never passes: the connection of a slow machine would be ended while this still sends.
     const intake = await startIntake({ maxBodyBytes: 4 * KB, clock: stoppedTimers() });
     const socket = open(intake.url);

@@ -103,7 +103,7 @@ test.each([
   expect(store.sizes()).toEqual([1, ...sizes]);
 });
 
-test("what has no answer 8 s after it arrived is answered as a time-out, in a commit or behind one, and once", async () => {
+test("an event without an answer after 8 s is answered as a timeout, in a commit or waiting for one, and once", async () => {
   const store = slowStore();
   const clock = standingClock();
   const add = createGroupCommit({ ...store, clock });

@@ -92,7 +92,7 @@ test("of several things that are wrong the first is refused, before the body is 
   }
 });
 
-test("what is read of a request is handed on as it is, and the line says whose it was", async () => {
+test("the fields of a request are passed on unchanged, and the log line names them", async () => {
   const bytes = Uint8Array.of(7, 8, 9);
   const { deliveries, lines, refused } = await ask({
     path: "/hooks/of/mine",
@@ -149,7 +149,7 @@ test("an acknowledgement takes as many seconds as went by from the request to it
   expect(lines.at(-1)).toMatchObject({ duration_ms: 4_250 });
 });
 
-test("a bug is a 500, with a line that says what it was", async () => {
+test("a bug is a 500, with a log line that names it", async () => {
   const bug = (): never => {
     throw new Error("it is broken");
   };

@@ -33,7 +33,7 @@ async function mount(start: StartApp, options: ReceiverOptions = {}) {
 const error = (code: string) => ({ error: code, message: expect.any(String) });
 
 describe.each(Object.entries(APPS))("%s", (_name, start) => {
-  test("stores what is signed, knows what it has, and refuses the rest in the same words", async () => {
+  test("stores signed events, recognizes duplicates, and refuses others with the same answers", async () => {
     const { receiver, url } = await mount(start);
     const send = async (options: Parameters<typeof rawRequest>[1]) => {
       const { status, json } = await sendRaw(url, rawRequest(url, options));
@@ -140,7 +140,7 @@ describe("behind a body parser", () => {
     expect(await sendRaw(url, rawRequest(url, { body: newBody() }))).toMatchObject({ status: left });
   });
 
-  test("whose bytes are kept, they are what is verified, and bounded", async () => {
+  test("that keeps the bytes: these are verified, and limited", async () => {
     const keep = express.json({
       limit: "1mb",
       verify: (request, _response, bytes) => void Object.assign(request, { rawBody: bytes }),
@@ -194,7 +194,7 @@ describe("a receiver in an app", () => {
     expect([large.status, await large.json()]).toEqual([413, error("body_too_large")]);
   });
 
-  test("lets go on what is below the path that it is used on, and answers every method on it", async () => {
+  test("passes on requests below its path, and answers every method on it", async () => {
     const start: StartApp = async ({ middleware }) => {
       const app = express();
       app.use(PATH, middleware);
@@ -252,7 +252,7 @@ describe("a receiver in an app", () => {
     expect(line).toMatchObject({ msg: "answered", path: PATH, request_id: "request-7" });
   });
 
-  test("stands beside others, each with its own secret, database and end", async () => {
+  test("runs side by side with others, each with its own secret, database and stop", async () => {
     const [first, second] = [
       await mount(APPS["node:http"]!),
       await mount(APPS["node:http"]!, { signingSecrets: ["whsec_second"] }),
@@ -283,7 +283,7 @@ describe("a receiver in an app", () => {
     });
   });
 
-  test("answers what has come before it stops", async () => {
+  test("answers received requests before it stops", async () => {
     const { receiver, url } = await mount(APPS["node:http"]!);
     const body = newBody();
     const socket = open(url);
@@ -316,7 +316,7 @@ describe("a receiver in an app", () => {
     await expect(creating).rejects.toThrow(words);
   });
 
-  test("takes the environment's settings where none is given", async () => {
+  test("uses the environment's settings by default", async () => {
     vi.stubEnv("SIGNING_SECRET", "whsec_from_the_environment");
     vi.stubEnv("MAX_BODY_BYTES", "2048");
     onTestFinished(() => void vi.unstubAllEnvs());

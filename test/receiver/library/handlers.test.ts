@@ -132,7 +132,7 @@ test.each([
   await receiver.stop();
 });
 
-test("a stop waits for the handler that runs, and what has not begun is there after the next start", async () => {
+test("a stop waits for the running handler, and other jobs remain for the next start", async () => {
   const databaseUrl = `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
   const begun = Promise.withResolvers<void>();
   const go = Promise.withResolvers<void>();
@@ -318,7 +318,7 @@ test("two handlers of one name are refused at the start", async () => {
   await expect(creating).rejects.toThrow(/Two handlers are called "same"/);
 });
 
-test("a receiver in an app takes from others what they may read of its file, and repeats no secret in its log", async () => {
+test("a receiver in an app makes its file private, and logs no secret", async () => {
   const url = databaseUrl();
   const file = url.slice("sqlite:".length);
   const lines: string[] = [];

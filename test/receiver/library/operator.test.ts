@@ -23,7 +23,7 @@ test("is closed for everyone unless the app has a guard", async () => {
     expect((await fetch(`${url}/operator${path}`)).status).toBe(403);
 });
 
-test("lets in whom the guard lets in, asked each time, with links beneath the app's path", async () => {
+test("admits whoever the guard admits, checked each time, with links below the app's path", async () => {
   const asked: (string | undefined)[] = [];
   const url = await mount({
     operatorGuard: async ({ headers }) => {

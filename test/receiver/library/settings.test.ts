@@ -4,7 +4,7 @@ import { createReceiver, type ReceiverOptions } from "../../../receiver/index.ts
 import { readOptions } from "../../../receiver/library/options.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
-test("settings stand in place of what the environment says, and of a file that it names", () => {
+test("settings override the environment, and a file that it names", () => {
   const environment = { API_KEY: "theirs", API_KEY_FILE: "/theirs", OTHER: "stays", MAX_AGE_HOURS: "6" };
   const given: ReceiverOptions = { signingSecrets: ["one", "two"], role: "worker", apiKey: "key" };
   expect(readOptions(given, environment).environment).toEqual({

@@ -37,7 +37,7 @@ test("verifySignature says whether, and why not", () => {
     expect(verifySignature({ body, header, secrets, ...given })).toEqual({ ok: false, reason });
 });
 
-test("verifySignature takes bytes in any form, and never throws, whatever it is given", () => {
+test("verifySignature takes bytes in any form, and never throws for any argument", () => {
   const body = newBody();
   const header = signatureFor(body);
   const { buffer, byteOffset, byteLength } = body;

@@ -70,7 +70,7 @@ test("only names that are allowed are answered, in any case and with any port; h
   }
 });
 
-test("a token is shown as a bearer, or as the password beside any name", async () => {
+test("a token is sent as a bearer token, or as the password with any user name", async () => {
   const token = "0123456789:abcdef";
   const options = { adminToken: token, adminAllowedHosts: undefined };
   const { url } = await serveAdmin(await openInbox(), options);

@@ -31,7 +31,7 @@ test("list shows a line an event, by the job of the handler that is named", asyn
   expect(await notes({ type: "x" })).toEqual(["No event matches."]);
 });
 
-test("show tells all of one event, and refuses one that is not there", async () => {
+test("show prints everything about an event, and refuses an unknown one", async () => {
   const { inbox, context } = await begin();
   const id = await inbox.handled(dead("HTTP 500"));
   const shown = await commands.showEvent(context, id, {});
@@ -59,7 +59,7 @@ test("requeue takes events by name, by state, or all since a time for a new hand
   expect(await later.ledger.find(earlier)).toMatchObject({ jobs: [{ handler: "agents", state: "waiting" }] });
 });
 
-test("requeue of dead jobs leaves what an operator has discarded of the same events", async () => {
+test("requeue of dead jobs leaves discarded jobs of the same events", async () => {
   const inbox = await openInbox({ crm: "call.completed", "log-call": "call.completed" });
   const id = await inbox.handled(dead("a"));
   await inbox.ledger.discard([id], { handler: "crm", reason: "test call" });

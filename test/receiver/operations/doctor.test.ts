@@ -72,7 +72,7 @@ test("disk: too little free space is a problem", async () => {
   expect((await found("disk", { environment: greedy })).join()).toMatch(/^problem: .*Make room\.$/);
 });
 
-test("api: the key's owner, a wrong key, and a clock that is off are told apart", async () => {
+test("api: the key's owner, a wrong key, and a wrong clock are distinguished", async () => {
   const { baseUrl } = await startRestService();
   const api = createRestClient({ baseUrl, key: API_KEY, pauseMs: 1 });
   const clock = movableClock();

@@ -29,7 +29,7 @@ async function health(
   return { ...made, clock, disk, database };
 }
 
-test("it is ready while the database takes writes, and asks it once a second at the most", async () => {
+test("it is ready while the database accepts writes, and probes it at most once a second", async () => {
   const { readiness, database, clock } = await health();
   expect(await readiness()).toEqual({ ready: true, checks: { database: "ok", disk: "ok", draining: "ok" } });
   database.result = { ok: false, reason: "full", detail: "" };
@@ -61,7 +61,7 @@ test("below the low-water mark it refuses events, and takes them again when ther
   expect(diskLow()).toBe(false);
 });
 
-test("the mark rises with what the last second took of the disk, and falls again slowly", async () => {
+test("the mark rises with the disk usage of the last second, and falls slowly", async () => {
   const { diskLow, disk, clock } = await health();
   disk.free = async () => 900 * MEGABYTE;
   await clock.pass(1_000);

@@ -131,7 +131,7 @@ test("the alert rules and the board ask for metrics that exist", async () => {
   for (const [name] of asked) expect(known).toContain(name.replace(/_(?:bucket|count|sum)$/, ""));
 });
 
-test("the rules alarm about what they are named after, and about nothing in a receiver that is well", async () => {
+test("each rule fires for its own problem, and none for a healthy receiver", async () => {
   const isUp = { alive: true };
   const state: { counts: Counts } = {
     counts: { ...COUNTS, handlers: [{ handler: "kitchen", ...jobs, oldestUnfinishedAtMs: null }] },

@@ -60,7 +60,7 @@ test("a page of ticked boxes is one question about all of them", async () => {
   expect(words(await get(`${url}/confirm?${query.toString()}`))).toContain("Requeue 50 jobs");
 });
 
-test("an action on thousands shows how far it is, goes on without the browser, and ends where it is canceled", async () => {
+test("an action on thousands shows its progress, continues without the browser, and can be canceled", async () => {
   const inbox = await openInbox();
   for (let count = 0; count < 201; count += 1) await inbox.handled(dead("HTTP 500"));
   const slices: PromiseWithResolvers<number>[] = [];
@@ -86,7 +86,7 @@ test("an action on thousands shows how far it is, goes on without the browser, a
   expect((await get(`${url}/actions`)).text).not.toContain("http-equiv");
 });
 
-test("it can be mounted beneath a path of another app, closed to whom its guard does not let in", async () => {
+test("it can be mounted at a path of another app, closed to anyone its guard refuses", async () => {
   const { unknown, ...inbox } = await troubled();
   const page = createOperatorPage({
     ...operatorParts(inbox),

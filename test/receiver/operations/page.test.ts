@@ -7,7 +7,7 @@ import { dead, openInbox } from "./inbox.ts";
 const CAUSE = "Customer <number> is unknown";
 
 describe("the overview", () => {
-  test("says what is dead by handler and cause and since when, and how each handler is", async () => {
+  test("shows dead jobs by handler, cause and time, and the state of each handler", async () => {
     const inbox = await troubled();
     const { url, metrics } = await serveAdmin(inbox);
     metrics.handled([{ handler: "log-call", type: "call.completed", outcome: "done", durationMs: 1 }]);
@@ -26,7 +26,7 @@ describe("the overview", () => {
     expect(words(await get(`${url}/`))).toMatch(/Nothing is dead\..*No worker has started yet\./);
   });
 
-  test("begins with what is wrong: handlers that could not be started, and why", async () => {
+  test("begins with problems: handlers that could not start, and why", async () => {
     const inbox = await openInbox();
     const workerStatus = () => ({ state: "broken", problem: "Cannot find module './crm.ts'" }) as const;
     const { url } = await serveAdmin(inbox, { workerStatus });
@@ -53,7 +53,7 @@ describe("events", () => {
     expect((await get(`${url}/event?id=..%2f..`)).status).toBe(404);
   });
 
-  test("one shows its jobs with the last errors, and its envelope without what may be about a person", async () => {
+  test("an event shows its jobs with their last errors, and its redacted envelope", async () => {
     const inbox = await openInbox();
     const id = newEventId();
     const envelope = {
@@ -108,7 +108,7 @@ describe("requeue and discard", () => {
     expect((await inbox.ledger.find(unwanted))?.state).toBe("ignored");
   });
 
-  test("of all states change what an action can change, and nothing else", async () => {
+  test("of all states change only the jobs that an action can change", async () => {
     const { unknown, crashed, failing, ...inbox } = await troubled();
     const { url } = await serveAdmin(inbox);
     expect(words(await get(`${url}/confirm?action=discard&handler=log-call`))).toMatch(/Discard 3 jobs/);
@@ -176,7 +176,7 @@ describe("requeue and discard", () => {
     expect(await post(`${url}/confirm`, form)).toMatchObject({ status: 303 });
   });
 
-  test("of what is done are asked for by that state, and handle it once more", async () => {
+  test("of done jobs are requested by that state, and handle them once more", async () => {
     const inbox = await openInbox({ crm: "call.completed", email: "call.completed" });
     const id = await inbox.handled({ kind: "done" }, { handler: "crm" });
     const { url } = await serveAdmin(inbox);

@@ -67,7 +67,7 @@ test.each([
   expect(redactEnvelope(JSON.stringify(value))).toEqual(redacted);
 });
 
-test("handlers get the secrets that sign events or let operators in as empty variables, which no .env fills", () => {
+test("handlers get the secrets of events and operators as empty variables, which .env does not fill", () => {
   const own = { SIGNING_SECRET: "s", ADMIN_TOKEN: "t", ADMIN_HOST: "0.0.0.0", SHOP_TOKEN: "mine" };
   expect(environmentForHandlers(own)).toMatchObject({
     SIGNING_SECRET: "",

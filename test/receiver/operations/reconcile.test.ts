@@ -31,7 +31,7 @@ async function begin() {
 const objects = ({ healed }: ReconcileReport): string[] =>
   healed.map(({ type, objectId }) => `${type} ${objectId}`).toSorted();
 
-test("what no event brought is enqueued once: calls, transfers and voicemails", async () => {
+test("missing events are enqueued once: calls, transfers and voicemails", async () => {
   const { inbox, state, run } = await begin();
   const [newest, older, oldest] = makeCalls(3, NOW_MS);
   state.calls = [{ ...newest!, transferred: true }, older!, oldest!];
@@ -74,7 +74,7 @@ test("a dry run says the same and changes nothing", async () => {
   expect(await inbox.ledger.bookmark("reconcile calls")).toBeUndefined();
 });
 
-test("it looks back as far as it is told, and no further than what was pruned", async () => {
+test("it looks back as far as requested, but not into the pruned time", async () => {
   const { inbox, state, run } = await begin();
   state.calls = [...makeCalls(1, NOW_MS, "new"), ...makeCalls(1, NOW_MS - DAY_MS, "old")];
   const half = NOW_MS - DAY_MS / 2;
@@ -99,7 +99,7 @@ test("what comes or is pruned while it looks is not enqueued again", async () =>
   expect([report.alreadyThere, ...objects(report)]).toEqual([1, "call.completed call_new00002"]);
 });
 
-test("a run that breaks off says so, and the next reads what is new and goes on there", async () => {
+test("an interrupted run says so, and the next reads new objects and continues there", async () => {
   const { state, run } = await begin();
   state.calls = makeCalls(250, NOW_MS);
   state.isDown = (count) => count > 3;

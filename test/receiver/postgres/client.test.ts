@@ -76,7 +76,7 @@ describe.skipIf(noServer())("the pg client of atomically", () => {
   });
 });
 
-test.skipIf(noServer())("a transaction that takes over 5 s is rolled back, and its job goes on", async () => {
+test.skipIf(noServer())("a transaction over 5 s is rolled back, and its job continues", async () => {
   const backend = await postgresBackend();
   // Its 5 s are a tenth of one.
   const clock: Clock = { ...systemClock, sleep: async (ms, signal) => systemClock.sleep(ms / 50, signal) };

@@ -31,7 +31,7 @@ const YESTERDAY = [handler({ types: ["call.completed"], maximumAttempts: 1 })];
 const TODAY = [handler({ key: ["data.object.phone"] }), handler({ name: "new" })];
 
 describe.skipIf(noServer())("a rolling deploy", () => {
-  test("a worker of yesterday that starts again beside today's takes no handler away, and changes no type and no key", async () => {
+  test("an older worker started again removes no handler, and changes no type and no key", async () => {
     const backend = await postgresBackend();
     let old = await openWorker(backend, YESTERDAY);
     const today = await openWorker(backend, TODAY);
@@ -215,7 +215,7 @@ test.skipIf(noServer())(
   },
 );
 
-test.skipIf(noServer())("what is acknowledged is on disk, also if the database says otherwise", async () => {
+test.skipIf(noServer())("an acknowledged event is on disk, whatever its settings", async () => {
   const url = await newDatabase();
   await query(
     url,
@@ -259,7 +259,7 @@ describe.skipIf(noServer())("doctor says what to do if", () => {
   });
 });
 
-test.skipIf(noServer())("DATABASE_SCHEMA names both schemas, and nothing is made beside them", async () => {
+test.skipIf(noServer())("DATABASE_SCHEMA names both schemas, and no others are created", async () => {
   const databaseUrl = await newDatabase(false);
   const store = await openServerStore({
     databaseUrl,

@@ -18,7 +18,7 @@ function configOf(file: string): Config {
 }
 
 describe.skipIf(noServer())("move", () => {
-  test("copies every event with its jobs, attempts, errors and steps, and work goes on where it was", async () => {
+  test("copies every event with its jobs, attempts, errors and steps, and work continues", async () => {
     const backend = await sqliteBackend();
     const store = await openWorker(backend, HANDLERS);
     const order = () => event({ type: "order.created", object: { phone: "a" } });
@@ -62,7 +62,7 @@ describe.skipIf(noServer())("move", () => {
     await moved.close();
   });
 
-  test("goes on after the last batch that was copied, and refuses a database with events of its own", async () => {
+  test("continues after the last copied batch, and refuses a database with events", async () => {
     const backend = await sqliteBackend();
     const store = await openStore(backend);
     await accept(store, ...Array.from({ length: 450 }, () => event()));

@@ -92,7 +92,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect(await next.ledger.find(id)).toMatchObject({ state: "ignored", jobs: [] });
     });
 
-    test("what comes while a worker starts has its job of each handler, and on SQLite of those that are new", async () => {
+    test("an event stored while a worker starts gets a job for each handler, on SQLite also for new ones", async () => {
       const orders = handler({ name: "orders", types: ["order.created"] });
       const { backend, store } = await begin(createBackend, [orders]);
       const intake = await openStore(backend);
@@ -128,7 +128,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect(await worker.ledger.find(sent[0]?.id ?? "")).toMatchObject({ state: "ignored" });
     });
 
-    test("a webhook for an object that reconcile has enqueued is a duplicate, whatever its id, and is found by it", async () => {
+    test("a webhook for an object that reconcile enqueued is a duplicate with any id, and is found by it", async () => {
       const store = await openWorker(await createBackend());
       const objectId = "call_1 \0 \uD800";
       const healed = event({ source: "reconcile", objectId });
@@ -163,7 +163,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect(await store.intake.accept([late])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
     });
 
-    test("a webhook and reconcile that bring an object at the same time store it once", async () => {
+    test("a webhook and reconcile store the same object once, even at the same time", async () => {
       const backend = await createBackend();
       const stores = [await openStore(backend), await openStore(backend)];
       for (let round = 0; round < 20; round += 1) {

@@ -18,7 +18,7 @@ import {
 
 export function describeAtomically(name: string, createBackend: CreateBackend): void {
   describe(`${name}: atomically`, () => {
-    test("what a handler writes is committed together with done", async () => {
+    test("a handler's writes are committed together with done", async () => {
       const { backend, store } = await begin(createBackend);
       const job = await acceptAndClaim(store);
       const { id } = job;
@@ -37,7 +37,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       expect(await store.jobs.end(job, { kind: "failed", error: "late", delayMs: 0 })).toBe(false);
     });
 
-    test("an error rolls back what was written, of that job alone, and leaves it running", async () => {
+    test("an error rolls back only that job's writes, and leaves it running", async () => {
       const { backend, store } = await begin(createBackend);
       await accept(store, event(), event(), event());
       const jobs = await claim(store);
@@ -78,7 +78,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       expect(await effects(backend)).toEqual([]);
     });
 
-    test("a job that is no longer the attempt's is not written for", async () => {
+    test("nothing is written for a job that no longer belongs to the attempt", async () => {
       const { backend, store } = await begin(createBackend);
       const job = await acceptAndClaim(store);
       await store.jobs.end(job, { kind: "returned" });
@@ -175,7 +175,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       expect(row).toEqual({ a: "$2 it's", b: "two", c: "one" });
     });
 
-    test("migrations run once, in order, and only those that are new run at the next start", async () => {
+    test("migrations run once, in order, and only new ones run at the next start", async () => {
       const backend = await createBackend();
       const migrations = ["CREATE TABLE notes (id TEXT)", "INSERT INTO notes VALUES ('first')"];
       let store = await openWorker(backend, [handler({ migrations })]);

@@ -18,7 +18,7 @@ import {
 
 export function describeHandling(name: string, createBackend: CreateBackend): void {
   describe(`${name}: claiming and ending`, () => {
-    test("a claim gives the event and counts the attempt; nobody else gets the job meanwhile", async () => {
+    test("a claim returns the event and counts the attempt; no other claim gets the job", async () => {
       const store = await openWorker(await createBackend());
       const sent = event({ body: Buffer.from('{"id":"é"}') });
       await accept(store, sent);
@@ -48,7 +48,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       expect(await claim(store, "everything", 0)).toEqual([]);
     });
 
-    test("what has been due for longest is claimed first: a retry that is due goes before events that came later", async () => {
+    test("the job due for longest is claimed first: a due retry comes before later events", async () => {
       const { backend, store } = await begin(createBackend);
       const [first = ""] = await accept(store, event());
       await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });
@@ -122,7 +122,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       },
     );
 
-    test("the last five errors of a job are kept, whatever is in their texts, newest first, and a dead job has the cause of its last", async () => {
+    test("the last five errors of a job are kept, with any text, newest first, and a dead job has the cause of its last", async () => {
       const { backend, store } = await begin(createBackend);
       const [id = ""] = await accept(store, event());
       for (let attempt = 1; attempt <= 6; attempt += 1) {

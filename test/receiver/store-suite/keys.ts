@@ -18,7 +18,7 @@ const from = (phone: unknown, more: object = {}) => event({ object: { phone, ...
 
 export function describeKeys(name: string, createBackend: CreateBackend): void {
   describe(`${name}: jobs with a key`, () => {
-    test("jobs of one key run one after another, in the order in which their events came; other keys beside them", async () => {
+    test("jobs with the same key run one at a time, in order of arrival; other keys run in parallel", async () => {
       const store = await openWorker(await createBackend(), [byPhone]);
       const [a1 = "", b1 = "", a2 = "", a3 = ""] = await accept(
         store,
@@ -34,7 +34,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
       expect(await handleAll(store)).toEqual([a2, a3]);
     });
 
-    test("a missing or null value is no key, and values of several paths make one", async () => {
+    test("a missing or null value is not a key, and several paths form one key", async () => {
       const store = await openWorker(await createBackend(), [
         byPhone,
         handler({ name: "pairs", key: ["type", "data.object.phone"] }),
@@ -45,7 +45,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
       expect(await claim(store, "pairs")).toHaveLength(5);
     });
 
-    test("a job that waits for its retry, or was put off, holds back those behind it; a dead one holds nobody", async () => {
+    test("a job that waits for a retry, or was put off, holds back later ones; a dead job does not", async () => {
       const { backend, store } = await begin(createBackend, [byPhone]);
       const [first = "", second = ""] = await accept(store, from("a"), from("a"));
       await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });
@@ -64,7 +64,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
       expect((await claim(store)).map(({ id }) => id)).toEqual([second]);
     });
 
-    test("a requeued job goes before later ones of its key, and never beside one that runs", async () => {
+    test("a requeued job comes before later ones with its key, and never overlaps with a running one", async () => {
       const { backend, store } = await begin(createBackend, [byPhone]);
       const [r1 = "", r2 = "", h = "", last = ""] = await accept(
         store,
@@ -88,14 +88,14 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
       }
     });
 
-    test("a discarded job lets the next of its key go", async () => {
+    test("a discarded job releases the next one with its key", async () => {
       const store = await openWorker(await createBackend(), [byPhone]);
       const [first = "", second = ""] = await accept(store, from("a"), from("a"));
       expect(await store.ledger.discard([first], { reason: "test call" })).toBe(1);
       expect((await claim(store)).map(({ id }) => id)).toEqual([second]);
     });
 
-    test("whatever happens, jobs of a key run one at a time and all of them end", async () => {
+    test("jobs with the same key always run one at a time, and all of them end", async () => {
       const { backend, store } = await begin(createBackend, [handler({ ...byPhone, maximumAttempts: 100 })]);
       const ids = await accept(store, ...Array.from({ length: 40 }, (_, n) => from(`k${String(n % 3)}`)));
       const done: string[] = [];

@@ -220,7 +220,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.find(dead)).toMatchObject({ state: "dead" });
     });
 
-    test("prunes more than a batch, and passes what must stay", async () => {
+    test("prunes more than a batch, and skips what must stay", async () => {
       const { backend, store } = await begin(createBackend);
       await accept(store, ...Array.from({ length: 450 }, () => event()));
       await bury(store);
@@ -231,7 +231,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.list({}, { limit: 5 })).toHaveLength(1);
     });
 
-    test("keeps bookmarks, and finds no damage where there is none", async () => {
+    test("keeps bookmarks, and finds no damage in an intact file", async () => {
       const backend = await createBackend();
       const store = await openStore(backend);
       expect(await store.ledger.bookmark("here")).toBeUndefined();

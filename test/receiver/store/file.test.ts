@@ -87,7 +87,7 @@ describe("several processes on one file", () => {
     expect(await impatient.intake.accept([event()])).toMatchObject({ ok: true });
   });
 
-  test("beside a long reader of the log the inbox opens and is read, and events are refused as busy until it ends", async () => {
+  test("during a long read of the log the inbox opens and can be read, and events are refused as busy", async () => {
     const backend = await sqliteBackend();
     await accept(await openStore(backend), event());
     const reader = new Database(backend.file, { readonly: true });
@@ -116,7 +116,7 @@ describe("several processes on one file", () => {
     }
   });
 
-  test("a second worker waits until the first has ended, and gives up when it is told to", async () => {
+  test("a second worker waits until the first has ended, and stops waiting on abort", async () => {
     const backend = await sqliteBackend();
     const first = await openWorker(backend);
     const [id = ""] = await accept(first, event());

@@ -19,7 +19,7 @@ import { openFile } from "./sqlite.ts";
 
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
-test("it, its log and its folder are made for their owner alone, and others' rights are taken from what is there", async () => {
+test("the file, its log and its folder are private, and others' rights to existing ones are removed", async () => {
   const folder = join(temporaryDirectory(), "data");
   const file = join(folder, "receiver.db");
   const store = await openFile(file);
@@ -33,7 +33,7 @@ test("it, its log and its folder are made for their owner alone, and others' rig
   expect(copies.map(modeOf)).toEqual([0o600, 0o600]);
 });
 
-test("what is no regular file is refused at once, and left as it is", async () => {
+test("anything but a regular file is refused at once, and left unchanged", async () => {
   const folder = temporaryDirectory();
   const [fifo, link, elsewhere] = ["fifo", "link", "elsewhere"].map((name) => join(folder, name));
   spawnSync("mkfifo", ["-m", "644", fifo ?? ""]);
@@ -76,7 +76,7 @@ test("a file that is open twice in a process keeps its log when another process 
   expect(existsSync(`${file}-wal`)).toBe(true);
 });
 
-test("a link that another user has put beside it takes no rights from what it names", async () => {
+test("a link placed by another user does not change its target's rights", async () => {
   const folder = temporaryDirectory();
   const victim = join(folder, "victim");
   writeFileSync(victim, "precious");

@@ -58,7 +58,7 @@ const BUG_AFTER_A_REQUEST = `
     return emit.call(this, event, ...rest);
   };`;
 
-test("a bug ends it in order, with a line that says what it was, and as a failure for whoever would start it again", async () => {
+test("a bug stops it cleanly, with a log line that names it and a failing exit code", async () => {
   const receiver = await startProcess({ environment: preloaded(BUG_AFTER_A_REQUEST) });
   await fetch(new URL("/healthz", receiver.url)).catch(() => undefined);
   expect(await receiver.exited).toEqual({ code: 1, signal: null });
@@ -143,7 +143,7 @@ test.runIf(ALL && process.platform === "linux").each(["SIGINT", "SIGTERM", "SIGH
   },
 );
 
-test.runIf(ALL)("it ends in its time although nobody reads its log any more", async () => {
+test.runIf(ALL)("it stops in time even if its log is no longer read", async () => {
   const receiver = await startProcess({
     environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "1" },
   });

@@ -42,7 +42,7 @@ const writer = `
   process.stderr.write("through");
   process.stdin.once("data", () => log.flush(() => process.exit()));`;
 
-test("what a worker has logged is whole and in order when it ends", async () => {
+test("a worker's log is complete and in order when it ends", async () => {
   const receiver = await startProcess({
     environment: { DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}` },
   });

@@ -15,7 +15,7 @@ import { signalled } from "../helpers/until.ts";
 
 const HOUR = 3_600;
 
-test("an attempt whose handler returns is done, and its context holds what was promised", async () => {
+test("an attempt whose handler returns is done, and its context is as documented", async () => {
   const { run, event, contexts } = await bench(() => "what it returns is ignored", {
     services: { crm: "ours" },
   });
@@ -115,7 +115,7 @@ test.for([Number.NaN, -1, new Date(Number.NaN)])("RetryAfter refuses %s, which i
   expect(() => new RetryAfter(when)).toThrow(RangeError);
 });
 
-test("an event that lacks what the handler's schema asks for is dead, and the reason names the field", async () => {
+test("an event without a field of the handler's schema is dead, and the reason names the field", async () => {
   const { run, contexts } = await bench(() => undefined, {
     object: z.looseObject({ duration_sec: z.int(), nothing: z.string() }),
   });
@@ -150,7 +150,7 @@ test("without a schema, a documented field of another kind counts as missing, an
   expect(seen).toEqual([[undefined, null, "c-1", "yesterday"]]);
 });
 
-test("a handler may use what else stands in its definition", async () => {
+test("a handler may use other members of its definition", async () => {
   const seen: string[] = [];
   const definition = {
     name: "regional",
@@ -217,7 +217,7 @@ test("a handler that throws has what else it began aborted; one that returns has
   expect(contexts.map(({ signal }) => signal.reason as unknown)).toEqual([thrown, undefined]);
 });
 
-test("atomically commits its writes and done together, and what the handler throws after it changes nothing", async () => {
+test("atomically commits its writes and done together, and a later throw changes nothing", async () => {
   const { run, rows, job } = await bench(async ({ atomically, idempotencyKey }) => {
     await atomically(async (db) => db.query("INSERT INTO effects VALUES ($1)", [idempotencyKey]));
     throw new Error("too late");
@@ -249,7 +249,7 @@ test("a second atomically is refused, whether the first committed or failed", as
   });
 });
 
-test("a step runs once: later attempts get what it returned, as JSON has it", async () => {
+test("a step runs once: later attempts get its result, as JSON", async () => {
   let runs = 0;
   const results: unknown[] = [];
   const { run, advance } = await bench(async ({ step, attempt }) => {

@@ -67,7 +67,7 @@ test("an event behind one that still runs is held at once", async () => {
   expect(await first).toEqual({ outcome: "done", attempt: 1 });
 });
 
-test("its clock begins where the test says, and stands still until it is moved", async () => {
+test("its clock starts at the given time, and stands still until it is moved", async () => {
   const hours: number[] = [];
   const office = handlersWith<CreateServices<{ now: () => Date }>>()({
     name: "office",
@@ -88,7 +88,7 @@ test("its clock begins where the test says, and stands still until it is moved",
   await expect(bench(office, { now: "noon" })).rejects.toThrow("noon");
 });
 
-test("rows shows what the handler has written, and why there is nothing", async () => {
+test("rows returns the handler's rows, and says why there are none", async () => {
   const handler = defineHandler({
     name: "all",
     type: "*",

@@ -18,12 +18,12 @@ function policy(overrides: Partial<Definition> = {}, random = 0) {
   return policyOf(define(overrides), environment, () => random);
 }
 
-test("what a handler leaves out is the environment's value", () => {
+test("a policy that a handler omits has the environment's value", () => {
   expect(policy()).toMatchObject({ maximumAttempts: 10, timeoutMs: 60_000, concurrency: 8 });
   expect(define()).toMatchObject({ types: ["call.completed"], key: [] });
 });
 
-test("what a handler says counts instead; its concurrency is at most the worker's", () => {
+test("a handler's own policies override it; its concurrency is at most the worker's", () => {
   const own = policy({ maxAttempts: 3, timeoutSeconds: 0.5, concurrency: 2 });
   expect(own).toMatchObject({ maximumAttempts: 3, timeoutMs: 500, concurrency: 2 });
   expect(policy({ concurrency: 9 }).concurrency).toBe(8);
@@ -34,7 +34,7 @@ test("the usual backoff is 5 s, 15 s, 45 s … up to 6 h, less up to a fifth by 
   expect([1, 100].map(policy({}, 1).backoffMs)).toEqual([4_000, 17_280_000]);
 });
 
-test("a handler's own backoff is in seconds, and rounded up to whole milliseconds, 20 days at the most", () => {
+test("a handler's own backoff is in seconds, rounded up to whole milliseconds, at most 20 days", () => {
   expect([1, 3].map(policy({ backoff: (attempt) => attempt / 3 }).backoffMs)).toEqual([334, 1_000]);
   expect(policy({ backoff: () => 0 }).backoffMs(1)).toBe(0);
   for (const tooLong of [1e9, Infinity])

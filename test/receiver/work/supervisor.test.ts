@@ -112,7 +112,7 @@ describe("a process that dies", () => {
     expect(deaths()).toBe(2);
   });
 
-  test("is followed though nobody can tell what it was running", async () => {
+  test("is restarted even if its running jobs cannot be read", async () => {
     const { clock, children, last, lines } = supervise({
       running: () => Promise.reject(new Error("locked")),
     });
@@ -143,7 +143,7 @@ describe("a process is ended", () => {
     expect(lines()).toMatchObject([{ msg: "a handler blocks its process; it is ended", handler: "pos" }]);
   });
 
-  test("after a minute if it does not start, and one that waits for another worker has time as long as it beats", async () => {
+  test("after a minute if it does not start, but not while it beats and waits for another worker", async () => {
     const { clock, last, children, says, lines } = supervise();
     await clock.pass(60_000);
     expect(last().signals).toEqual([]);
@@ -177,7 +177,7 @@ describe("a process is ended", () => {
     expect(last().signals).toEqual(["SIGKILL"]);
   });
 
-  test("not for a silence that was the supervisor's own: it reads first what the process has sent", async () => {
+  test("not after a pause of the supervisor itself: it first reads the process's messages", async () => {
     let busyMs = 0;
     const clock = standingClock();
     const { live, says, last } = supervise({
@@ -229,7 +229,7 @@ test("ended attempts are handed on, and messages that are not ours are ignored",
   expect(ended).toEqual([attempt]);
 });
 
-test("events that are stored at one time wake the process once, and a later one again", async () => {
+test("events stored together wake the process once, and a later one again", async () => {
   const { clock, last, supervisor } = supervise();
   for (let event = 0; event < 5; event += 1) supervisor.wake();
   await clock.pass(5);

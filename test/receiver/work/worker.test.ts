@@ -50,7 +50,7 @@ describe("slots", () => {
     expect(worker.running()).toEqual([]);
   });
 
-  test("a slow handler with all its slots taken holds up no other", async () => {
+  test("a slow handler with all its slots in use does not delay others", async () => {
     const ending = signalled();
     const { send, end } = await startTestWorker(
       [handler("slow", async () => ending.promise), handler("quick")],
@@ -321,7 +321,7 @@ describe("a drain", () => {
     expect(await job(id, "slow")).toMatchObject({ state: "done" });
   });
 
-  test("gives back what was claimed while it began", async () => {
+  test("returns jobs that were claimed as it began", async () => {
     const claiming = signalled();
     const { worker, send, job } = await startTestWorker([handler("quick")], {
       jobs: (jobs) => ({
@@ -357,7 +357,7 @@ describe("a drain", () => {
   });
 });
 
-test("a handler that goes on after its deadline fails its job, gives the others back, and the process has to end", async () => {
+test("a handler still running after its deadline fails its job, returns the others, and ends the process", async () => {
   const { worker, send, job, stuck, end } = await startTestWorker(
     [
       handler("stuck", async () => new Promise(() => undefined), { timeoutSeconds: 3 }),
@@ -405,7 +405,7 @@ async function fileOfCrashed(
   return file;
 }
 
-test("what was kept long enough is pruned a minute after the start, and nothing after a drain", async () => {
+test("expired data is pruned a minute after the start, and nothing after a drain", async () => {
   const timers = standingClock();
   const started = await startTestWorker([handler("quick")], { after: timers.after });
   const { worker, clock, store, send, end } = started;

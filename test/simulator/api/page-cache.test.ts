@@ -9,7 +9,7 @@ function list(name: string) {
   return { status: 200, body: { object: "list" as const, data: [{ object: "call", id: name }] } };
 }
 
-test("what was computed is remembered until something changes", () => {
+test("a computed page is cached until something changes", () => {
   let version = 1;
   let computed = 0;
   const cache = createPageCache({ version: () => ["same", version] });
@@ -25,7 +25,7 @@ test("what was computed is remembered until something changes", () => {
   expect(computed).toBe(3);
 });
 
-test("is bounded: what was not asked for the longest is forgotten first", () => {
+test("is bounded: the least recently used page is evicted first", () => {
   const bytes = JSON.stringify(list("a1").body).length;
   const cache = createPageCache({ version: () => [], mostBytes: 2 * bytes });
   let computed = 0;
@@ -51,7 +51,7 @@ test("there is as much room after each change as there was before it", () => {
   expect(computed).toBe(5 * 2);
 });
 
-test("a refusal is not remembered, nor is a key that somebody made long", () => {
+test("refusals are not cached, and neither are long keys", () => {
   const cache = createPageCache({ version: () => [] });
   let computed = 0;
   for (let time = 0; time < 2; time++) {
@@ -95,7 +95,7 @@ const ASKED = [
   "agents?",
 ];
 
-test("a reading that is changed shows at once: what is remembered is what would be answered anew", async () => {
+test("a changed reading applies at once: the cache has no stale answers", async () => {
   const { url, simulator } = await startWithReadings({ seed: 7, calls: 60 });
   const headers = { authorization: "Bearer va_test_restaurant" };
   const answersOf = async (more: string) =>

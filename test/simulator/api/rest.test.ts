@@ -27,7 +27,7 @@ describe("the API key", () => {
     expect(await get(`/api/v1${path}`)).toMatchObject({ status: 200 });
   });
 
-  test("that is missing is told from one that is wrong", async () => {
+  test("that is missing is distinguished from a wrong one", async () => {
     const { get } = await startApi();
     const messageTo = async (key: string | null) => (await get("/api/v1/me", { key })).body;
     expect(await messageTo(null)).toMatchObject({
@@ -38,7 +38,7 @@ describe("the API key", () => {
     });
   });
 
-  test("comes as a bearer token, in whatever case the scheme is written, and in no other way", async () => {
+  test("is only accepted as a bearer token, with the scheme in any case", async () => {
     const { raw } = await startApi();
     const status = async (...lines: string[]) =>
       (await raw("/api/v1/me", ["Host", "localhost", ...lines.flatMap((line) => ["Authorization", line])]))
@@ -191,7 +191,7 @@ describe("whatever else is asked", () => {
     expect((await get("/api/v1/calls", { method: "HEAD", key: null })).status).toBe(401);
   });
 
-  test("a failure inside is a server_error that tells nothing, and is reported", async () => {
+  test("an internal failure is a server_error without details, and is reported", async () => {
     const errors: unknown[] = [];
     const { get, database } = await startApi({ onError: (error) => errors.push(error) });
     database.close();

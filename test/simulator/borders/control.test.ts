@@ -58,7 +58,7 @@ function envelope(more: object) {
   };
 }
 
-test("what is too long or too much is refused in a few words, and changes nothing", async () => {
+test("oversized input is refused briefly, and changes nothing", async () => {
   const { ask, simulator } = await startService();
   const lastId = simulator.journal.lastId();
   const known = simulator.scenarios.list().length;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { alignColumns } from "../../../simulator/commands/output.ts";
 
-test("columns are aligned by what is seen of them: wide characters, emoji and accents too", () => {
+test("columns are aligned by visible width, even with wide characters, emoji and accents", () => {
   expect(
     alignColumns([
       ["山田太郎", "a"],

@@ -109,7 +109,7 @@ test.each(OFFERS)("what `%s` offers leads to what it was about", async (words, l
   expect(await follow(seen, given)).toMatchObject(leadsTo(seen));
 });
 
-test("`deliveries show` offers to send again what has given up, and nothing else", async () => {
+test("`deliveries show` offers to resend only dead deliveries", async () => {
   const seen = await startSeen();
   await seen.fail();
   const { data } = (await seen.sim("deliveries", "--json")).json<Told>();

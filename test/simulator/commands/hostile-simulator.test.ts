@@ -54,7 +54,7 @@ function spoiled(value: unknown, key: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, spoiled(inner, name)]));
 }
 
-test("no command lets a simulator's answers steer a terminal, a build server or a shell", async () => {
+test("no simulator's answer can control a terminal, a build server or a shell through a command", async () => {
   const hostile = await startHostile();
   const commands = [
     ["deliveries"],

@@ -34,7 +34,7 @@ test("at a rate it sends as many as that makes, duplicates among them", async ()
   expect(new Set(ids).size).toBe(100 - json().duplicates);
 });
 
-test("at a rate, a stall counts for those that had to wait for it, not only for the one that met it", async () => {
+test("at a rate, a stall counts for every request that it delayed", async () => {
   const receiver = await startEndpoint((response, count) => {
     if (count === 1) setTimeout(() => response.writeHead(200).end(), 400);
     else response.writeHead(200).end();
@@ -45,7 +45,7 @@ test("at a rate, a stall counts for those that had to wait for it, not only for 
   expect(json().latency_ms.p50).toBeGreaterThan(150);
 });
 
-test("what is not acknowledged is counted by its status, and exits 1", async () => {
+test("unacknowledged events are counted by status, and exit 1", async () => {
   const receiver = await startEndpoint((response, count) =>
     response.writeHead(count % 2 === 0 ? 503 : 200).end(),
   );
@@ -78,7 +78,7 @@ test.each([
   expect(rows.slice(5)).toEqual(isTaken ? [] : [`Failed        20 × ${status}`]);
 });
 
-test("what was not sent since too many waited is told, and is no success though all that was sent was taken", async () => {
+test("events not sent because too many waited are reported, and are no success", async () => {
   // One connection that stalls at first, while thousands fall due.
   const receiver = await startEndpoint((response, count) => {
     if (count === 1) setTimeout(() => response.writeHead(200).end(), 700);

@@ -100,7 +100,7 @@ test("explain: a signature that verifies exits 0", async () => {
   expect({ code, out }).toEqual({ code: 0, out: "The signature verifies for this body and secret.\n" });
 });
 
-test("explain: names the mistake, exits 1, and tells programs the same", async () => {
+test("explain: names the mistake, exits 1, and prints the same as JSON", async () => {
   const pretty = JSON.stringify(JSON.parse(body), null, 2);
   const options = ["--secret", secret, "--header", opensslHeader(body), "--at", "2023-11-14T22:13:30Z"];
   const { code, out } = await run("explain", "--body", pretty, ...options);

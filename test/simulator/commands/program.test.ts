@@ -66,7 +66,7 @@ test.each([
   );
 });
 
-test("a simulator that is no URL is wrong usage", async () => {
+test("an address that is not a URL is wrong usage", async () => {
   const { code, err } = await run("events", "--simulator", "localhost:4010");
   expect(code).toBe(2);
   expect(err).toContain("write it in full, such as http://127.0.0.1:4010");

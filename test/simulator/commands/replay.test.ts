@@ -63,7 +63,7 @@ test.each([
   expect(idsOf(receiver)).toEqual(envelopes(3).map(({ id }) => id));
 });
 
-test("event types stand for samples, each with an id of its own", async () => {
+test("event types stand for samples, each with its own id", async () => {
   const receiver = await startEndpoint();
   await run("replay", ...EVENT_TYPES, "--to", receiver.url, "--secret", secret);
   const types = receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type);
@@ -77,7 +77,7 @@ test("--new-ids gives every event a new id", async () => {
   expect(new Set([...idsOf(receiver), ...envelopes(3).map(({ id }) => id)]).size).toBe(6);
 });
 
-test("what is not acknowledged is told, and exits 1", async () => {
+test("unacknowledged events are reported, and exit 1", async () => {
   const receiver = await startEndpoint((response, count) =>
     response.writeHead(count === 2 ? 500 : 200).end(),
   );
@@ -129,7 +129,7 @@ test("an event id is asked from the running simulator", async () => {
   expect(JSON.parse(receiver.received[0]?.body.toString() ?? "")).toEqual(events[0]);
 });
 
-test("killed on the way, the same command goes on where it was", async () => {
+test("after a kill, the same command continues where it was", async () => {
   const held: (() => void)[] = [];
   const receiver = await startEndpoint((response, count) => {
     if (count <= 4) response.writeHead(200).end();
@@ -156,7 +156,7 @@ test("killed on the way, the same command goes on where it was", async () => {
   expect(receiver.received).toHaveLength(9);
 });
 
-test("what failed before an interruption is told at the end, which is not 0", async () => {
+test("failures before an interruption are reported at the end, with a failing exit code", async () => {
   const receiver = await startEndpoint((response, count) =>
     response.writeHead(count === 2 ? 500 : 200).end(),
   );
@@ -179,7 +179,7 @@ test("what failed before an interruption is told at the end, which is not 0", as
   });
 });
 
-test("the state file has what failed, for the command that goes on", async () => {
+test("the state file has the failures, for the next run", async () => {
   const state = join(temporaryDirectory(), "replay.state");
   const file = writeJsonLines(3);
   const states: unknown[] = [];
@@ -210,7 +210,7 @@ test("an edited envelope under the id of a stored event is refused, and offered 
   expect(JSON.parse(receiver.received[1]?.body.toString() ?? "")).toMatchObject({ created: 1 });
 });
 
-test("interrupted, it says how far it came and how to go on", async () => {
+test("when interrupted, it prints its progress and how to continue", async () => {
   const receiver = await startEndpoint();
   const args = ["replay", writeJsonLines(50), "--to", receiver.url, "--secret", secret, "--rate", "20"];
   const replay = spawnRun("simulator/main.ts", args);
@@ -239,7 +239,7 @@ test("an address where nothing listens could not be run, and is not tried for ev
   expect(err).toContain("Nothing answers at http://127.0.0.1:1/ (refused).");
 });
 
-test("a line that is no envelope is named by its number, the last one too, though it does not end", async () => {
+test("a line that is not an envelope is named by its number, even an unterminated last one", async () => {
   const file = join(temporaryDirectory(), "inbox.jsonl");
   const good = `${JSON.stringify(sampleEnvelope("call.completed"))}\n`;
   for (const [text, number] of [

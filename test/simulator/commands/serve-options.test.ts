@@ -87,7 +87,7 @@ test.each([
   for (const value of beyond) expect(() => flagsOf(`${option}=${value}`), value).toThrow(option);
 });
 
-test("a token that is empty is told from one that was not given", () => {
+test("an empty token is distinguished from a missing one", () => {
   expect(() => flagsOf("--token=")).toThrow("it is empty (an unset variable?)");
 });
 
@@ -130,7 +130,7 @@ test("the service is what its options say: port, token, traffic, stories and tro
   expect(made.running.token).toMatch(/^[0-9a-f]{32}$/);
 });
 
-test("the banner says where it is, who may read it, how its clock runs and what is kept, to people as to programs", async () => {
+test("the banner shows its address, access, clock and retention, as text and as JSON", async () => {
   for (const [words, clock, state, keeps] of [
     [[], "real  six attempts take the real 14 h 36 min", "until it ends  --data FILE keeps it", "100,000"],
     [

@@ -116,7 +116,7 @@ test.each([
   expect(err).toContain(message);
 });
 
-test("a data file that is none could not be run", async () => {
+test("an invalid data file exits with could not run", async () => {
   const file = join(temporaryDirectory(), "data.db");
   writeFileSync(file, "no database".repeat(500));
   const { code, err } = await run("serve", "--port", "0", "--data", file);

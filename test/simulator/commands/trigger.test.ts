@@ -6,7 +6,7 @@ import { temporaryDirectory } from "../../helpers/simulator.ts";
 import type { DeliveryShape } from "../../../simulator/domain/shapes.ts";
 import { startService } from "./in-process.ts";
 
-test("lets an event happen and says how to see more", async () => {
+test("triggers an event and says how to see more", async () => {
   const { sim, simulator } = await startService();
   const lonely = await sim("trigger", "call.completed");
   expect(lonely.out).toMatch(/^call\.completed {2}evt_[0-9a-f]{32}\n$/);
@@ -19,7 +19,7 @@ test("lets an event happen and says how to see more", async () => {
   await receiver.until(1);
 });
 
-test("says what the first attempt brought back, with the body of a refusal", async () => {
+test("prints the first attempt's answer, with the body of a refusal", async () => {
   const { sim, simulator } = await startService();
   const receiver = await startEndpoint((response) =>
     response.writeHead(500).end("no table orders\nat db.js:7"),
@@ -56,7 +56,7 @@ test("of many events it counts how their first attempts ended", async () => {
   expect(out).toMatch(/^First attempts: (?:30 × 200, 10 × 429|10 × 429, 30 × 200)$/m);
 });
 
-test("waits for no attempt that is not due, and for none at all with --no-wait", async () => {
+test("waits only for due attempts, and for none with --no-wait", async () => {
   const { sim, simulator } = await startService();
   const receiver = await startEndpoint(() => {});
   simulator.endpoints.add({ url: receiver.url });

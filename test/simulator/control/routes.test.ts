@@ -217,7 +217,7 @@ describe("events", () => {
     });
   });
 
-  test("ten thousand of them keep nobody waiting who asks meanwhile", async () => {
+  test("ten thousand of them do not delay other requests", async () => {
     const { ask, simulator } = await startService();
     const going = { on: true };
     const many = ask("POST", "/events", { type: "call.completed", count: 10_000 }).finally(

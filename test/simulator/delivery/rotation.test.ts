@@ -70,7 +70,7 @@ describe("a rotated secret", () => {
     expect(verify({ headers: [header], body, secrets: [OLD], nowSeconds }).ok).toBe(false);
   });
 
-  test("that nobody knows any more is not said to be wrong", async () => {
+  test("that is no longer known is not called wrong", async () => {
     const opened = await openRotated({ readings: readingsWith({ rotated_secret_signs: "old" }) });
     const { simulator, id } = opened;
     await signersOf(opened);

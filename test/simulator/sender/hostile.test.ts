@@ -127,7 +127,7 @@ describe("a connection that breaks", () => {
     }
   });
 
-  test("is refused where nobody listens", async () => {
+  test("is refused if nothing listens", async () => {
     const result = await sendTo(`http://127.0.0.1:${await freePort()}/`);
     expect(result.outcome).toMatchObject({
       error: "refused",
@@ -206,7 +206,7 @@ describe("what is kept of an answer", () => {
 });
 
 describe("connections", () => {
-  test("are never used twice: one that died meanwhile can fail nobody", async () => {
+  test("are never reused: a dead one cannot fail another attempt", async () => {
     // A server that promises to keep the connection and closes it behind the answer.
     const server = await startRawServer((socket) => {
       socket.write(

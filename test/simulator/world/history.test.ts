@@ -94,7 +94,7 @@ describe("the generated history", () => {
     expect(names.size).toBeLessThan(voicemails.length);
   });
 
-  test("uses only numbers that belong to nobody", () => {
+  test("uses only fictional numbers", () => {
     const { world } = createTestWorld({ calls: 1_000 });
     for (const { agents, calls } of everything(world)) {
       for (const { phone_number: phone } of agents) expect(phone).toMatch(/^\+1\d{3}55501\d{2}$/);
