@@ -13,7 +13,7 @@ const SUMMARIES: Record<string, [summary: string, load: () => Promise<{ default:
     "let something happen in the running simulator, which sends its event",
     () => import("./trigger.ts"),
   ],
-  replay: ["send recorded events again, signed afresh", () => import("./replay.ts")],
+  replay: ["resend recorded events, newly signed", () => import("./replay.ts")],
   load: ["measure how many events a second a receiver acknowledges, and how fast", () => import("./load.ts")],
   sign: ["sign a body: the header, or a ready curl", () => import("./sign.ts")],
   explain: ["say why a signature does not verify", () => import("./explain.ts")],
@@ -21,11 +21,8 @@ const SUMMARIES: Record<string, [summary: string, load: () => Promise<{ default:
     "where events are delivered: list, add, show, change, remove, test",
     () => import("./endpoints.ts"),
   ],
-  events: ["what was emitted: list, show", () => import("./events.ts")],
-  deliveries: [
-    "what was delivered, what was not, and why: list, show, resend",
-    () => import("./deliveries.ts"),
-  ],
+  events: ["emitted events: list, show", () => import("./events.ts")],
+  deliveries: ["delivered and failed events, and why: list, show, resend", () => import("./deliveries.ts")],
   clock: ["schedule time: show, advance, run, mode", () => import("./clock.ts")],
   readings: [
     "what the specification leaves open, and how it is read: list, show, set",

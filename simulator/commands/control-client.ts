@@ -42,7 +42,7 @@ export function listPath(path: string, parameters: Record<string, string | numbe
 export function simulatorUrl(simulator: string, path: string): URL {
   const url = URL.canParse(path, simulator) ? new URL(path, simulator) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
-  throw usageError(`--simulator ${simulator} is no URL: write it in full, such as ${DEFAULT_SIMULATOR}.`);
+  throw usageError(`--simulator ${simulator} is not a URL: write it in full, such as ${DEFAULT_SIMULATOR}.`);
 }
 
 /** A client of the control API. An error ends the command with a line that says what to do. */
@@ -99,7 +99,7 @@ export function createControlClient(flags: SimulatorFlags) {
   }
 
   function interrupted(): string {
-    return `Interrupted: the simulator goes on with what it was asked. How far it is:  ${ourCommand("clock", flags)}`;
+    return `Interrupted: the simulator continues. See its progress:  ${ourCommand("clock", flags)}`;
   }
 
   return {

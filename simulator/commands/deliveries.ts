@@ -28,7 +28,7 @@ import { ourCommand } from "../text/invocation.ts";
 const LOOK_EVERY_MS = 100;
 
 export default function deliveriesCommand(): Command {
-  const command = new Command("deliveries").description("what was delivered, what was not, and why");
+  const command = new Command("deliveries").description("delivered and failed events, and why");
 
   addSelectionOptions(addSimulatorOptions(defaultCommand(command, "list")))
     .description("the newest deliveries, or those that match every option")
@@ -104,7 +104,7 @@ export default function deliveriesCommand(): Command {
         output.line(delivery.verdict.why);
       }
       if (delivery.state === "dead")
-        output.note(`\nOnce it is mended:  ${ourCommand(["deliveries", "resend", delivery.id], flags)}`);
+        output.note(`\nOnce it is fixed:  ${ourCommand(["deliveries", "resend", delivery.id], flags)}`);
     });
 
   addSelectionOptions(addSimulatorOptions(command.command("resend")))
@@ -112,7 +112,7 @@ export default function deliveriesCommand(): Command {
       "deliver the same events to the same endpoints again, as new deliveries: those named, or the last ones that match every option",
     )
     .argument("[ids...]")
-    .option("--dry-run", "only say what would be sent")
+    .option("--dry-run", "only print what would be sent")
     .action(async (ids: string[], flags: SimulatorFlags & { dryRun?: true }, own: Command) => {
       const selection = selectedBy(own);
       if (ids.length > 0 === Object.keys(selection).length > 0)

@@ -40,7 +40,7 @@ export default function devCommand(): Command {
     )
     .option("--url <url>", "where your receiver listens; found at PORT or a usual port unless given", webUrl)
     .addOption(secretOption())
-    .option("--observe <url>", "where your receiver tells what it did with the event {id}", observeUrl)
+    .option("--observe <url>", "where your receiver reports what it did with the event {id}", observeUrl)
     .option("--once", "exit when the samples are handled; not 0 if one was not")
     .option("--quiet", "show your receiver's own output only when something is wrong")
     .option(

@@ -85,7 +85,7 @@ export default function endpointsCommand(): Command {
     .argument("<id>")
     .option("--secret <secret>", "the new one; made up when absent")
     .addOption(
-      new Option("--overlap <duration>", "how long the old one goes on signing, in schedule time")
+      new Option("--overlap <duration>", "how long the old one keeps signing, in schedule time")
         .argParser(durationSeconds)
         .default(OVERLAP_SECONDS, "24h"),
     )

@@ -9,7 +9,7 @@ import { ourCommand } from "../text/invocation.ts";
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
 
 export default function eventsCommand(): Command {
-  const command = new Command("events").description("what was emitted");
+  const command = new Command("events").description("emitted events");
 
   addSimulatorOptions(defaultCommand(command, "list"))
     .description("the newest events")

@@ -89,7 +89,7 @@ async function measure(
     onProgress: ({ acknowledged, sent, elapsedMs }) =>
       output.progress(`${(elapsedMs / 1000).toFixed(1)} s  ${acknowledged} of ${sent} acknowledged`),
   });
-  if (signal.aborted) output.note("Interrupted: this is what was measured until then.");
+  if (signal.aborted) output.note("Interrupted: these are the results until then.");
   return printResult(url, result, output);
 }
 

@@ -28,7 +28,7 @@ export type ReplayFlags = SimulatorFlags & {
 export default function replayCommand(): Command {
   return addSimulatorOptions(new Command("replay"))
     .description(
-      "send recorded events again, in their order, signed afresh: through the running simulator to its endpoints " +
+      "resend recorded events in order, newly signed: through the running simulator to its endpoints " +
         "(with the retry schedule), or with --to straight to one address (one attempt each)",
     )
     .argument(
@@ -37,11 +37,11 @@ export default function replayCommand(): Command {
     )
     .option("--to <url>", "send straight to this address", webUrl)
     .addOption(secretOption())
-    .option("--new-ids", "give every event an id of its own, so that no receiver takes it for a duplicate")
+    .option("--new-ids", "give every event a new id, so that it is no duplicate")
     .option("--rate <number>", "at most so many a second", eventsASecond)
     .option(
       "--resume <file>",
-      "keep in this file how far it has come and what failed; the same command then goes on from there, and sends nothing twice until the file is removed",
+      "keep progress and failures in this file; the same command then continues there, and sends nothing twice until the file is removed",
     )
     .addOption(faultOption())
     .option("--allow-host <host>", "let --to go to this host over http too (repeatable)", collect, [])
@@ -73,7 +73,7 @@ async function replay(
     return EXIT.ok;
   }
   const goesOn = flags.resume === undefined ? "a replay with --resume FILE" : "the same command";
-  output.note(`Stopped after ${report.done()} of ${total}: ${goesOn} goes on where it stopped.`);
+  output.note(`Stopped after ${report.done()} of ${total}: ${goesOn} continues where it stopped.`);
   return EXIT.couldNotRun;
 }
 

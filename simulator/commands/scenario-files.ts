@@ -16,6 +16,6 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(content.text);
   } catch (error) {
-    throw usageError(`The scenario ${file} is no JSON (${messageOf(error)}).`);
+    throw usageError(`The scenario ${file} is not JSON (${messageOf(error)}).`);
   }
 }

@@ -22,7 +22,7 @@ export default function serveCommand(): Command {
     .option("--events <types>", "its event types, separated by commas; all when absent", eventSelection)
     .option(
       "--observe <url>",
-      "where the receiver tells what it did with the event {id}: the dashboard then judges what was done",
+      "where the receiver reports what it did with the event {id}: the dashboard then judges effects",
       observeUrl,
     )
     .action(async (flags: Flags) => {

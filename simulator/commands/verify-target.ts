@@ -33,7 +33,7 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
   const hasUrl = /^[a-z][a-z\d+.-]*:\/\//i.test(first);
   const command = hasUrl ? words.slice(1) : [...words];
   if (/^[\w.-]+:\d+(?:\/|$)/.test(first))
-    throw usageError(`${first} is no URL: write it in full, such as http://${first}.`);
+    throw usageError(`${first} is not a URL: write it in full, such as http://${first}.`);
   if (hasUrl && given.url !== undefined)
     throw usageError(`There are two URLs: ${first} and --url ${given.url}. Give one.`);
   const url = hasUrl ? first : given.url;

@@ -74,7 +74,7 @@ export default function verifyCommand(): Command {
     )
     .option(
       "--effects-within <seconds>",
-      "how long it may take to handle what it acknowledged, where it polls",
+      "how long it may take to handle acknowledged events, if it polls",
       wholeNumber(1, LONGEST_READY_SECONDS),
     )
     .option(

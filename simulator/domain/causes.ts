@@ -101,7 +101,7 @@ export const CAUSES = {
   },
   signature_refused: {
     words: "A signed delivery was refused as if it were forged",
-    fix: "Give the receiver this endpoint's secret, hash the raw body exactly as it came, before any parser, and exempt the route from CSRF checks and logins.",
+    fix: "Give the receiver this endpoint's secret, hash the raw body exactly as received, before any parser, and exempt the route from CSRF checks and logins.",
   },
   wrong_route: {
     words: "The receiver takes no POST at this path",
@@ -133,7 +133,7 @@ export const CAUSES = {
   },
   unfamiliar_refused: {
     words: "An event with a new field, type or value was refused",
-    fix: "Acknowledge what you do not know, and ignore it: new fields and types are no breaking change (SPEC §9 Versioning).",
+    fix: "Acknowledge and ignore the unknown: new fields and types are not a breaking change (SPEC §9 Versioning).",
   },
   refused: {
     words: "A signed delivery was refused",
@@ -165,7 +165,7 @@ export const CAUSES = {
   },
   never_handled: {
     words: "An acknowledged event was not handled",
-    fix: "A 2xx ends the retries: commit the event before you answer, and look for an error in the handler or for a worker that stands still.",
+    fix: "A 2xx ends the retries: commit the event before you answer, and look for an error in the handler or for a stopped worker.",
   },
   handled_twice: {
     words: "An event was handled more than once",

@@ -24,7 +24,8 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
     );
   if (url.hash !== "" || text.includes("#"))
     return refused("An endpoint URL carries no #fragment: it is never sent to a server.");
-  if (url.port === "0") return refused("Nobody can listen at port 0: give the port that your receiver has.");
+  if (url.port === "0")
+    return refused("No server can listen at port 0: give the port that your receiver has.");
   const host = bareHost(url);
   const isAllowed = allowedHosts.includes(host);
   const kind = kindOfAddress(host) ?? "public";

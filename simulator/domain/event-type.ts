@@ -4,7 +4,7 @@ import { didYouMean, type Refused, refused } from "./refused.ts";
 
 /** When each event is emitted (SPEC §6 Event types). */
 export const EMITTED_WHEN: Readonly<Record<EventType, string>> = {
-  "call.completed": "A call has ended, whatever came of it.",
+  "call.completed": "A call has ended, with any outcome.",
   "call.transferred": "A caller was warm-transferred to the staff line.",
   "voicemail.created": "A caller has left a voicemail.",
   "order.created": "Restaurants: an order was confirmed by the AI agent.",

@@ -23,7 +23,7 @@ function problemOfTables(database: Database.Database): string | undefined {
   if (version > TABLES_VERSION)
     return "was written by a newer version of this simulator: update it, or use another --data file.";
   if (version > 0)
-    return "was written by an older version of this simulator, whose tables were others: begin anew with another --data file.";
+    return "was written by an older version of this simulator, with other tables: start again with another --data file.";
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
   return isEmpty ? undefined : NOT_OURS;
 }

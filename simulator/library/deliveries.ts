@@ -78,7 +78,7 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
       throw new Error(
-        `simulator.deliveries.replay(): this is no envelope: ${issue?.path.join(".")}: ${issue?.message}.`,
+        `simulator.deliveries.replay(): this is not an envelope: ${issue?.path.join(".")}: ${issue?.message}.`,
       );
     }
     const { emitted } = orThrow(events.replay([parsed.data], { newIds: options.newId ?? false }));

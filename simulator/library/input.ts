@@ -44,7 +44,7 @@ export function secondsFrom(duration: number | string): number {
   if (seconds !== undefined && seconds >= 0 && seconds < Infinity) return seconds;
   const given = typeof duration === "string" ? JSON.stringify(duration) : String(duration);
   throw new Error(
-    `${given} is no duration: give a number of seconds, or a text with its unit such as ${DURATIONS}.`,
+    `${given} is not a duration: give a number of seconds, or a text with its unit such as ${DURATIONS}.`,
   );
 }
 

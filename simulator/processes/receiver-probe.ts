@@ -93,18 +93,18 @@ function probed(finding: Finding, url: string, status: number | null): Probe {
 }
 
 const SENTENCES: Record<Finding, (status: number | null, path: string) => string> = {
-  refuses_unsigned: (status, path) => `Good: ${path} is there and refuses what is not signed (${status}).`,
+  refuses_unsigned: (status, path) => `Good: ${path} is there and refuses unsigned requests (${status}).`,
   takes_unsigned: (status, path) =>
-    `${path} is there, and takes what is not signed (${status}): check the signature before you trust a body.`,
+    `${path} is there, and accepts unsigned requests (${status}): check the signature before you trust a body.`,
   fails: (status, path) =>
     status === null
       ? `${path} did not answer a request without a signature within ${TIMEOUT_MS / 1_000} s.`
       : `${path} is there, and fails on a request without a signature (${status}): answer 401 instead.`,
   everywhere: (status, path) =>
     status !== null && kindOf(status) === "refuses_unsigned"
-      ? `It refuses what is not signed at every path (${status}): if that is your receiver, ${path} will do.`
+      ? `It refuses unsigned requests at every path (${status}): if that is your receiver, ${path} will do.`
       : `Somebody answers ${status} at every path: if that is your receiver, say at which path it takes webhooks.`,
   no_path: () =>
     `Somebody answers, but at none of the usual paths (${USUAL_PATHS.join(", ")}): say at which path your receiver takes webhooks.`,
-  not_http: () => "Somebody listens, but does not speak HTTP: this is no receiver.",
+  not_http: () => "A server listens, but not with HTTP: it is not a receiver.",
 };

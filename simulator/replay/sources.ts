@@ -40,9 +40,9 @@ export async function openSource(options: {
   if (isEventType(name)) return known(name, [sampleEnvelope(name, { id: newId() })]);
   if (!existsSync(name))
     return refused(
-      `${name} is no event id (evt_…), no file and no event type.${didYouMean(name, EVENT_TYPES)}`,
+      `${name} is not an event id (evt_…), a file or an event type.${didYouMean(name, EVENT_TYPES)}`,
     );
-  if (!statSync(name).isFile()) return refused(`${name} is no file, but a folder or a device.`);
+  if (!statSync(name).isFile()) return refused(`${name} is a folder or a device, not a file.`);
   return openFile(name);
 }
 
@@ -132,11 +132,11 @@ function readLine(line: Buffer): ReadEnvelope {
   if (line.byteLength > LONGEST_LINE_BYTES)
     return refused("this line is longer than 4 MiB, which no envelope is.");
   const problem = jsonShapeProblem(line);
-  if (problem !== undefined) return refused(`this is no event envelope: ${problem}.`);
+  if (problem !== undefined) return refused(`this is not an event envelope: ${problem}.`);
   const decoded = decodeText(line, "this line");
   if (!decoded.ok) return decoded;
   const value = jsonOf(decoded.text);
-  return value === undefined ? refused("this line is no JSON.") : readEnvelope(value);
+  return value === undefined ? refused("this line is not JSON.") : readEnvelope(value);
 }
 
 /** An envelope itself, or a record that has one, as `events show --json` prints it. */
@@ -146,5 +146,5 @@ function readEnvelope(value: unknown): ReadEnvelope {
   if (parsed.success) return { ok: true, value: parsed.data };
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "" : ` (${issue.path.join(".")})`;
-  return refused(`this is no event envelope: ${issue?.message ?? ""}${where}.`);
+  return refused(`this is not an event envelope: ${issue?.message ?? ""}${where}.`);
 }

@@ -36,7 +36,7 @@ export function openStateFile(
     (kept.total !== replay.total || kept.sources.join("\n") !== replay.sources.join("\n"))
   ) {
     return refused(
-      `${path} belongs to a replay of ${kept.sources.join(" ")} (${kept.total} envelopes): remove it to begin anew.`,
+      `${path} belongs to a replay of ${kept.sources.join(" ")} (${kept.total} envelopes): remove it to start again.`,
     );
   }
   const progress = progressSchema.strip().parse(kept ?? { done: 0 });

@@ -19,13 +19,13 @@ const SHOWN_CHARACTERS = 60;
 export function parseHead(text: string): ParsedHead {
   const [statusLine = "", ...lines] = text.split("\r\n");
   const [, minor, digits] = STATUS_LINE.exec(statusLine) ?? [];
-  if (digits === undefined) return refuse(`${shown(statusLine)} is no status line`);
+  if (digits === undefined) return refuse(`${shown(statusLine)} is not a status line`);
   const headers: [string, string][] = [];
   for (const line of lines) {
     const colon = Math.max(0, line.indexOf(":"));
     const name = line.slice(0, colon);
     const value = line.slice(colon + 1);
-    if (!NAME.test(name) || !VALUE.test(value)) return refuse(`${shown(line)} is no header`);
+    if (!NAME.test(name) || !VALUE.test(value)) return refuse(`${shown(line)} is not a header`);
     headers.push([name.toLowerCase(), value.trim()]);
   }
   const head = { status: Number(digits), headers };
@@ -39,7 +39,7 @@ function framingOf({ status, headers }: AnswerHead): Framing | string {
   const codings = valuesOf(headers, "transfer-encoding");
   const [length] = lengths;
   if (lengths.length > 1) return "it has several lengths";
-  if (length !== undefined && !LENGTH.test(length)) return `${shown(length)} is no length`;
+  if (length !== undefined && !LENGTH.test(length)) return `${shown(length)} is not a length`;
   if (length !== undefined && codings.length > 0) return "it has both a length and a transfer encoding";
   if (status < 200 || status === 204 || status === 304) return { kind: "length", bytes: 0 };
   const isChunked = /(?:^|[,\s])chunked$/i.test(codings.at(-1) ?? "");

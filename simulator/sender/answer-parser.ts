@@ -69,7 +69,7 @@ export function createAnswerParser(listener: AnswerListener) {
     const parsed = parseHead(text);
     if (!parsed.ok) return breakOff(parsed.problem);
     const { status } = parsed.head;
-    if (status === 101) return breakOff("101: nobody asked for an upgrade");
+    if (status === 101) return breakOff("101: an upgrade that was not requested");
     if (status >= 100 && status < 200) return listener.onInterim?.(status);
     framing = parsed.framing;
     isKept = parsed.kept;
@@ -124,7 +124,7 @@ export function createAnswerParser(listener: AnswerListener) {
       chunkPart = "size";
     } else {
       const [, hex] = CHUNK_LINE.exec(text) ?? [];
-      if (hex === undefined) return breakOff("the length of a chunk is no number");
+      if (hex === undefined) return breakOff("the length of a chunk is not a number");
       leftBytes = Number.parseInt(hex, 16);
       chunkPart = leftBytes === 0 ? "trailers" : "data";
     }

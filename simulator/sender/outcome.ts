@@ -33,7 +33,7 @@ const HANDSHAKE_ENDED = /before secure TLS connection/;
 
 /** A final status is the outcome; a status outside HTTP (`099`) is not an answer. */
 export function classifyStatus(status: number): Outcome {
-  return status >= 200 ? { status } : { error: "protocol", detail: `${status} is no final status` };
+  return status >= 200 ? { status } : { error: "protocol", detail: `${status} is not a final status` };
 }
 
 /** The outcome for an error of a request. Unknown errors count as a broken answer (`protocol`). */

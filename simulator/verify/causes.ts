@@ -18,7 +18,7 @@ export const VERIFY_CAUSES = {
   },
   lost_in_crash: {
     words: "An acknowledged event was lost when the receiver was killed",
-    fix: "Commit the event to disk before the 2xx goes out, mark it as done in the transaction that holds its effect, and take up at the start what was stored but not done. If a lease has to run out first, say --effects-within SECONDS.",
+    fix: "Commit the event to disk before the 2xx goes out, mark it as done in the transaction that holds its effect, and at start-up resume stored events that are not done. If a lease must expire first, set --effects-within SECONDS.",
   },
   repeated_after_crash: {
     words: "An event was handled again after the receiver was killed",
@@ -46,7 +46,7 @@ export const VERIFY_CAUSES = {
   },
   not_drained: {
     words: "SIGTERM broke off work",
-    fix: "On SIGTERM take no new connections, finish what is being answered, leave the rest stored for the next start, and exit within 15 seconds.",
+    fix: "On SIGTERM take no new connections, finish running requests, leave the rest stored for the next start, and exit within 15 seconds.",
   },
   memory_grew: {
     words: "A flood of forged deliveries took much memory",

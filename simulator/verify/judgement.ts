@@ -155,7 +155,7 @@ export function handledTimes(handled: HandledCounts, exchanges: Exchange[], expe
 /** Why an event that was not handled is not a failure. */
 function whyOpen(id: string, reading: Extract<Reading, { known: true }>, isOver = false): string | undefined {
   if (reading.deferredUntil !== undefined)
-    return `The receiver put event ${id} off until ${reading.deferredUntil}: its handler goes on then.`;
+    return `The receiver put event ${id} off until ${reading.deferredUntil}: its handler continues then.`;
   if (reading.isIgnored === true) return `The receiver ignores event ${id}: no handler wants its type.`;
   if (!isOver) return undefined;
   return "Events were still being handled when the time of the run was over: give it longer with --effects-within SECONDS.";

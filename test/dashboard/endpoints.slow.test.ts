@@ -59,7 +59,7 @@ test("a secret is rotated: both sign while they overlap, and the new one is show
   const page = await browser.openPage(`${url}/endpoints`);
   await page.getByRole("button", { name: "Rotate" }).click();
   const dialog = page.getByRole("dialog", { name: "Rotate the signing secret" });
-  await dialog.getByLabel("The old one goes on signing for").selectOption({ label: "One hour" });
+  await dialog.getByLabel("The old one keeps signing for").selectOption({ label: "One hour" });
   await dialog.getByRole("button", { name: "Rotate" }).click();
   const once = page.getByRole("dialog", { name: "The signing secret" });
   await once.getByText("the old one counts, too").waitFor();

@@ -25,8 +25,8 @@ const DEEP = `{"id":"x","deep":${"[".repeat(5_000)}${"]".repeat(5_000)}}`;
 
 /** Files that nobody can send again, and what is said of them. */
 const SOURCES: [what: string, make: (folder: string) => string, says: RegExp][] = [
-  ["a device without an end", () => "/dev/zero", /is no file, but a folder or a device/],
-  ["a folder", (folder) => folder, /is no file, but a folder or a device/],
+  ["a device without an end", () => "/dev/zero", /is a folder or a device, not a file/],
+  ["a folder", (folder) => folder, /is a folder or a device, not a file/],
   [
     "a document beyond any size",
     (folder) => {

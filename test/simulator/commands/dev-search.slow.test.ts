@@ -30,7 +30,7 @@ test("where another program has the PORT of the user's environment, the command 
   expect(given).not.toBe(port);
 });
 
-/** A server that refuses what is not signed with `secret`, at a port of its own choice. */
+/** A server that refuses unsigned requests with `secret`, at a port of its own choice. */
 async function receiverWith(secret: string): Promise<number> {
   const receiver = spawnRun(RECEIVER, ["verifies"], { SIGNING_SECRET: secret, PORT: "0" });
   const line = await receiver.line((text) => text.includes("port"));

@@ -17,16 +17,14 @@ test.each([
   const { origin } = new URL(silent.url);
   const { code, out, err } = await run(...words, "--simulator", origin);
   expect({ code, out }).toEqual({ code: 3, out: "" });
-  expect(err).toMatch(
-    /^Interrupted: the simulator goes on with what it was asked\. How far it is: .* clock /,
-  );
+  expect(err).toMatch(/^Interrupted: the simulator continues\. See its progress: .* clock /);
 });
 
 test("Ctrl-C ends a replay through a simulator that does not answer, and says how far it came", async () => {
   const silent = await startEndpoint(() => process.emit("SIGINT"));
   const { code, err } = await run("replay", "call.completed", "--simulator", new URL(silent.url).origin);
   expect(code).toBe(3);
-  expect(err).toContain("Stopped after 0 of 1: a replay with --resume FILE goes on where it stopped.");
+  expect(err).toContain("Stopped after 0 of 1: a replay with --resume FILE continues where it stopped.");
 });
 
 test("a second Ctrl-C ends the process, but not what npm passes on of the first", async () => {

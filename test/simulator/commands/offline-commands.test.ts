@@ -183,7 +183,7 @@ test.each([
   [["verify", "ftp://x", "--secret", "s"], "ftp:// is not a web address: use https://"],
   [["verify", "http://a:b@localhost:1/", "--secret", "s"], "carries no user name or password"],
   [["verify", "http://localhost:1/#x", "--secret", "s"], "carries no #fragment"],
-  [["verify", "http://localhost:0/", "--secret", "s"], "Nobody can listen at port 0"],
+  [["verify", "http://localhost:0/", "--secret", "s"], "No server can listen at port 0"],
   [["verify", "http://localhost:1/", "--secret", "a b"], "no white space: look at --secret"],
   [["load", "http://localhost:1/", "--secret", " "], "no white space: look at --secret"],
 ])("%j is wrong usage, in one line", async (args, message) => {

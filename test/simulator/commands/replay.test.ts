@@ -217,7 +217,7 @@ test("when interrupted, it prints its progress and how to continue", async () =>
   await receiver.until(3);
   expect(await replay.kill("SIGINT")).toEqual({ code: 3, signal: null });
   expect(replay.errors.join("\n")).toMatch(
-    /Stopped after \d+ of 50: a replay with --resume FILE goes on where it stopped\./,
+    /Stopped after \d+ of 50: a replay with --resume FILE continues where it stopped\./,
   );
 });
 
@@ -248,15 +248,15 @@ test("a line that is not an envelope is named by its number, even an unterminate
   ] as const) {
     writeFileSync(file, text);
     const { err } = await run("replay", file, "--to", "http://localhost:9/", "--secret", secret);
-    expect(err).toContain(`inbox.jsonl:${number}: this is no event envelope`);
+    expect(err).toContain(`inbox.jsonl:${number}: this is not an event envelope`);
   }
 });
 
 test.each([
   [["call.complete"], 'Did you mean "call.completed"?'],
-  [["nothing.jsonl"], "nothing.jsonl is no event id (evt_…), no file and no event type."],
-  [["package.json"], "package.json, item 1: this is no event envelope"],
-  [["LICENSE"], "LICENSE:1: this line is no JSON."],
+  [["nothing.jsonl"], "nothing.jsonl is not an event id (evt_…), a file or an event type."],
+  [["package.json"], "package.json, item 1: this is not an event envelope"],
+  [["LICENSE"], "LICENSE:1: this line is not JSON."],
   [["call.completed", "--rate", "0"], "Give events a second"],
   [["call.completed", "--fault", "delay"], "--fault needs a running simulator"],
   [["call.completed", "--to", "http://example.com/"], "http:// is for localhost only"],

@@ -161,7 +161,7 @@ test("a secret is rotated, and the one before it signs beside the new one until 
   await simulator.clock.advance(1);
   await signers();
   expect(receiver.received.at(-1)?.signature.split("v1=")).toHaveLength(2);
-  expect(() => simulator.endpoints.rotate(before.id, { overlap: "soon" })).toThrow("is no duration");
+  expect(() => simulator.endpoints.rotate(before.id, { overlap: "soon" })).toThrow("is not a duration");
   expect(() => simulator.endpoints.rotate(before.id, { secret: "a b" })).toThrow("no white space");
 });
 
@@ -178,7 +178,7 @@ test("the clock is read, moved by texts and seconds, and changed in mode", async
     await expect(
       simulator.clock.advance(wrong.startsWith('"') ? wrong.slice(1, -1) : Number(wrong)),
     ).rejects.toThrow(
-      `${wrong} is no duration: give a number of seconds, or a text with its unit such as 90s`,
+      `${wrong} is not a duration: give a number of seconds, or a text with its unit such as 90s`,
     );
 });
 

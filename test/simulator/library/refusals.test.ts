@@ -66,7 +66,7 @@ describe("what a running simulator does not take", () => {
 
   test("an envelope that is none, and an option of reset that is none", async () => {
     await expect(simulator.deliveries.replay(untyped({ id: "evt_1" }))).rejects.toThrow(
-      "this is no envelope: id:",
+      "this is not an envelope: id:",
     );
     await expect(simulator.deliveries.replay(untyped({}), untyped({ newID: true }))).rejects.toThrow(
       'Did you mean "newId"?',

@@ -65,5 +65,5 @@ test.each([200, 204, 299, 300, 404, 500, 599, 999])("%i is a final status", (sta
 });
 
 test.each([0, 99, 100, 199])("%i is none", (status) => {
-  expect(classifyStatus(status)).toEqual({ error: "protocol", detail: `${status} is no final status` });
+  expect(classifyStatus(status)).toEqual({ error: "protocol", detail: `${status} is not a final status` });
 });

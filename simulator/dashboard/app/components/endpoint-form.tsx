@@ -134,7 +134,7 @@ export function RotateSecret({ endpoint, onDone, onClose }: RotateProps) {
         it one of them.
       </p>
       <SelectField
-        label="The old one goes on signing for"
+        label="The old one keeps signing for"
         value={overlap}
         onChange={setOverlap}
         options={OVERLAPS}

@@ -133,7 +133,7 @@ const SHORTCUTS: Record<string, Record<string, string>> = {
     "j k": "Next and previous delivery",
     Enter: "Open it",
     "/": "Search",
-    p: "Pause, and go on",
+    p: "Pause and resume",
     x: "Choose a delivery; or press its box, a range with Shift",
     R: "Send again",
   },
