@@ -5,8 +5,8 @@ const MINIMUM = [22, 19] as const;
 const EXIT_CONFIGURATION = 78;
 
 /**
- * Ends a program that runs on anything else, in one line. Every program calls this before it imports anything: on a Node.js
- * before 22.19 better-sqlite3 dies with a segmentation fault and no message.
+ * Ends a program on an unsupported runtime, with one line. Every program calls this before its imports: on a Node.js
+ * before 22.19 better-sqlite3 crashes with a segmentation fault and no message.
  */
 export function endOnOldNode(): void {
   const problem = runtimeProblem(process.versions);

@@ -68,7 +68,7 @@ export async function serve(
 
   server.setTimeout(UNREAD_MS, (socket: Socket) => {
     const { bytesRead } = socket;
-    // What came while this process stood still is read first.
+    // First reads everything that arrived while this process was paused.
     setImmediate(() => {
       // A client that waits for an answer is not late.
       const isOwed = connections.get(socket)?.waiting.size !== 0 && socket.writableLength === 0;

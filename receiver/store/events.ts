@@ -108,7 +108,7 @@ export function createObjects(db: Database.Database) {
   let gathered = 0;
 
   return {
-    /** Called within the transaction that enqueues the event: what has come since is looked at, too. */
+    /** Called within the transaction that enqueues the event, so that it also sees events that came since. */
     find: (objectId: string, type: string): number | undefined => {
       add.run(gathered, latest.get() ?? 0);
       return find.get(objectId, type);
