@@ -10,6 +10,7 @@ import { median, whole, type Report } from "./report.ts";
 
 const SECRET = "whsec_bench_0123456789abcdef";
 const OURS = "this receiver, with its own handlers";
+const TUNED = "the same, with WORKER_CONCURRENCY=32";
 const BARE = "better-sqlite3, a transaction of two statements each";
 const CLAIMING = "the same, which writes down what it begins";
 const LOGGING = "the same, which also logs a line each";
@@ -25,10 +26,11 @@ export async function measureHandling(options: {
   report: Report;
 }): Promise<void> {
   const { events, rounds, report } = options;
-  const names = [OURS, ...Object.keys(QUEUES)];
+  const names = [OURS, TUNED, ...Object.keys(QUEUES)];
   const measured = new Map(names.map((name): [string, number[]] => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     measured.get(OURS)?.push(await ours(events));
+    measured.get(TUNED)?.push(await ours(events, { WORKER_CONCURRENCY: "32" }));
     for (const [name, queue] of Object.entries(QUEUES))
       measured.get(name)?.push(await onFiles(queue, events));
   }
@@ -45,14 +47,14 @@ export async function measureHandling(options: {
 }
 
 /** Takes the events without a worker first, then starts one and waits until nothing is left. */
-async function ours(events: number): Promise<number> {
+async function ours(events: number, environment: Record<string, string> = {}): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), "bench-handling-"));
   try {
     const ingest = await startReceiver({ role: "ingest", secret: SECRET, directory });
     await load({ url: ingest.url, scheme: "service", secret: SECRET, events, connections: 64 });
     await ingest.stop();
 
-    const all = await startReceiver({ role: "all", secret: SECRET, directory });
+    const all = await startReceiver({ role: "all", secret: SECRET, directory, environment });
     const done = async (): Promise<number> =>
       metric(all.adminUrl, "receiver_handling_seconds_count", /outcome="done"/);
     // From the first that is seen as done, so that starting is left out, to the last.
