@@ -16,7 +16,7 @@ type Read = <Value>(name: string, rule: z.ZodType<Value>) => Value;
 
 const LONGEST_FILE_BYTES = 65_536;
 export const ROLES = ["all", "ingest", "worker"] as const;
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 const SECRETS = ["SIGNING_SECRET", "API_KEY", "ADMIN_TOKEN"];
 
 /**
@@ -97,7 +97,8 @@ function settingsOf(read: Read) {
     retentionDays: read("RETENTION_DAYS", integer(30, 1, 3_650)),
     // The retry schedule spans 14 h 36 min: an event whose id is forgotten sooner could be handled twice.
     idRetentionDays: read("ID_RETENTION_DAYS", integer(400, 2, 3_650)),
-    minimumFreeBytes: read("MIN_FREE_DISK_BYTES", integer(67_108_864, 0, Number.MAX_SAFE_INTEGER)),
+    // SQLite needs some room to be able to delete.
+    minimumFreeBytes: read("MIN_FREE_DISK_BYTES", integer(67_108_864, 1_048_576, Number.MAX_SAFE_INTEGER)),
     shutdownTimeoutMs: read("SHUTDOWN_TIMEOUT_SECONDS", integer(15, 1, 3_600)) * 1_000,
     logLevel: read("LOG_LEVEL", choice(LOG_LEVELS, "info")),
   };

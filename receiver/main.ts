@@ -75,9 +75,9 @@ command(program, "reconcile", "read calls and voicemails from the REST API and e
   .addOption(since().default(seconds("7d"), "7d"))
   .option("--dry-run", "only print what would be enqueued")
   .action(withStore(async () => (await import("./operations/reconcile.ts")).runReconcile));
-command(program, "doctor", "check secrets, clock, API key, database, disk and handlers")
-  .option("--verbose", "also print checks that passed")
-  .action(withConfig(async () => (await import("./operations/doctor.ts")).doctor));
+command(program, "doctor", "check the database, the disk, the handlers, the API key and the clock").action(
+  withConfig(async () => (await import("./operations/doctor.ts")).doctor),
+);
 command(program, "health", "check the receiver that runs here, for health checks of containers").action(
   withConfig(async () => health, { needsSecret: false }),
 );

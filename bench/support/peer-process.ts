@@ -102,7 +102,7 @@ async function mounted(): Promise<MountedReceiver> {
   return createReceiver({
     signingSecrets: [SECRET],
     databaseUrl: `sqlite:${join(folder, "receiver.db")}`,
-    minFreeDiskBytes: 0,
+    environment: { MIN_FREE_DISK_BYTES: "1048576" },
   });
 }
 

@@ -49,7 +49,7 @@ export async function startReceiver(options: {
         RECEIVER_ROLE: options.role,
         SIGNING_SECRET: options.secret,
         DATABASE_URL: `sqlite:${join(directory, "receiver.db")}`,
-        MIN_FREE_DISK_BYTES: "0",
+        MIN_FREE_DISK_BYTES: "1048576",
         ...options.environment,
       },
       stdio: ["ignore", "pipe", "inherit"],

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
-import { LOG_LEVELS, ROLES } from "../config.ts";
+import { ROLES } from "../config.ts";
 import type { OnDead } from "../work/attempt.ts";
 import type { CreateServices, HandlerNeeding } from "../work/handler.ts";
 import { functionOf, handlersSchema } from "../work/module.ts";
@@ -10,8 +10,6 @@ const HANDLERS_RULE =
   'must be the URL of a module, such as new URL("./handlers.js", import.meta.url), or a list of what defineHandler() returned';
 const SECRETS_RULE = 'must be a list of secrets without commas, such as ["whsec_…"]';
 const secret = z.string(SECRETS_RULE).regex(/^[^,]*$/, SECRETS_RULE);
-const text = z.string().optional();
-const number = z.number().optional();
 
 const optionsSchema = z.strictObject({
   handlers: z.union([z.instanceof(URL), handlersSchema.readonly()], HANDLERS_RULE).optional(),
@@ -27,26 +25,14 @@ const optionsSchema = z.strictObject({
   /** Several during a rotation. Default: SIGNING_SECRET, or the file named by SIGNING_SECRET_FILE. */
   signingSecrets: z.array(secret, SECRETS_RULE).readonly().optional(),
   /** `sqlite:data/receiver.db` (the default) or `postgres://…`. The app's DATABASE_URL is not used. */
-  databaseUrl: text,
+  databaseUrl: z.string().optional(),
   /** Whether it takes events, handles them, or both. Default: RECEIVER_ROLE, and `ingest` without handlers. */
   role: z.enum(ROLES).optional(),
-  workerConcurrency: number,
-  handlerTimeoutSeconds: number,
-  handlerMemoryMegabytes: number,
-  maxAttempts: number,
-  maxAgeHours: number,
-  maxBodyBytes: number,
-  retentionDays: number,
-  idRetentionDays: number,
-  minFreeDiskBytes: number,
-  shutdownTimeoutSeconds: number,
-  /** For handlers that call the REST API. */
-  apiBaseUrl: text,
-  apiKey: text,
-  logLevel: z.enum(LOG_LEVELS).optional(),
+  /** Other settings of docs/operations.md in place of the process's, such as `{ MAX_ATTEMPTS: "3" }`. */
+  environment: z.record(z.string(), z.string().optional()).optional(),
 });
 
-/** The settings of docs/operations.md in camelCase. Each defaults to its environment variable. */
+/** Settings default to the variables of docs/operations.md. */
 export type ReceiverOptions<Services = unknown> = Omit<Options, "handlers" | "createServices"> &
   (HandlersAlone | HandlersWithServices<Services>);
 type Options = z.input<typeof optionsSchema>;
@@ -67,30 +53,26 @@ type HandlersWithServices<Services> = {
 };
 
 /**
- * Returns the other options, and the environment with the settings in place of its variables. Throws if options are wrong,
- * without quoting their values, since one may be secret.
+ * Returns the options, with the settings among them in one environment. Throws if options are wrong, without quoting their
+ * values, since one may be secret.
  */
-export function readOptions(options: object, environment: NodeJS.ProcessEnv) {
+export function readOptions(options: object, ofTheProcess: NodeJS.ProcessEnv) {
   const { success, data, error } = optionsSchema.safeParse(options);
   if (!success) {
     const problems = error.issues.map(({ path, message }) => `${String(path[0] ?? "options")}: ${message}`);
     throw new TypeError(`createReceiver(): ${problems.join("; ")}. Is its variable set?`);
   }
-  const { handlers, createServices, onDead, operatorGuard, logTo, pool, ...settings } = data;
-  // These variables belong to the app around the receiver.
-  const merged = { ...environment, DATABASE_URL: undefined, PORT: undefined, HOST: undefined };
-  if (!handlers) settings.role ??= "ingest";
-  for (const [name, value] of Object.entries(settings)) {
-    if (value === undefined) continue;
-    const variable = VARIABLES[name] ?? name.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
-    Object.assign(merged, { [variable]: String(value), [`${variable}_FILE`]: undefined });
-  }
-  const given = handlers instanceof URL ? existingModule(handlers) : handlers;
-  return { environment: merged, handlers: given, createServices, onDead, operatorGuard, logTo, pool };
+  const { handlers: given, signingSecrets, databaseUrl, role, environment, ...own } = data;
+  const handlers = given instanceof URL ? existingModule(given) : given;
+  const settings: NodeJS.ProcessEnv = { ...ofTheProcess, ...environment };
+  if (!handlers) settings["RECEIVER_ROLE"] = "ingest";
+  if (role) settings["RECEIVER_ROLE"] = role;
+  if (signingSecrets) settings["SIGNING_SECRET"] = signingSecrets.join(",");
+  if (signingSecrets) settings["SIGNING_SECRET_FILE"] = undefined;
+  // The process's own belong to the app around the receiver.
+  const notOfTheApp = { DATABASE_URL: databaseUrl, PORT: undefined, HOST: undefined };
+  return { ...own, handlers, environment: { ...settings, ...notOfTheApp } };
 }
-
-/** Options whose variables are not their names in upper case. */
-const VARIABLES: Record<string, string> = { signingSecrets: "SIGNING_SECRET", role: "RECEIVER_ROLE" };
 
 /** The module's file, or the TypeScript file of that name: test runners run sources whose URLs name the built files. */
 function existingModule(url: URL): URL {

@@ -16,7 +16,7 @@ type Here = Pick<WorkerOptions, "handlers" | "clock" | "log" | "onDead"> & {
   config: Config;
   store: Store;
   metrics: Metrics;
-  createServices: CreateServices | undefined;
+  createServices?: CreateServices | undefined;
 };
 
 /** Handles jobs in this process. Nothing replaces the process if a handler blocks it, crashes it or ignores its deadline. */

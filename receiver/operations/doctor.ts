@@ -27,29 +27,24 @@ type Look = {
 type Say = Record<Finding["level"], (message: string) => void>;
 
 /** The command. It opens the database only if it exists: checking must not create one. */
-export async function doctor(
-  { config }: Context,
-  { verbose = false }: { verbose?: boolean },
-): Promise<Outcome> {
+export async function doctor({ config }: Context): Promise<Outcome> {
   const api = config.api && createRestClient(config.api);
   const look = { config, api, clock: systemClock, environment: process.env, store: undefined };
   const findings = isUnbegun(config)
     ? await examine(look)
     : await onStore(config, async (store) => examine({ ...look, store }));
   await api?.close();
-  const shown = findings.filter(({ level }) => verbose || level !== "ok");
-  const isWell = findings.every(({ level }) => level === "ok");
-  const lines = shown.map((one) => `${one.level.padEnd(7)}  ${one.check.padEnd(8)}  ${one.message}`);
+  const lines = findings.map((one) => `${one.level.padEnd(7)}  ${one.check.padEnd(8)}  ${one.message}`);
   return {
     exitCode: findings.some(({ level }) => level === "problem") ? EXIT.somethingIsWrong : EXIT.ok,
     json: { findings },
-    lines: isWell ? [...lines, `All ${String(findings.length)} checks passed.`] : lines,
+    lines,
   };
 }
 
 /** Checks everything that a receiver depends on. Returns at least one finding per check, with the fix. */
 export async function examine(look: Look): Promise<Finding[]> {
-  const checks = { secrets, database, inbox, disk, handlers, api };
+  const checks = { database, disk, handlers, api };
   const found = Object.entries(checks).map(async ([check, examineOne]) => {
     const findings: Finding[] = [];
     const at = (level: Finding["level"]) => (message: string) =>
@@ -58,14 +53,6 @@ export async function examine(look: Look): Promise<Finding[]> {
     return findings;
   });
   return (await Promise.all(found)).flat();
-}
-
-async function secrets({ config: { signingSecrets } }: Look, say: Say): Promise<void> {
-  for (const [index, { length }] of signingSecrets.entries())
-    if (length < 16) say.warning(`Secret ${String(index + 1)} has fewer than 16 characters. Is it complete?`);
-  const fix = "Remove the old one when its receiver_secret_matches_total has not changed for 15 h.";
-  if (signingSecrets.length > 1) say.warning(`Several are active. ${fix}`);
-  say.ok("The signing secret is set.");
 }
 
 async function database({ config: { databaseFile = "" }, store }: Look, say: Say): Promise<void> {
@@ -80,21 +67,6 @@ async function database({ config: { databaseFile = "" }, store }: Look, say: Say
   const probed = await store.intake.probe();
   if (!probed.ok) say.problem(`It does not accept writes (${probed.reason}): ${probed.detail}`);
   else if (damage.length === 0) say.ok("It is intact and accepts writes.");
-}
-
-/** Unwanted events are no warning: there may be no handler for their type on purpose. */
-async function inbox({ store, clock }: Look, say: Say): Promise<void> {
-  if (!store) return;
-  const counts = await store.ledger.counts().catch(() => undefined);
-  // The check of the database reports the cause.
-  if (!counts) return say.problem("The inbox cannot be read.");
-  const { causes, handlers, events, unwanted } = counts;
-  for (const { handler, cause, dead } of causes)
-    say.warning(`${String(dead)} dead of ${handler}: ${cause}. Fix that, then: inbox requeue --state dead`);
-  for (const { handler, oldestUnfinishedAtMs: oldest } of handlers)
-    if (oldest !== null && clock.nowMs() - oldest > 3_600_000)
-      say.warning(`An event has waited for ${handler} for over an hour. Is a worker running and succeeding?`);
-  say.ok(`${String(events)} events are known; no handler wanted ${String(unwanted)} of them.`);
 }
 
 /** NFS, CIFS and SMB, by their magic numbers on Linux. */

@@ -9,10 +9,6 @@ import type { Status } from "../work/supervisor.ts";
 const FRESH_MS = 1_000;
 /** A database that does not answer the probe within this time is not ready. */
 const PROBE_LIMIT_MS = 3_000;
-/** SQLite needs some free space to delete rows. */
-const LEAST_FREE_BYTES = 1_048_576;
-/** The reserve of free disk must last this many seconds at the current rate. */
-const RESERVE_SECONDS = 10;
 
 /** Whether this process can do its work now; each check is `ok` or a problem. */
 export type Readiness = { ready: boolean; checks: Record<string, string> };
@@ -34,7 +30,6 @@ export function createHealth(
 ) {
   const { clock, role, workerStatus } = options;
   let [draining, diskLow, stopped] = [false, false, false];
-  let [reserve, freeBefore] = [0, 0];
   let probed: { atMs: number; result: Promise<string> } | undefined;
   void watchDisk();
 
@@ -69,9 +64,7 @@ export function createHealth(
     if (stopped) return;
     // A file system that does not report its free space is no reason to refuse events.
     const free = await options.freeBytes().catch(() => undefined);
-    reserve = Math.max((freeBefore - (free ?? freeBefore)) * RESERVE_SECONDS, reserve * 0.9);
-    freeBefore = free ?? freeBefore;
-    diskLow = free !== undefined && free < Math.max(options.minimumFreeBytes, LEAST_FREE_BYTES, reserve);
+    diskLow = free !== undefined && free < options.minimumFreeBytes;
     clock.after(FRESH_MS, () => void watchDisk());
   }
 }

@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Envelope, EventType } from "../../shared/events.ts";
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/signature.ts";
-import { parseEnvelope } from "../intake/inbox.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import type { NewEvent, Store } from "../store/port.ts";
 import { EXIT, Refused, terminal, type OnStore, type Outcome } from "./commands/run.ts";
@@ -39,7 +38,6 @@ export async function runReconcile(
   if (!config.api) throw new Refused("reconcile reads the REST API: set API_BASE_URL and API_KEY.");
   const api = createRestClient(config.api);
   const report = await reconcile({
-    ...config,
     store,
     api,
     clock: systemClock,
@@ -75,8 +73,6 @@ export async function reconcile(options: {
   clock: Clock;
   sinceMs: number;
   dryRun: boolean;
-  /** A larger event is not stored, since no webhook could have delivered it. */
-  maxBodyBytes: number;
   /** Called after each batch with the report so far. */
   onProgress: (soFar: ReconcileReport) => void;
 }): Promise<ReconcileReport> {
@@ -163,7 +159,7 @@ export async function reconcile(options: {
 
   async function heal(batch: readonly Resource[], organizationId: string): Promise<void> {
     const candidates = batch.flatMap((object) =>
-      eventsOf(object).flatMap((type) => candidate(object, type, organizationId)),
+      eventsOf(object).map((type) => candidate(object, type, organizationId)),
     );
     const missing = [];
     for (const [type, ofType] of Map.groupBy(candidates, (one) => one.type)) {
@@ -184,21 +180,23 @@ export async function reconcile(options: {
       else report.healed.push({ id, type, objectId, createdAt });
     }
   }
+}
 
-  function candidate(object: Resource, type: EventType, organizationId: string): Candidate[] {
-    const { id: objectId, created_at: createdAt } = object;
-    const id = eventId(type, objectId);
-    const created = Math.floor(Date.parse(createdAt) / 1_000);
-    const data = { object };
-    const envelope: Envelope = { id, type, created, api_version: "v1", data, org_id: organizationId };
-    const body = Buffer.from(JSON.stringify(envelope));
-    if (body.byteLength <= options.maxBodyBytes && parseEnvelope(body).ok)
-      return [{ id, type, objectId, source: "reconcile", body, envelope, createdAt }];
-    const reason = `${objectId} would make an event that no webhook could deliver.`;
-    const whatToDo = "Check it in the service's dashboard; if it is correct, raise MAX_BODY_BYTES.";
-    report.cannotBeHealed.push({ type, reason, whatToDo });
-    return [];
-  }
+function candidate(object: Resource, type: EventType, organizationId: string): Candidate {
+  const { id: objectId, created_at: createdAt } = object;
+  const id = eventId(type, objectId);
+  const created = Math.floor(Date.parse(createdAt) / 1_000);
+  const data = { object };
+  const envelope: Envelope = { id, type, created, api_version: "v1", data, org_id: organizationId };
+  return {
+    id,
+    type,
+    objectId,
+    source: "reconcile",
+    body: Buffer.from(JSON.stringify(envelope)),
+    envelope,
+    createdAt,
+  };
 }
 
 type Candidate = NewEvent & { type: EventType; objectId: string; createdAt: string };

@@ -19,7 +19,7 @@ test("without an outage nothing is healed after stories or single triggers, exce
   const reconciled = async () => {
     const found = { healed: 0, alreadyThere: 0 };
     for (const api of clients) {
-      const given = { store, api, clock: hurriedClock(), sinceMs: 0, dryRun: false, maxBodyBytes: 1_048_576 };
+      const given = { store, api, clock: hurriedClock(), sinceMs: 0, dryRun: false };
       const { problem, healed, alreadyThere } = await reconcile({ ...given, onProgress: () => undefined });
       expect(problem).toBeNull();
       found.healed += healed.length;

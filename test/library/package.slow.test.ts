@@ -48,7 +48,7 @@ void main();
 const RECEIVER_ESM = `
 import { createServer } from "node:http";
 import { createHandlerBench, createReceiver, unwrap, verifySignature, defineHandler, handlersWith, PermanentFailure, RetryAfter, objectSchemas, type HandlerBench, type MountedReceiver, type WebhookEvent } from "voice-agent-webhook-kit/receiver";
-const receiver: MountedReceiver = await createReceiver({ signingSecrets: ["s"], retentionDays: 3, handlers: new URL("./handlers.mjs", import.meta.url) });
+const receiver: MountedReceiver = await createReceiver({ signingSecrets: ["s"], environment: { RETENTION_DAYS: "3" }, handlers: new URL("./handlers.mjs", import.meta.url) });
 createServer((request, response) => void receiver.middleware(request, response));
 export const POST: (request: Request) => Promise<Response> = receiver.fetch;
 const event: WebhookEvent = unwrap({ body: new Uint8Array(), header: "t=1", secrets: "s" });
@@ -178,7 +178,7 @@ test(
     const { createHmac } = require("node:crypto");
     void (async () => {
       const { createReceiver, unwrap } = await load();
-      const receiver = await createReceiver({ signingSecrets: ["s"], databaseUrl: "sqlite:events.db", logLevel: "silent" });
+      const receiver = await createReceiver({ signingSecrets: ["s"], databaseUrl: "sqlite:events.db", environment: { LOG_LEVEL: "silent" } });
       const body = JSON.stringify({ id: "evt_" + "0".repeat(32), type: "call.completed" });
       const t = Math.floor(Date.now() / 1000);
       const header = "t=" + t + ",v1=" + createHmac("sha256", "s").update(t + "." + body).digest("hex");

@@ -107,7 +107,6 @@ const RECEIVER = `
 3 DATABASE_URL=sqlite:{dir}/damaged.db inbox stats => the database cannot be used
 1 DATABASE_URL=sqlite:{dir}/damaged.db RECEIVER_ROLE=ingest SIGNING_SECRET=whsec_0123456789 doctor => restore a backup
 2 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/empty => {dir}/empty
-2 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/inbox.db-journal => {dir}/inbox.db-journal
 3 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/none/copy.db => {dir}/none/copy.db
 2 strat => strat
 2 start now => now

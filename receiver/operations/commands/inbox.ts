@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { lstatSync } from "node:fs";
-import { resolve } from "node:path";
 import { systemClock } from "../../clock.ts";
 import type { EventFilter, InboxEvent, Ledger } from "../../store/port.ts";
 import { inSnakeCase, presentEvent, redactEnvelope, shownType } from "../present.ts";
@@ -17,11 +16,10 @@ export async function listInbox(
   { limit, ...filter }: EventFilter & { limit: number },
 ): Promise<Outcome> {
   const events = await store.ledger.list(filter, { limit });
-  const note = events.length === 0 ? "No event matches." : "There may be more. Use --limit to see them.";
   return {
     json: { object: "list", data: events.map(presentEvent) },
     lines: events.map((event) => lineOf(event, filter.handler)),
-    notes: events.length === 0 || events.length === limit ? [note] : [],
+    notes: events.length === 0 ? ["No event matches."] : [],
   };
 }
 
@@ -161,12 +159,11 @@ export async function inboxStatistics({ store }: OnStore): Promise<Outcome> {
 }
 
 /** Copies the database to a new file while it is in use. */
-export async function backup({ config, store: { ledger } }: OnStore, file: string): Promise<Outcome> {
+export async function backup({ store: { ledger } }: OnStore, file: string): Promise<Outcome> {
   if (!ledger.backup)
     throw new Refused("use PostgreSQL's own tools: pg_basebackup, pg_dump, or your provider's.");
-  // SQLite would overwrite an empty file, and would mistake a copy with the name of the database's log for that log.
-  const isOurs = resolve(file).startsWith(`${resolve(config.databaseFile ?? "")}-`);
-  if (file === "" || isOurs || lstatSync(file, { throwIfNoEntry: false }))
+  // SQLite would overwrite an empty file.
+  if (file === "" || lstatSync(file, { throwIfNoEntry: false }))
     throw new Refused(`"${file}" exists or cannot be used. Name a new file.`);
   // The copy is private from the first byte.
   process.umask(0o077);

@@ -18,7 +18,7 @@ async function mount(start: StartApp, options: ReceiverOptions = {}) {
   const receiver: MountedReceiver = await createReceiver({
     signingSecrets: [SECRET],
     databaseUrl: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
-    maxBodyBytes: 100_000,
+    environment: { MAX_BODY_BYTES: "100000" },
     logTo: (line) => void logLines.push(line),
     ...options,
   });
@@ -304,7 +304,11 @@ describe("a receiver in an app", () => {
     ["a secret with white space", { signingSecrets: [" whsec"] }, /SIGNING_SECRET: .*white space/],
     ["a secret with a comma", { signingSecrets: ["a,b"] }, /comma/],
     ["a folder that is not there", { databaseUrl: "sqlite:/nowhere/at/all.db" }, /no folder \/nowhere/],
-    ["a number out of bounds", { retentionDays: 0 }, /RETENTION_DAYS: must be a whole number/],
+    [
+      "a number out of bounds",
+      { environment: { RETENTION_DAYS: "0" } },
+      /RETENTION_DAYS: must be a whole number/,
+    ],
     ["an option that there is not", { retentionDay: 3 } as ReceiverOptions, /retentionDay/],
     ["a role that handles, and no handlers", { role: "all" }, /give it `handlers`/],
   ])("rejects %s, and says what to change", async (_name, options, words) => {
@@ -322,7 +326,7 @@ describe("a receiver in an app", () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const { url } = await mount(APPS["node:http"]!, {
       signingSecrets: undefined,
-      maxBodyBytes: undefined,
+      environment: undefined,
     });
     const body = newBody();
     const signatures = [signatureFor(body, { secret: "whsec_from_the_environment" })];

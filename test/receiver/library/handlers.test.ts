@@ -162,7 +162,11 @@ test("a stop waits for the running handler, and other jobs remain for the next s
   await stopped;
   expect(ended).toEqual(["slow", "stopped"]);
 
-  const onlyTakes = await createReceiver({ signingSecrets: [SECRET], databaseUrl, logLevel: "silent" });
+  const onlyTakes = await createReceiver({
+    signingSecrets: [SECRET],
+    databaseUrl,
+    environment: { LOG_LEVEL: "silent" },
+  });
   const body = newBody("call.completed", { type: "late" });
   const headers = { [SIGNATURE_HEADER]: signatureFor(body) };
   await onlyTakes.fetch(new Request("http://app.test/", { method: "POST", body, headers }));
@@ -188,12 +192,12 @@ test.each<[string, ReceiverOptions, string]>([
   ["no secret", { ...NOTHING, signingSecrets: [] }, "SIGNING_SECRET: is missing"],
   [
     "several mistakes",
-    { ...NOTHING, maxAttempts: 0, retentionDays: 0 },
+    { ...NOTHING, environment: { MAX_ATTEMPTS: "0", RETENTION_DAYS: "0" } },
     "MAX_ATTEMPTS: must be a whole number from 1 to 100",
   ],
   [
     "several mistakes",
-    { ...NOTHING, maxAttempts: 0, retentionDays: 0 },
+    { ...NOTHING, environment: { MAX_ATTEMPTS: "0", RETENTION_DAYS: "0" } },
     " RETENTION_DAYS: must be a whole number from 1 to 3650",
   ],
 ])("a receiver with %s is refused in words", async (_what, options, words) => {
@@ -217,7 +221,7 @@ test.each<[string, ReceiverOptions, string, string]>([
   const receiver = await createReceiver({
     signingSecrets: [SECRET],
     databaseUrl: url,
-    logLevel: "silent",
+    environment: { LOG_LEVEL: "silent" },
     ...options,
   });
   const body = newBody("call.completed");
@@ -250,7 +254,7 @@ test("the answers of fetch have the status, headers and words of every other way
   const receiver = await createReceiver({
     signingSecrets: [SECRET],
     databaseUrl: databaseUrl(),
-    logLevel: "silent",
+    environment: { LOG_LEVEL: "silent" },
   });
   onTestFinished(receiver.stop);
   const body = newBody("call.completed");

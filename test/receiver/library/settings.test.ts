@@ -5,14 +5,15 @@ import { readOptions } from "../../../receiver/library/options.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 test("settings override the environment, and a file that it names", () => {
-  const environment = { API_KEY: "theirs", API_KEY_FILE: "/theirs", OTHER: "stays", MAX_AGE_HOURS: "6" };
-  const given: ReceiverOptions = { signingSecrets: ["one", "two"], role: "worker", apiKey: "key" };
-  expect(readOptions(given, environment).environment).toEqual({
+  const theirs = { SIGNING_SECRET_FILE: "/theirs", API_KEY_FILE: "/run/key", MAX_AGE_HOURS: "6" };
+  const environment = { MAX_ATTEMPTS: "3", MAX_AGE_HOURS: "7" };
+  const given: ReceiverOptions = { signingSecrets: ["one", "two"], role: "worker", environment };
+  expect(readOptions(given, theirs).environment).toEqual({
     SIGNING_SECRET: "one,two",
     RECEIVER_ROLE: "worker",
-    API_KEY: "key",
-    OTHER: "stays",
-    MAX_AGE_HOURS: "6",
+    API_KEY_FILE: "/run/key",
+    MAX_ATTEMPTS: "3",
+    MAX_AGE_HOURS: "7",
   });
 });
 
@@ -20,6 +21,7 @@ test("variables that belong to the app are not read", () => {
   const environment = { DATABASE_URL: "postgres://app", PORT: "80", HOST: "0.0.0.0" };
   const only = (given: ReceiverOptions) => readOptions({ handlers: [], ...given }, environment).environment;
   expect(only({})).toEqual({});
+  expect(only({ environment })).toEqual({});
   expect(only({ databaseUrl: "sqlite:x.db" })).toEqual({ DATABASE_URL: "sqlite:x.db" });
 });
 
@@ -31,9 +33,8 @@ test.each<[string, unknown, RegExp]>([
   ["signingSecrets", ["fine", undefined], /signingSecrets: must be a list of secrets/],
   ["signingSecrets", ["fine", "a,b"], /signingSecrets: must be a list of secrets/],
   ["signingSecrets", [""], /SIGNING_SECRET/],
-  ["apiKey", null, /apiKey: Invalid input: expected string/],
-  ["workerConcurrency", [4], /workerConcurrency: Invalid input: expected number/],
-  ["workerConcurrency", 0, /WORKER_CONCURRENCY: must be a whole number/],
+  ["environment", { API_KEY: null }, /environment: Invalid input: expected string/],
+  ["environment", { WORKER_CONCURRENCY: "0" }, /WORKER_CONCURRENCY: must be a whole number/],
   ["role", "both", /role: Invalid option: expected one of "all"\|"ingest"\|"worker"/],
   ["logTo", "app.log", /logTo: must be a function/],
   ["handlers", null, /handlers: must be the URL of a module/],

@@ -7,7 +7,7 @@ import { movableClock } from "../helpers/clock.ts";
 import { testConfig } from "../helpers/receiver.ts";
 import { API_KEY, startRestService } from "../helpers/rest-service.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
-import { dead, openInbox } from "./inbox.ts";
+import { openInbox } from "./inbox.ts";
 
 const SECRET = "whsec_0123456789";
 
@@ -20,14 +20,6 @@ async function found(check: string, { environment = {}, ...options }: Options = 
   const findings = await examine({ config, environment, ...nothing, ...options });
   return findings.flatMap((one) => (one.check === check ? [`${one.level}: ${one.message}`] : []));
 }
-
-test("secrets: short ones and several are named without their text", async () => {
-  expect(await found("secrets")).toEqual(["ok: The signing secret is set."]);
-  const said = await found("secrets", { environment: { SIGNING_SECRET: `short,${SECRET}` } });
-  expect(said).toContain("warning: Secret 1 has fewer than 16 characters. Is it complete?");
-  expect(said.join()).toMatch(/warning: Several are active\./);
-  expect(said.join()).not.toContain(SECRET);
-});
 
 test("database: one that is not there yet says how to begin; without its folder it is a problem", async () => {
   const folder = temporaryDirectory();
@@ -46,23 +38,6 @@ test("database: damage and a refusal of writes are problems", async () => {
   const probe: Store["intake"]["probe"] = async () => ({ ok: false, reason: "read_only", detail: "no" });
   const refusing = await found("database", { store: { ...store, intake: { ...store.intake, probe } } });
   expect(refusing).toEqual(["problem: It does not accept writes (read_only): no"]);
-});
-
-test("inbox: dead jobs by cause and what waits for an hour are warnings; unwanted events are none", async () => {
-  const clock = movableClock();
-  const store = await openInbox(undefined, clock);
-  await store.stored({ type: "agent.created" });
-  await store.handled({ kind: "done" });
-  const well = "ok: 2 events are known; no handler wanted 1 of them.";
-  expect(await found("inbox", { store, clock })).toEqual([well]);
-  await store.handled(dead("HTTP 500"));
-  await store.stored();
-  const cause = "warning: 1 dead of log-call: HTTP 500. Fix that, then: inbox requeue --state dead";
-  expect(await found("inbox", { store, clock })).toContain(cause);
-  clock.move(3_700_000);
-  expect((await found("inbox", { store, clock })).join()).toContain(
-    "has waited for log-call for over an hour",
-  );
 });
 
 test("disk: too little free space is a problem", async () => {

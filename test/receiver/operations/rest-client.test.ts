@@ -84,7 +84,6 @@ const page = JSON.stringify({ object: "list", data: makeCalls(2, 1_700_000_000_0
 test.each([
   ["no JSON", "nonsense", "malformed"],
   ["another object", '{"object":"list"}', "malformed"],
-  ["items without end", `{"object":"list","data":[${"1,".repeat(2_000_000)}1]}`, "malformed"],
   ["more than eight megabytes", `{"object":"list","data":["${"x".repeat(9_000_000)}"]}`, "network"],
   ["a list that runs in a circle", page, "malformed"],
 ])("an answer of %s is refused", async (_what, body, code) => {
@@ -93,20 +92,6 @@ test.each([
   state.interludes = Array.from({ length: 4 }, () => answer);
   const message: unknown = expect.stringMatching(/^.{1,300}$/s);
   await expect(all(client(baseUrl).calls())).rejects.toMatchObject({ code, message });
-});
-
-test("pages are not followed along ids that are too long to keep", async () => {
-  let asked = 0;
-  const { url } = await listen(
-    createServer((_request, response) => {
-      asked += 1;
-      const [call] = makeCalls(1, 1_700_000_000_000);
-      const data = [{ ...call, id: `call_${String(asked)}${"x".repeat(256)}` }];
-      response.end(JSON.stringify({ object: "list", data, has_more: asked < 3 }));
-    }),
-  );
-  await expect(all(client(url).calls())).rejects.toMatchObject({ code: "malformed" });
-  expect(asked).toBe(1);
 });
 
 test("it goes through the proxy that the environment names, but for the hosts that need none", async () => {

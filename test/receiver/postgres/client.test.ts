@@ -111,7 +111,7 @@ test.skipIf(noServer())("an app's own pool serves its receiver, which does not e
     databaseUrl: url,
     pool,
     signingSecrets: [SECRET],
-    logLevel: "silent",
+    environment: { LOG_LEVEL: "silent" },
     handlers: [defineHandler({ name: "all", type: "*", handle: ({ id }) => void handled.push(id) })],
   });
   const body = newBody();
