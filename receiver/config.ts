@@ -85,7 +85,6 @@ function settingsOf(read: Read) {
      * undefined for any name, since a token is required then.
      */
     adminAllowedHosts: isLoopback(adminHost) ? ["127.0.0.1", "localhost", "[::1]"] : undefined,
-    adminShowsBodies: read("ADMIN_SHOW_BODIES", choice(["true", "false"], "false")) === "true",
     api: baseUrl !== undefined && key !== undefined ? { baseUrl, key } : undefined,
     workerConcurrency: read("WORKER_CONCURRENCY", integer(8, 1, 1_000)),
     handlerTimeoutMs: read("HANDLER_TIMEOUT_SECONDS", integer(60, 1, 86_400)) * 1_000,

@@ -5,13 +5,8 @@ export type { Fetch } from "./library/fetch.ts";
 export type { ReceiverOptions } from "./library/options.ts";
 export * from "./library/unwrap.ts";
 export { defineHandler, handlersWith, PermanentFailure, RetryAfter } from "./work/handler.ts";
-export type {
-  CreateServices,
-  HandledEvent,
-  Handler,
-  HandlerContext,
-  HandlerNeeding,
-} from "./work/handler.ts";
+export type { CreateServices, HandledEvent, Handler } from "./work/handler.ts";
+export type { HandlerContext, HandlerNeeding } from "./work/handler.ts";
 export { callService, type ServiceAnswer } from "./work/call-service.ts";
 export type { OnDead } from "./work/attempt.ts";
 export type { InboxEvent, InboxJob } from "./store/port.ts";

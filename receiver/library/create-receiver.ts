@@ -50,7 +50,7 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
   const createPage = async (): Promise<Express> => {
     const { createOperatorPage } = await import("../operations/page/index.ts");
     const guard = operatorGuard ?? (() => false);
-    return createOperatorPage({ ...receiver, ledger: store.ledger, log, clock, showBodies: false, guard });
+    return createOperatorPage({ ...receiver, ledger: store.ledger, log, clock, guard });
   };
   const event = async (id: string): Promise<InboxEvent | undefined> =>
     eventIdSchema.safeParse(id).success ? store.ledger.find(id) : undefined;

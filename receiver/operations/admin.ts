@@ -16,8 +16,7 @@ const listQuerySchema = filterSchema.extend({ limit: z.coerce.number().int().min
  * token, or from a browser as the password with any user name. `/healthz` and `/readyz` need no token.
  */
 export function createAdminApp(
-  options: Omit<PageOptions, "showBodies" | "guard"> &
-    Pick<Config, "adminAllowedHosts" | "adminToken" | "adminShowsBodies">,
+  options: Omit<PageOptions, "guard"> & Pick<Config, "adminAllowedHosts" | "adminToken">,
 ): Express {
   const { ledger, health, metrics, log } = options;
   const app = express();
@@ -53,9 +52,7 @@ export function createAdminApp(
   // The page for people, loaded on the first visit. To remove it, delete its folder and this block.
   let page: Promise<Express> | undefined;
   app.use(async (request, response, next) => {
-    page ??= import("./page/index.ts").then(({ createOperatorPage }) =>
-      createOperatorPage({ ...options, showBodies: options.adminShowsBodies }),
-    );
+    page ??= import("./page/index.ts").then(({ createOperatorPage }) => createOperatorPage(options));
     (await page)(request, response, next);
   });
 

@@ -79,11 +79,9 @@ function within(value: unknown): unknown {
 /** A longer envelope is cut here: formatting it would delay other answers. */
 const LONGEST_PRETTY = 65_536;
 
-/** The beginning of an envelope, one value per line. */
-export function prettyEnvelope(body: Uint8Array, { isRedacted }: { isRedacted: boolean }): string {
-  const json = new TextDecoder().decode(body);
-  const envelope: unknown = isRedacted ? redactEnvelope(json) : JSON.parse(json);
-  const text = JSON.stringify(envelope, null, 2);
+/** The beginning of an envelope, redacted, one value per line. */
+export function prettyEnvelope(body: Uint8Array): string {
+  const text = JSON.stringify(redactEnvelope(new TextDecoder().decode(body)), null, 2);
   return text.length > LONGEST_PRETTY ? `${text.slice(0, LONGEST_PRETTY)}…` : text;
 }
 

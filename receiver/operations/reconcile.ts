@@ -148,7 +148,7 @@ export async function reconcile(options: {
     { newestId, lastId }: Partial<z.infer<typeof bookmarkSchema>> = {},
     startingAfter?: string,
   ): AsyncGenerator<Resource, void> {
-    for await (const object of api[list](startingAfter === undefined ? {} : { startingAfter })) {
+    for await (const object of api[list](startingAfter)) {
       if (Date.parse(object.created_at) < sinceMs) return;
       yield object;
       if (object.id !== newestId) continue;

@@ -41,10 +41,8 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
     me: async () => (await get("me", {}, resources.organizationSchema)).resource,
     agents: async () => (await get("agents", {}, resources.listSchema(resources.agentSchema))).resource.data,
     /** Newest first, one page at a time on demand. */
-    calls: (query: { outcome?: string; startingAfter?: string } = {}) =>
-      walk("calls", query, resources.callSchema),
-    voicemails: (query: { reviewed?: boolean; startingAfter?: string } = {}) =>
-      walk("voicemails", query, resources.voicemailSchema),
+    calls: (startingAfter?: string) => walk("calls", resources.callSchema, startingAfter),
+    voicemails: (startingAfter?: string) => walk("voicemails", resources.voicemailSchema, startingAfter),
     /** The service's clock by its Date header, in Unix milliseconds; undefined if it sends none. */
     serviceTimeMs: async () => {
       const { date } = await get("me", {}, z.unknown());
@@ -56,13 +54,13 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
   /** Items may arrive during the walk. The cursor is an item, so none is skipped or seen twice (SPEC §4). */
   async function* walk<Item extends { id: string }>(
     path: string,
-    { startingAfter, ...filter }: { startingAfter?: string },
     schema: z.ZodType<Item>,
+    startingAfter?: string,
   ): AsyncGenerator<Item, void> {
     const seen = new Set<string | undefined>();
     for (let after = startingAfter; seen.size < MAXIMUM_PAGES && !seen.has(after);) {
       seen.add(after);
-      const query = { ...filter, limit: PAGE_ITEMS, starting_after: after };
+      const query = { limit: PAGE_ITEMS, starting_after: after };
       const { data, has_more: hasMore } = (await get(path, query, resources.listSchema(schema))).resource;
       yield* data;
       after = data.at(-1)?.id;

@@ -14,8 +14,6 @@ export type PageOptions = Pick<Receiver, "health" | "metrics" | "workerStatus"> 
   ledger: Ledger;
   log: Log;
   clock: Clock;
-  /** Whether envelopes are shown whole or redacted. */
-  showBodies: boolean;
   /** Called before each answer when the page is mounted in another app. Without it everyone is admitted. */
   guard?: ((request: IncomingMessage) => boolean | Promise<boolean>) | undefined;
 };
@@ -31,7 +29,7 @@ const SHORT_ACTION_MS = 2_000;
  * script. It is an Express app: mount it at any path of another app, or use it as a listener of node:http.
  */
 export function createOperatorPage(options: PageOptions): Express {
-  const { ledger, log, clock, showBodies } = options;
+  const { ledger, log, clock } = options;
   const actions = createActions(options);
   const ago = (atMs: number | null | undefined): Markup => moment(atMs, clock.nowMs());
   const app = express();
@@ -104,12 +102,11 @@ ${before_seq && markup`<a href="${link(`${base}/events`, { ...filter, before_seq
     });
     const unwanted = markup`No handler wanted it. ${questions(base, { id, state: "ignored" })}`;
     const bytes = await ledger.body(event.seq);
-    const text = bytes && prettyEnvelope(bytes, { isRedacted: !showBodies });
+    const text = bytes && prettyEnvelope(bytes);
     const envelope = text?.split("\n").map((line) => markup`${line}\n`);
     const main = markup`<p><code>${id}</code></p><p>${stateWord(event)} · ${event.source === "reconcile" ? "found missing by reconcile" : "sent by the service"} · received ${ago(event.receivedAtMs)} · ${event.duplicates} more deliveries</p>
 ${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,Change", rows, event.state === "ignored" ? unwanted : "Its jobs are not known.")}
-<h2>Envelope</h2>${envelope ? markup`<pre>${envelope}</pre>` : markup`<p>It was pruned.</p>`}
-${!showBodies && markup`<p class="quiet">Personal data is redacted. ADMIN_SHOW_BODIES=true shows all of it.</p>`}`;
+<h2>Envelope</h2>${envelope ? markup`<pre>${envelope}</pre><p class="quiet">Personal data is redacted: inbox show ${id} --body prints all of it.</p>` : markup`<p>It is pruned.</p>`}`;
     return { title: shownType(event.type), main };
   });
 

@@ -302,7 +302,7 @@ test("the services of an app are closed when its handlers have ended", async () 
   const receiver = await createReceiver({
     signingSecrets: [SECRET],
     databaseUrl: databaseUrl(),
-    logLevel: "silent",
+    environment: { LOG_LEVEL: "silent" },
     handlers: [defineHandler({ name: "slow", type: "*", handle })],
     createServices: async () => ({ services: {}, close: () => void ended.push("closed") }),
   });

@@ -14,7 +14,6 @@ export type AdminOptions = {
   clock?: Clock;
   adminAllowedHosts?: string[] | undefined;
   adminToken?: string;
-  adminShowsBodies?: boolean;
   workerStatus?: () => Status;
 };
 
@@ -51,7 +50,6 @@ export async function serveAdmin(store: Store, options: AdminOptions = {}) {
     ...parts,
     adminAllowedHosts: "adminAllowedHosts" in options ? options.adminAllowedHosts : ["127.0.0.1"],
     adminToken: options.adminToken,
-    adminShowsBodies: options.adminShowsBodies ?? false,
   });
   return { ...parts, ...(await listen(createServer(app))) };
 }

@@ -90,7 +90,6 @@ test("it can be mounted at a path of another app, closed to anyone its guard ref
   const { unknown, ...inbox } = await troubled();
   const page = createOperatorPage({
     ...operatorParts(inbox),
-    showBodies: false,
     guard: async ({ headers }) => headers["x-user"] === "admin",
   });
   const app = express();
@@ -106,7 +105,6 @@ test("it can be mounted at a path of another app, closed to anyone its guard ref
   const overview = await get(`${url}/ops/receiver/`, headers);
   const broken = createOperatorPage({
     ...operatorParts(inbox, { ledger: { counts: async () => Promise.reject(new Error("secret place")) } }),
-    showBodies: false,
     guard: ({ url: path }) => path === "/",
   });
   const alone = await listen(createServer(broken));

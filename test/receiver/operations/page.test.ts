@@ -69,8 +69,6 @@ describe("events", () => {
     expect(words(shown)).toMatch(/log-call dead 2 ended .* 2: second .* 1: first/);
     expect(shown.text).not.toMatch(/<script|12125550123/);
     expect(shown.text).toContain("9007199254740993000");
-    const whole = await get(`${(await serveAdmin(inbox, { adminShowsBodies: true })).url}/event?id=${id}`);
-    expect(whole.text).toContain("+12125550123");
   });
 });
 
