@@ -6,7 +6,7 @@ import { startEndpoint } from "../../helpers/endpoint.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { startService, type Json } from "../../helpers/service.ts";
-import { emit, emitOne, readingsWith, register } from "../../helpers/simulator.ts";
+import { emit, emitOne, nextEntry, readingsWith, register } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
@@ -243,6 +243,22 @@ test("the history counts each attempt in the period in which it was made, howeve
     });
     expect(slots).toEqual(expected);
   }
+});
+
+test("the history's mean is of what has ended, whatever is under way", async () => {
+  const send: Send = ({ url, signal }) => {
+    if (!url.endsWith("/held")) return Promise.resolve({ outcome: { status: 200 }, durationMs: 100 });
+    const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<Send>>>();
+    signal.addEventListener("abort", () => resolve({ outcome: { error: "interrupted" }, durationMs: 1 }));
+    return promise;
+  };
+  const { ask, simulator } = await startService({ clock: "manual", calls: 0, send });
+  for (const path of ["held", ""]) register(simulator, `http://localhost:9/${path}`);
+  const ended = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
+  emit(simulator);
+  await ended;
+  const [slot] = (await ask("GET", "/history")).body["slots"] as Json[];
+  expect(slot).toMatchObject({ sent: 2, acknowledged: 1, failed: 0, mean_ms: 100 });
 });
 
 test("the history looks behind two thousand newer deliveries for an attempt of an older one", async () => {

@@ -247,6 +247,9 @@ test("a watcher is told that the original changed when it was recovered", async 
 
 test("the shell sends again by ids or by a selection, and says what it would do", async () => {
   const { url, voicemail, order, mend } = await startWithFailures();
+  const more = async (limit: string) =>
+    (await run("deliveries", "list", "--limit", limit, "--simulator", url)).err.includes("more with --limit");
+  expect([await more("2"), await more("3")]).toEqual([true, false]);
   const resend = (...words: string[]) => run("deliveries", "resend", ...words, "--simulator", url);
   const dry = await resend("--state", "lost", "--type", "order.created", "--since", "2d", "--dry-run");
   expect([dry.code, dry.out.match(/1 order\.created to ep_/g)?.length]).toEqual([0, 2]);
