@@ -206,6 +206,15 @@ test("the line ahead leads from now to the end of the schedule, and back to the 
   expect(onTheWay(all, Date.parse(at(0)))).toBe("");
 });
 
+test("what went wrong is out of sight as soon as something has succeeded", async () => {
+  const { attempt, toast, toasts } = await import("../../../simulator/dashboard/app/core/toasts.ts");
+  await attempt(() => Promise.reject(new Error("gone")));
+  toast("ok", "Sent.");
+  expect(toasts.get().map(({ text }) => text)).toEqual(["gone", "Sent."]);
+  await attempt(() => Promise.resolve());
+  expect(toasts.get().map(({ text }) => text)).toEqual(["Sent."]);
+});
+
 test("an outcome and the hint next to a signature say what happened", async () => {
   const { lineOf, outcomeWord, STATES, VERDICTS } =
     await import("../../../simulator/dashboard/app/core/words.ts");

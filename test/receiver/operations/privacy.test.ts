@@ -4,13 +4,14 @@ import { environmentForHandlers } from "../../../receiver/config.ts";
 import { envelopeSchema, EVENT_TYPES } from "../../../shared/events.ts";
 import { sampleEnvelope } from "../../../shared/samples.ts";
 
-const clean = createCleaner(["whsec_0123456789", "short", "a b+c/d=efgh"]);
+const clean = createCleaner(["whsec_0123456789", "whsec_0123456789_b", "short", "a b+c/d=efgh"]);
 
 test.each([
   ["no customer with +49 (30) 123-4567", "no customer with [redacted]"],
   ["call 212-555-0123 or (212) 555.0123 or 2125550123", "call [redacted] or [redacted] or [redacted]"],
   ["maria.lopez+x@mail.example.co.uk is unknown", "[redacted] is unknown"],
   ["connect postgres://app:pass@db:5432/x", "connect postgres://[redacted]db:5432/x"],
+  ["of two that begin alike whsec_0123456789_b", "of two that begin alike [redacted]"],
   ["in a URL: a%20b%2Bc%2Fd%3Defgh", "in a URL: [redacted]"],
   ["status 404, order 123456 at 12:30:05, short words", "status 404, order 123456 at 12:30:05, short words"],
   [`${"x".repeat(295)} whsec_0123456789`, `${"x".repeat(295)} [red`],

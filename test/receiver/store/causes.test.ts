@@ -15,6 +15,7 @@ describe("the cause in the text of an error", () => {
     ],
     ["mail to anna@example.com bounced", "mail to b.c+d@sub.example.org bounced"],
     ["call +390612345678 at 09:15:00", "call +15551234567 at 23:59:59"],
+    ["order 7 is gone", "order 12345678 is gone"],
     ["order a1b2c3d4e5 is gone", "order V1StGXR8Z5jdHi6B is gone"],
   ])("%s is the same as %s", (one, other) => {
     expect(causeOfError(one)).toBe(causeOfError(other));
