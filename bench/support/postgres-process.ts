@@ -26,7 +26,16 @@ const INSERT = `
   WITH event AS (INSERT INTO events VALUES ($1, $2, now(), $3) RETURNING id)
   INSERT INTO jobs SELECT id, 'h', 'waiting', now() FROM event`;
 
-const tell = (done: number): void => void process.send?.(done);
+let untold = 0;
+/** One message for all that is done in a turn: a message for each event would cost as much as handling it. */
+function tell(done: number): void {
+  if (untold === 0)
+    setImmediate(() => {
+      process.send?.(untold);
+      untold = 0;
+    });
+  untold += done;
+}
 
 async function go(): Promise<void> {
   process.send?.("ready");

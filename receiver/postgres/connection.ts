@@ -6,8 +6,12 @@ const CONNECT_MS = 5_000;
 const ANSWER_MS = 7_500;
 const CONNECTIONS = 10;
 
-/** Limits what the server does with an abandoned transaction of ours. SET LOCAL also works through a transaction pooler. */
-const BEGIN = `BEGIN; SET LOCAL statement_timeout = 7000; SET LOCAL lock_timeout = 7000; SET LOCAL idle_in_transaction_session_timeout = 10000`;
+/**
+ * Limits what the server does with an abandoned transaction of ours, and says where handlers' SQL finds tables: in their own
+ * schema, then in `public`, which belongs to the app. SET LOCAL also works through a transaction pooler.
+ */
+const BEGIN = `BEGIN; SET LOCAL statement_timeout = 7000; SET LOCAL lock_timeout = 7000;
+  SET LOCAL idle_in_transaction_session_timeout = 10000; SET LOCAL search_path = receiver_handlers, "$user", public;`;
 /** For a transaction that waits its turn to create something. */
 export const PATIENTLY = `SET LOCAL lock_timeout = '120s'; SET LOCAL statement_timeout = 0`;
 
@@ -17,8 +21,11 @@ export type Database = {
   schema: string;
   /** One statement in a transaction of its own. Statements call our schema `receiver`, whatever its real name is. */
   run: Query;
-  /** A transaction on its own connection. */
-  transaction: <Result>(work: (query: Query, client: PoolClient) => Promise<Result>) => Promise<Result>;
+  /** A transaction on its own connection. BEGIN and `first` are sent as one message; `work` gets the last rows. */
+  transaction: <Result>(
+    work: (query: Query, client: PoolClient, first: QueryResultRow[]) => Promise<Result>,
+    first?: string,
+  ) => Promise<Result>;
   /** A connection that LISTENs. Ends with an error event or when it is released. */
   connect: () => Promise<PoolClient>;
   isClosed: () => boolean;
@@ -34,7 +41,9 @@ export function createDatabase(url: string, schema: string, given?: object): Dat
     (on: Pool | PoolClient): Query =>
     async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) => {
       const named = schema === "receiver" ? text : text.replaceAll(/\breceiver(?=\.|_handlers\b)/g, schema);
-      return (await on.query<Row>({ text: named, values: values.map(storable), types: VALUES })).rows;
+      const result = await on.query<Row>({ text: named, values: values.map(storable), types: VALUES });
+      // Of several statements, those of the last.
+      return [result].flat().at(-1)?.rows ?? [];
     };
 
   const connect = async (): Promise<PoolClient> => {
@@ -47,12 +56,13 @@ export function createDatabase(url: string, schema: string, given?: object): Dat
   return {
     schema,
     run: queryOn(pool),
-    transaction: async (work) => {
+    transaction: async (work, first = "") => {
       const client = await connect();
       let isSound = false;
       try {
-        await client.query(BEGIN);
-        const result = await work(queryOn(client), client);
+        const query = queryOn(client);
+        const found = await query(BEGIN + first);
+        const result = await work(query, client, found);
         await client.query("COMMIT");
         isSound = true;
         return result;

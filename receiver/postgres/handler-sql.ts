@@ -1,14 +1,13 @@
 import type { PoolClient, QueryConfig } from "pg";
-import { within, type Clock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import { bound, refuseTransactionControl } from "../store/handler-sql.ts";
 import type { HandlerDatabase } from "../store/port.ts";
-import { storable, VALUES, type Query } from "./connection.ts";
-
-/** Handlers' tables have their own schema; `public` belongs to the app. */
-export const SEARCH_PATH = `SET LOCAL search_path = receiver_handlers, "$user", public`;
+import { storable, VALUES } from "./connection.ts";
 
 /** How long a handler may hold a transaction open. */
 const LONGEST_MS = 5_000;
+const TOO_LONG =
+  "atomically() took over 5 s and was rolled back. Call other services before it, and write the result inside.";
 
 type Send = (statement: QueryConfig<unknown[]>) => Promise<{ rows: Record<string, unknown>[] }>;
 
@@ -17,10 +16,10 @@ type Send = (statement: QueryConfig<unknown[]>) => Promise<{ rows: Record<string
  * if it takes over 5 s, and if it ended the transaction.
  */
 export async function useTransaction<Result>(
-  { query: own, client, clock }: { query: Query; client: PoolClient; clock: Clock },
+  client: PoolClient,
+  clock: Clock,
   work: (db: HandlerDatabase) => Promise<Result>,
 ): Promise<Result> {
-  await own(SEARCH_PATH);
   let failure: { error: unknown } | undefined;
   let isOver = false;
 
@@ -42,16 +41,14 @@ export async function useTransaction<Result>(
     const values = parameters.map((value, index) => storable(bound(value, index + 1)));
     return (await send({ text, values, types: VALUES })).rows;
   };
+  const late = Promise.withResolvers<never>();
+  const cancel = clock.after(LONGEST_MS, () => late.reject(new Error(TOO_LONG)));
   try {
-    const done = work({ query, client: guarded(client, send) }).then((value) => ({ value }));
-    const result = await within(LONGEST_MS, done, clock);
-    if (!result)
-      throw new Error(
-        "atomically() took over 5 s and was rolled back. Call other services before it, and write the result inside.",
-      );
+    const result = await Promise.race([work({ query, client: guarded(client, send) }), late.promise]);
     if (failure) throw failure.error;
-    return result.value;
+    return result;
   } finally {
+    cancel();
     isOver = true;
   }
 }

@@ -2,12 +2,12 @@ import { z } from "zod";
 import { GONE, keyOf } from "../store/job-rules.ts";
 import type { JobHandler } from "../store/port.ts";
 import { json, PATIENTLY, type Database, type Query } from "./connection.ts";
-import { SEARCH_PATH } from "./handler-sql.ts";
 import { JOB_POLICY, UNWANTED, SET_BOOKMARK } from "./schema.ts";
 
 const BATCH = 200;
 
-const LIST = `SELECT name, definition FROM receiver.announced`;
+/** The handlers that workers have announced. */
+export const ANNOUNCED = `SELECT name, definition FROM receiver.announced`;
 const SEEN = `
   INSERT INTO receiver.handlers (name, definition) SELECT key, value FROM jsonb_each($1) ORDER BY key
   ON CONFLICT (name, definition) DO UPDATE SET seen_at = clock_timestamp()`;
@@ -27,7 +27,7 @@ const LIST_NEW = `
 export const KEY = `CASE WHEN name LIKE '%/key' THEN coalesce(encode(sha256(convert_to(key, 'UTF8')), 'hex'), id::text) END`;
 /** With the time of arrival, by which pg-boss orders jobs; its own insert would give a whole batch the same time. */
 export const addJobs = (events: string): string => `
-  INSERT INTO receiver.job (id, name, state, policy, singleton_key, created_on, completed_on, ${JOB_POLICY.columns})
+  INSERT INTO receiver.job_common (id, name, state, policy, singleton_key, created_on, completed_on, ${JOB_POLICY.columns})
   SELECT id, name, coalesce(state, 'created')::receiver.job_state, CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, ${KEY},
     received_at, CASE WHEN state = 'cancelled' THEN received_at END, ${JOB_POLICY.values}
   FROM ${events} CROSS JOIN json_to_recordset(jobs) AS wanted(name text, key text, state text) ON CONFLICT DO NOTHING`;
@@ -47,6 +47,7 @@ const definitionSchema = z.object({
   types: z.union([z.literal("*"), z.array(z.string())]),
   key: z.array(z.string()),
 });
+const rowsSchema = z.array(z.object({ name: z.string(), definition: z.string() }));
 
 export type Announced = { name: string } & z.infer<typeof definitionSchema>;
 
@@ -55,9 +56,11 @@ export function queueOf({ name, key }: Pick<JobHandler, "name" | "key">): string
   return key.length > 0 ? `${name}/key` : name;
 }
 
-export async function announced(query: Query): Promise<Announced[]> {
-  const rows = await query<{ name: string; definition: string }>(LIST);
-  return rows.map(({ name, definition }) => ({ name, ...definitionSchema.parse(JSON.parse(definition)) }));
+/** What ANNOUNCED has found. */
+export function announced(rows: unknown): Announced[] {
+  return rowsSchema
+    .parse(rows)
+    .map(({ name, definition }) => ({ name, ...definitionSchema.parse(JSON.parse(definition)) }));
 }
 
 /** The queue and the key of each job that these handlers want for an event. */
@@ -99,7 +102,7 @@ export async function announce(
 
 async function catchUp(query: Query): Promise<number> {
   const events = await query<StoredEvent>(LIST_NEW);
-  await offer(query, events, await announced(query));
+  await offer(query, events, announced(await query(ANNOUNCED)));
   return events.length;
 }
 
@@ -113,7 +116,6 @@ export async function migrate(
   await transaction(async (query, client) => {
     await query(PATIENTLY);
     await query(LOCK, [`${schema} ${bookmark}`]);
-    await query(SEARCH_PATH);
     const [found] = await query<{ value: string }>(FIND_MIGRATIONS, [bookmark]);
     const ran = Number(found?.value ?? 0);
     for (const [index, migration] of migrations.entries()) {

@@ -1,16 +1,17 @@
 import { hash } from "node:crypto";
 import type { Acceptance, Intake, NewEvent, Refusal } from "../store/port.ts";
-import { json, refusalOf, type Database, type Query } from "./connection.ts";
-import { addJobs, announced, jobsOf } from "./handlers.ts";
+import { json, refusalOf, together, type Database, type Query } from "./connection.ts";
+import { addJobs, ANNOUNCED, announced, jobsOf, type Announced } from "./handlers.ts";
 import { UNWANTED } from "./schema.ts";
 
 /**
  * Durable, even if the role or the database has other defaults. A webhook and reconcile must not store the same object at the
  * same time, so reconcile waits for batches in progress.
  */
-const BEGIN = `
+const first = (schema: string, isReconcile: boolean): string => `
   SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
-    CASE WHEN $1 THEN pg_advisory_xact_lock(hashtext($2)) ELSE pg_advisory_xact_lock_shared(hashtext($2)) END`;
+    pg_advisory_xact_lock${isReconcile ? "" : "_shared"}(hashtext('${schema} objects'));
+  ${ANNOUNCED}`;
 /** Inserts ids in order, so that two batches never deadlock; of equal ids it takes the first. */
 const ADD = `
   WITH given AS MATERIALIZED (
@@ -26,7 +27,7 @@ const ADD = `
     ON CONFLICT (id) DO NOTHING
     RETURNING seq, received_at
   ), jobs AS (${addJobs("stored JOIN given USING (seq)")})
-  SELECT n, pg_notify($3, '') FROM stored JOIN given USING (seq)`;
+  SELECT n FROM stored JOIN given USING (seq)`;
 const COUNT_DUPLICATES = `
   WITH given AS MATERIALIZED (
     SELECT g.source, g.id, coalesce(
@@ -42,6 +43,7 @@ const COUNT_DUPLICATES = `
     alias = CASE WHEN hits.alias <> id AND source = 'reconcile' THEN coalesce(events.alias, hits.alias) ELSE events.alias END
   FROM hits WHERE events.seq = hits.seq
   RETURNING replace(id::text, '-', '') AS id, encode(sha256(body), 'hex') AS sha256`;
+const NOTIFY = `SELECT pg_notify($1, '')`;
 const PROBE = `INSERT INTO receiver.bookmarks VALUES ('probe', '') ON CONFLICT (name) DO UPDATE SET value = ''`;
 
 /** The channel that notifies workers of stored events. */
@@ -49,12 +51,23 @@ export const channelOf = (schema: string): string => `${schema}_stored`;
 
 /** Stores events: one transaction for a batch. */
 export function createIntake({ schema, run, transaction, isClosed }: Database): Intake {
+  /** After the commit, since PostgreSQL lets transactions that notify commit only one at a time. Only shortens the wait. */
+  const notify = together(async (all: readonly undefined[]) => {
+    await run(NOTIFY, [channelOf(schema)]);
+    return [...all];
+  });
+
   return {
     accept: async (batch) =>
-      refusing(async () => ({
-        ok: true as const,
-        acceptances: await transaction(async (query) => accept(query, batch)),
-      })),
+      refusing(async () => {
+        const isReconcile = batch.some(({ source }) => source === "reconcile");
+        const acceptances = await transaction(
+          async (query, _, rows) => accept(query, batch, announced(rows)),
+          first(schema, isReconcile),
+        );
+        void notify(undefined).catch(() => undefined);
+        return { ok: true as const, acceptances };
+      }),
     probe: async () =>
       refusing(async () => {
         await run(PROBE);
@@ -71,10 +84,11 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
     }
   }
 
-  async function accept(query: Query, batch: readonly NewEvent[]): Promise<Acceptance[]> {
-    const isReconcile = batch.some(({ source }) => source === "reconcile");
-    await query(BEGIN, [isReconcile, `${schema} objects`]);
-    const handlers = await announced(query);
+  async function accept(
+    query: Query,
+    batch: readonly NewEvent[],
+    handlers: readonly Announced[],
+  ): Promise<Acceptance[]> {
     const unwanted = { name: UNWANTED, key: null, state: handlers.length === 0 ? "created" : "cancelled" };
     let end = 1;
     const rows = batch.map(({ id, type, objectId: object, source, body, envelope }, n) => {
@@ -85,7 +99,7 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
       return { n, id: hexOf(id), type, object, source, start, length, jobs };
     });
     const bodies = Buffer.concat(batch.map(({ body }) => body));
-    const added = await query<{ n: number }>(ADD, [json(rows), bodies, channelOf(schema)]);
+    const added = await query<{ n: number }>(ADD, [json(rows), bodies]);
     const news = new Set(added.map(({ n }) => n));
     const repeated = rows.filter(({ n }) => !news.has(n));
     const found =

@@ -1,6 +1,6 @@
 import type { Counts, HandlerCounts, Ledger } from "../store/port.ts";
 import type { Database, Query } from "./connection.ts";
-import { announced, cancelled, offer, type StoredEvent } from "./handlers.ts";
+import { ANNOUNCED, announced, cancelled, offer, type StoredEvent } from "./handlers.ts";
 import { hexOf } from "./intake.ts";
 import { UNWANTED, SET_BOOKMARK } from "./schema.ts";
 import { createViews, QUEUES, unixMs } from "./views.ts";
@@ -43,7 +43,7 @@ const OF_NAMED = `
   AND ($2::text IS NULL OR split_part(name, '/', 1) = $2)`;
 const REQUEUE = `
   UPDATE receiver.job SET state = 'created', start_after = now(), retry_count = 0, started_on = NULL, completed_on = NULL,
-    policy = CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, output = output - 'cause',
+    policy = CASE WHEN name LIKE '%/key' THEN 'key_strict_fifo' END, output = output - ARRAY['cause', 'deferred'],
     data = jsonb_build_object('since', floor(extract(epoch FROM now()) * 1000))
   WHERE ${OF_NAMED} AND CASE WHEN $3 THEN state = 'completed' ELSE state IN ('failed', 'cancelled') END RETURNING id`;
 const DISCARD = `
@@ -96,14 +96,14 @@ export function createLedger({ run, transaction }: Database): Ledger {
       ]);
       return { events: 0, unwanted: 0, ...events, handlers, causes };
     },
-    handlers: async () => (await announced(run)).map(({ name, types }) => ({ name, types })),
+    handlers: async () => announced(await run(ANNOUNCED)).map(({ name, types }) => ({ name, types })),
     requeue: async (ids, handler, state) => {
       let changed = 0;
       for (let at = 0; at < ids.length; at += BATCH) {
         const values = [ids.slice(at, at + BATCH).map(hexOf), handler ?? null];
         changed += await transaction(async (query) => {
           const events = await query<StoredEvent>(LIST, values);
-          const handlers = (await announced(query)).filter(({ name }) => name === (handler ?? name));
+          const handlers = announced(await query(ANNOUNCED)).filter(({ name }) => name === (handler ?? name));
           const again = await changedBy(query, REQUEUE, [...values, state === "done"]);
           return again + (await offer(query, events, handlers));
         });

@@ -79,7 +79,7 @@ describe.skipIf(noServer())("the pg client of atomically", () => {
 test.skipIf(noServer())("a transaction over 5 s is rolled back, and its job continues", async () => {
   const backend = await postgresBackend();
   // Its 5 s are a tenth of one.
-  const clock: Clock = { ...systemClock, sleep: async (ms, signal) => systemClock.sleep(ms / 50, signal) };
+  const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms / 50, run) };
   const store = await openServerStore({
     databaseUrl: backend.url,
     clock,

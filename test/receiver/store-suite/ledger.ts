@@ -155,18 +155,23 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.find(id)).toMatchObject({ state: "done", handled: 1 });
     });
 
+    test("a requeue leaves an event alone that waits for the first worker, which handles it", async () => {
+      const backend = await createBackend();
+      const [id = ""] = await accept(await openStore(backend), event());
+      const store = await openStore(backend);
+      expect(await store.ledger.requeue([id])).toBe(0);
+      expect(await store.ledger.requeue([id], "everything")).toBe(0);
+      expect(await handleAll(await openWorker(backend))).toEqual([id]);
+    });
+
     test("discarded jobs are ignored with the reason; what runs or is done is not discarded", async () => {
       const store = await openWorker(await createBackend(), [handler(), handler({ name: "other" })]);
-      const [dead = "", done = "", running = "", waiting = ""] = await accept(
-        store,
-        event(),
-        event(),
-        event(),
-        event(),
-      );
+      const sent = Array.from({ length: 4 }, () => event());
+      const [dead = "", done = "", running = "", waiting = ""] = await accept(store, ...sent);
       await bury(store);
       await store.jobs.end(await claimOne(store), { kind: "done" });
       await claimOne(store);
+      await store.jobs.end(await claimOne(store), { kind: "later", error: "wait", delayMs: MINUTE_MS });
       const all = [dead, done, running, waiting];
       expect(await store.ledger.discard(all, { handler: "everything", reason: "a test" })).toBe(2);
       const states = await Promise.all(all.map(async (id) => (await jobOf(store, id))?.state));
@@ -175,6 +180,8 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await jobOf(store, waiting, "other")).toMatchObject({ state: "waiting" });
       expect(await claim(store)).toEqual([]);
       expect(await store.ledger.counts()).toMatchObject({ causes: [] });
+      expect(await store.ledger.requeue([waiting], "everything")).toBe(1);
+      expect(await jobOf(store, waiting)).toMatchObject({ state: "waiting", deferred: false });
     });
 
     test("prunes bodies of finished events and later their ids; unfinished and dead ones stay, and a duplicate is recognized", async () => {
