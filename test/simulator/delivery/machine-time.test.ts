@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { parseScenario } from "../../../simulator/domain/world/scenario.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { waitingForTheSecondAttempt } from "../../helpers/second-attempt.ts";
@@ -19,25 +18,6 @@ describe("a machine that sleeps for twelve hours", () => {
     expect(deliveryOf(simulator, id).nextAttemptAtMs).toBe((late?.endedAtMs ?? 0) + 300_000);
     for (let count = 0; count < 5; count++) await second();
     expect(endpoint.received).toHaveLength(2);
-  });
-
-  test("lets steps of stories that it missed happen in the order of their times", async () => {
-    const wall = createVirtualWall();
-    const simulator = openSimulator({ clock: "real", wall });
-    for (const [type, after_seconds] of [
-      ["booking.created", 60],
-      ["order.created", 30],
-    ] as const) {
-      const parsed = parseScenario({ name: "mine", summary: "Mine.", steps: [{ after_seconds, type }] });
-      if (!parsed.ok) throw new Error(parsed.message);
-      simulator.scenarios.add(parsed.scenario);
-      simulator.scenarios.begin("mine");
-    }
-    wall.jump(12 * HOUR_MS);
-    wall.pass(1_000);
-    await simulator.settled();
-    const told = simulator.events.page({ limit: 9 }).events.map(({ type }) => type);
-    expect(told.filter((type) => type !== "call.completed")).toEqual(["booking.created", "order.created"]);
   });
 
   test("makes no burst when many deliveries are overdue: never more than 16 at one endpoint", async () => {
