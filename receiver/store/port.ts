@@ -178,6 +178,6 @@ export class JobLost extends Error {
   override readonly name = "JobLost";
 
   constructor({ handler, id }: Pick<Job, "handler" | "id">) {
-    super(`The job of ${handler} for ${id} belongs to a later attempt by now. Nothing was written.`);
+    super(`The job of ${handler} for ${id} is no longer this attempt's. Nothing was written.`);
   }
 }
