@@ -103,8 +103,12 @@ export async function measureAcknowledgements(options: {
   report.held("role ingest, p99 in those of Express", p99(INGEST) / p99(EXPRESS), { atMost: 2.5 });
   report.held("role all, p99 in those of Express", p99(ALL) / p99(EXPRESS), { atMost: 2.5 });
   const cpuOf = (name: string): number => of(name, ({ cpuMicroseconds }) => cpuMicroseconds);
-  report.line(`CPU of Express for an event: ${cpuOf(EXPRESS).toFixed(0)} µs`);
-  report.held("role ingest, µs of CPU for an event", cpuOf(INGEST), { atMost: 48 });
+  report.line(
+    `CPU for an event: Express ${cpuOf(EXPRESS).toFixed(0)} µs, ours ${cpuOf(INGEST).toFixed(0)} µs`,
+  );
+  report.held("role ingest, CPU for an event in that of Express", cpuOf(INGEST) / cpuOf(EXPRESS), {
+    atMost: 48 / 25,
+  });
   report.held("start to ready in seconds", of(INGEST, ({ startMs }) => startMs) / 1_000, { atMost: 0.35 });
 }
 
