@@ -60,8 +60,7 @@ export function createIntake(
     const { id, type, objectId, source, body, envelope } = event;
     const bytes = bytesOfId(id);
     const nowMs = clock.nowMs();
-    const find = source === "reconcile" ? objects.find : findTwin.get.bind(findTwin);
-    const twin = objectId === null ? undefined : find(objectId, type);
+    const twin = objectId === null ? undefined : twinOf(objectId, type, source);
     if (twin !== undefined) {
       const duplicate = countDuplicate.get(bytes);
       if (duplicate === undefined) countTwin.run(source === "webhook" ? bytes : null, twin);
@@ -74,6 +73,10 @@ export function createIntake(
     const seq = Number(lastInsertRowid);
     if (announced > 0 && queue.add({ seq, type, envelope }, handlers, nowMs) === 0) queue.ignore(seq, nowMs);
     return { duplicate: false };
+  }
+
+  function twinOf(objectId: string, type: string, source: NewEvent["source"]): number | undefined {
+    return source === "reconcile" ? objects.find(objectId, type) : findTwin.get(objectId, type);
   }
 }
 
@@ -114,8 +117,10 @@ export function createObjects(db: Database.Database) {
       return find.get(objectId, type);
     },
     known: async (type: string, objectIds: readonly string[]): Promise<Set<string>> => {
-      for (const last = latest.get() ?? 0; gathered < last; gathered = Math.min(last, gathered + SLICE)) {
-        add.run(gathered, Math.min(last, gathered + SLICE));
+      for (const last = latest.get() ?? 0; gathered < last;) {
+        const end = Math.min(last, gathered + SLICE);
+        add.run(gathered, end);
+        gathered = end;
         await nextTurn();
       }
       return new Set(objectIds.filter((objectId) => find.get(objectId, type) !== undefined));
