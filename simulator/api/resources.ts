@@ -24,7 +24,7 @@ export function createResources(options: { world: World; readings: () => Reading
     return refusal(
       result.reason,
       `No ${kind} of your organization has the id ${JSON.stringify(parsed.value.startingAfter)}: ` +
-        "starting_after is the id of the last item of the page before.",
+        "set starting_after to the id of the last item of the previous page.",
     );
   }
 

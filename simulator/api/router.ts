@@ -15,7 +15,7 @@ import type { ReadyAnswer } from "./page-cache.ts";
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** The REST API of the service, for /api/v1 (SPEC §4). `onError` gets the bugs, of which the caller learns nothing. */
+/** The REST API of the service, for /api/v1 (SPEC §4). `onError` gets bugs; the caller gets none of their details. */
 export function createApi(options: {
   world: World;
   readings: () => Readings;
@@ -55,16 +55,16 @@ export function createApi(options: {
     const known = Object.keys(endpoints.documented).map((path) => `${request.baseUrl}${path}`);
     send(
       response,
-      refusal("not_found", `There is no ${request.baseUrl}${request.path}. There are ${known.join(", ")}.`),
+      refusal("not_found", `There is no ${request.baseUrl}${request.path}, only ${known.join(", ")}.`),
     );
   });
   const failSafely: ErrorRequestHandler = (error: unknown, _request, response, next) => {
     options.onError?.(error);
     if (response.headersSent) return next(error);
-    // A path that cannot be decoded is the caller's mistake: it names nothing.
+    // A path that cannot be decoded is the caller's mistake.
     return send(
       response,
-      error instanceof URIError ? refusal("not_found", "There is no such path.") : INTERNAL_FAILURE,
+      error instanceof URIError ? refusal("not_found", "The path cannot be decoded.") : INTERNAL_FAILURE,
     );
   };
   router.use(failSafely);
@@ -94,7 +94,7 @@ function unauthorized(request: Request, response: Response): void {
 }
 
 const refuseMethod: RequestHandler = (request, response) => {
-  const message = `${request.method} is not possible here: this API only reads.`;
+  const message = `${request.method} is not allowed: this API is read-only.`;
   send(response.set("Allow", "GET, HEAD"), refusal("method_not_allowed", message));
 };
 

@@ -19,12 +19,12 @@ export function assignments(type: string, texts: readonly string[]): Fields | un
     if (separator <= 0) throw usageError(`--set ${text}: write path=value, such as outcome=completed.`);
     const path = text.slice(0, separator).split(".");
     if (path.some((part) => part === "" || part === "__proto__"))
-      throw usageError(`--set ${text}: a part of the path is empty.`);
+      throw usageError(`--set ${text}: the path has an empty part; write names with one dot between.`);
     const [field = "", ...inside] = path;
-    // Where the made-up object has a list, one of its places is changed; otherwise a new list begins.
+    // If the made-up object has a list, one of its items is changed; otherwise a new list begins.
     const isListed = Array.isArray(object[field] ?? sample[field]);
     if (isListed && inside[0] !== undefined && !PLACE.test(inside[0]))
-      throw usageError(`--set ${text}: ${field} is a list: write the place of an item, as in ${field}.0.`);
+      throw usageError(`--set ${text}: ${field} is a list; give an item's number, as in ${field}.0.`);
     const isMadeUp = isListed && object[field] === undefined;
     object[field] = withValue(
       isMadeUp ? {} : object[field],
@@ -62,7 +62,7 @@ function withValue(current: unknown, path: readonly string[], value: unknown): u
     const listed = listSchema.safeParse(current);
     const list = listed.success ? [...listed.data] : [];
     const place = Number(key);
-    if (place > list.length) throw usageError(`--set: the place ${place} of a list needs those before it.`);
+    if (place > list.length) throw usageError(`--set: item ${place} of a list needs the items before it.`);
     list[place] = withValue(list[place], rest, value);
     return list;
   }

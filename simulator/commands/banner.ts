@@ -51,6 +51,6 @@ function keptWords({ deliveries, bytes }: RetentionBounds): string {
 
 const CLOCK_WORDS = {
   real: "six attempts take the real 14 h 36 min",
-  skip: "waiting is skipped: the next due attempt comes at once",
+  skip: "waiting is skipped: the next attempt is made at once",
   manual: "stands still until you run `clock advance`",
 };

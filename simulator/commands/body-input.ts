@@ -12,7 +12,7 @@ export function readBodyInput(file: string | undefined, text: string | undefined
   }
   if (file === undefined || file === "-") {
     if (file === undefined && process.stdin.isTTY)
-      throw usageError("There is no body: name a file, pipe it in, or give it with --body.");
+      throw usageError("No body: name a file, pipe it in, or use --body.");
     return { bytes: readFile(0, "standard input"), file: undefined };
   }
   return { bytes: readFile(file, file), file };

@@ -9,10 +9,7 @@ const SUMMARIES: Record<string, [summary: string, load: () => Promise<{ default:
   ],
   verify: ["judge a webhook receiver, in any language", () => import("./verify.ts")],
   create: ["make a receiver to start from, with its tests in CI", () => import("./create.ts")],
-  trigger: [
-    "let something happen in the running simulator, which sends its event",
-    () => import("./trigger.ts"),
-  ],
+  trigger: ["trigger an event in the running simulator", () => import("./trigger.ts")],
   replay: ["resend recorded events, newly signed", () => import("./replay.ts")],
   load: ["measure how many events a second a receiver acknowledges, and how fast", () => import("./load.ts")],
   sign: ["sign a body: the header, or a ready curl", () => import("./sign.ts")],
@@ -24,12 +21,9 @@ const SUMMARIES: Record<string, [summary: string, load: () => Promise<{ default:
   events: ["emitted events: list, show", () => import("./events.ts")],
   deliveries: ["delivered and failed events, and why: list, show, resend", () => import("./deliveries.ts")],
   clock: ["schedule time: show, advance, run, mode", () => import("./clock.ts")],
-  readings: [
-    "what the specification leaves open, and how it is read: list, show, set",
-    () => import("./readings.ts"),
-  ],
+  readings: ["choices where the specification is silent: list, show, set", () => import("./readings.ts")],
   openapi: ["print the OpenAPI document of the service", () => import("./openapi.ts")],
-  health: ["whether a simulator answers, for the health checks of containers", () => import("./health.ts")],
+  health: ["check that a simulator answers, for container health checks", () => import("./health.ts")],
   mcp: ["serve the running simulator to a developer's assistant, over stdio", () => import("./mcp.ts")],
   doctor: ["check that this machine can run the simulator", () => import("./doctor.ts")],
 };

@@ -50,7 +50,7 @@ function stepOf(text?: string): Step {
   const seconds = parseDuration(text ?? "") ?? Infinity;
   if (seconds >= least && seconds <= most) return { seconds };
   throw usageError(
-    `${text === undefined ? "How far?" : `${text} is not how far time can be moved.`} Give clock advance a duration such as ${DURATIONS}, of ${most / 86_400}d at most, or \`next\` for the next due attempt. To the end of the schedule: clock run`,
+    `${text === undefined ? "No duration given." : `${text} is not a valid duration.`} Give clock advance a duration such as ${DURATIONS}, of ${most / 86_400}d at most, or \`next\` for the next due attempt. To the end of the schedule: clock run`,
   );
 }
 

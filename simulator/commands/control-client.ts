@@ -89,7 +89,7 @@ export function createControlClient(flags: SimulatorFlags) {
     }
     if (fits(schema, value)) return value;
     throw new CommandError(
-      `${flags.simulator} does not answer like a simulator: is it another program, or another version?`,
+      `${flags.simulator} does not answer like a simulator: another program or another version may run there.`,
     );
   }
 

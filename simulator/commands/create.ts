@@ -22,7 +22,7 @@ const PACKAGE = createRequire(import.meta.url).resolve("voice-agent-webhook-kit/
 export default function createCommand(): Command {
   const command = new Command("create")
     .description("make a receiver to start from, with its tests for GitHub, GitLab and any shell")
-    .argument("<folder>", "where it is to stand: empty, or not there yet")
+    .argument("<folder>", "the folder to create; it may exist if it is empty")
     .addOption(
       new Option("--fork", "the reference receiver, all of it, to own (from a checkout of the kit)"),
     );
@@ -33,7 +33,7 @@ export default function createCommand(): Command {
     const [name] = chosen;
     if (name === undefined || chosen.length > 1) {
       const all = [...NAMES, "fork"].map((one) => `--${one}`).join(", ");
-      throw usageError(`Say what it is to be, with one of ${all}.`);
+      throw usageError(`Choose one of ${all}.`);
     }
     const target = resolve(folder);
     const problem = problemWith(target);
@@ -45,12 +45,12 @@ export default function createCommand(): Command {
 
 function problemWith(target: string): string | undefined {
   // If its parent folder is missing too, the path was probably mistyped.
-  if (!existsSync(dirname(target))) return `There is no folder ${dirname(target)}: make it first.`;
+  if (!existsSync(dirname(target))) return `The folder ${dirname(target)} does not exist: create it first.`;
   if (!existsSync(target)) return undefined;
   const first = statSync(target).isDirectory() ? readdirSync(target)[0] : basename(target);
   return first === undefined
     ? undefined
-    : `${target} is not empty (it has ${first}): name a folder that is empty or not there yet.`;
+    : `${target} is not empty (it has ${first}): name a new or an empty folder.`;
 }
 
 function make(name: KindName, target: string, output: Output): void {
@@ -74,7 +74,7 @@ function make(name: KindName, target: string, output: Output): void {
   for (const step of steps) output.note(`  ${step}`);
 }
 
-/** We may run on another one than the user's programs do. */
+/** The Node.js of the user's programs, which may differ from ours. */
 function usersNodeIsTooOld(): boolean {
   const { status, stdout } = spawnSync("node", ["--version"], { encoding: "utf8", env: userEnvironment() });
   return status === 0 && nodeIsTooOld(stdout.trim().slice(1)) !== undefined;
@@ -102,12 +102,12 @@ function pack(target: string): void {
   throw new CommandError(`npm could not pack the kit into ${target}: ${reason}`);
 }
 
-/** A fork is made of sources, with their tests: a checkout has them, an installed package does not. */
+/** A fork consists of sources and tests, which a checkout has and an installed package does not. */
 function fork(target: string): number {
   const script = join(dirname(PACKAGE), "tools/fork.ts");
   if (!existsSync(script))
     throw new CommandError(
-      "--fork needs a checkout of the kit, for the sources and their tests: there, npm run fork -- FOLDER.",
+      "--fork needs a checkout of the kit, with its sources and tests: run npm run fork -- FOLDER in one.",
     );
   return spawnSync(process.execPath, [script, target], { stdio: "inherit" }).status ?? EXIT.couldNotRun;
 }

@@ -8,7 +8,7 @@ export function defaultCommand(parent: Command, name: string): Command {
     const names = parent.commands.map((command) => command.name());
     if (word === undefined || word.startsWith("-") || names.includes(word)) return;
     parent.error(
-      `error: unknown command '${word}'.${didYouMean(word, names)} There are ${names.join(", ")}.`,
+      `error: unknown command '${word}'.${didYouMean(word, names)} The commands are ${names.join(", ")}.`,
     );
   });
   return parent.command(name, { isDefault: true });

@@ -40,11 +40,11 @@ export default function deliveriesCommand(): Command {
       const list = await client.get(listPath("/deliveries", { ...selection, limit }), listOf(deliverySchema));
       output.value(list);
       if (list.data.length === 0 && Object.keys(selection).length > 0) {
-        output.note(`No delivery matches. All there are:  ${ourCommand("deliveries list", flags)}`);
+        output.note(`No delivery matches. List all:  ${ourCommand("deliveries list", flags)}`);
         return;
       }
       if (list.data.length === 0) {
-        output.note(`No deliveries. Let something happen: ${ourCommand("trigger call.completed", flags)}`);
+        output.note(`No deliveries. Trigger an event:  ${ourCommand("trigger call.completed", flags)}`);
         return;
       }
       output.list(
@@ -109,7 +109,7 @@ export default function deliveriesCommand(): Command {
 
   addSelectionOptions(addSimulatorOptions(command.command("resend")))
     .description(
-      "deliver the same events to the same endpoints again, as new deliveries: those named, or the last ones that match every option",
+      "deliver the same events to the same endpoints again, as new deliveries: the given ids, or the last ones that match every option",
     )
     .argument("[ids...]")
     .option("--dry-run", "only print what would be sent")
@@ -117,16 +117,16 @@ export default function deliveriesCommand(): Command {
       const selection = selectedBy(own);
       if (ids.length > 0 === Object.keys(selection).length > 0)
         throw usageError(
-          `Name deliveries by their ids, or choose them by ${SELECTION_OPTIONS.join(", ")}${ids.length > 0 ? ", not both" : ""}. All that gave up and was not sent again since: deliveries resend --state lost`,
+          `Give ids, or choose deliveries by ${SELECTION_OPTIONS.join(", ")}${ids.length > 0 ? ", not both" : ""}. To resend all that gave up and were not sent again: deliveries resend --state lost`,
         );
       if (ids.length > 0 && flags.dryRun === true)
-        throw usageError("--dry-run is for what is chosen by options: ids say by themselves what is sent.");
+        throw usageError("--dry-run works with options such as --state, not with ids.");
       if (ids.length > 0) await resendEach(ids, flags);
       else await resendSelected(selection, flags);
     });
 
   addSimulatorOptions(command.command("jobs"))
-    .description("what was sent again by options, the last time first")
+    .description("list the resends by options, newest first")
     .action(async (flags: SimulatorFlags) => {
       const output = createOutput(flags);
       const list = await createControlClient(flags).get("/jobs", listOf(jobSchema));
@@ -157,7 +157,7 @@ async function resendEach(ids: readonly string[], flags: SimulatorFlags): Promis
     const sent = await client.post(`/deliveries/${encodeURIComponent(id)}/resend`, {}, deliverySchema);
     output.value(sent);
     output.line(`Sent again as ${sent.id}.`);
-    output.note(`How it went:  ${ourCommand(["deliveries", "show", sent.id], flags)}`);
+    output.note(`See it:  ${ourCommand(["deliveries", "show", sent.id], flags)}`);
   }
 }
 
@@ -178,10 +178,10 @@ async function resendSelected(
   if (found.total === 0) {
     const isTimed = ["since", "until", "gave_up_since", "gave_up_until"].some((field) => field in selection);
     const clock = isTimed ? " Times are those of the schedule clock." : "";
-    output.note(`No delivery matches, or each that does was sent again since.${clock}`);
+    output.note(`Nothing to send: no delivery matches, or all that match were sent again already.${clock}`);
   } else if ("sent" in found) {
     const rest = found.state === "done" ? "" : ` of ${found.total ?? "?"}; ${found.problem ?? found.state}`;
-    output.note(`${found.sent} sent again${rest}.  How it goes:  ${ourCommand("deliveries", flags)}`);
+    output.note(`${found.sent} sent again${rest}.  See them:  ${ourCommand("deliveries", flags)}`);
   } else output.note(`${found.total} would be sent again; nothing was sent.`);
 }
 
@@ -192,7 +192,7 @@ function jobEnded(begun: JobShape, client: ControlClient, output: Output): Promi
     while (job.ended_at === null) {
       output.progress(job.total === null ? "counting" : `${job.sent} of ${job.total} sent again`);
       await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
-      // It may have ended meanwhile, which is no error.
+      // It may have ended meanwhile: no error.
       if (signal.aborted) await client.post(`${path}/cancel`, {}, jobSchema).catch(() => {});
       job = await client.get(path, jobSchema);
     }

@@ -26,7 +26,7 @@ type Flags = ServeFlags & {
 };
 
 const LONGEST_READY_SECONDS = 600;
-/** How long the receiver may take to end in order; shorter where somebody waits for the prompt. */
+/** How long the receiver may take to end in order; shorter when a user waits for the prompt. */
 const GRACE_MS = 5_000;
 const INTERRUPTED_GRACE_MS = 600;
 
@@ -80,7 +80,9 @@ async function develop(command: string[], flags: Flags, context: Context): Promi
   const { id, secret } = ownEndpoint(running, { flag: "--url", url, secret: given }).endpoint;
   if (command.length === 0) {
     if (given === undefined)
-      output.note(`Its secret: SIGNING_SECRET=${secret} (the one that it has: give it as --secret)`);
+      output.note(
+        `Your receiver needs SIGNING_SECRET=${secret}; if it has a secret already, give that as --secret.`,
+      );
     return accompany(undefined, flags, { ...context, endpointId: id });
   }
   const locator = flags.url === undefined ? await createLocator(port, secret) : undefined;
@@ -117,7 +119,7 @@ async function develop(command: string[], flags: Flags, context: Context): Promi
   }
 }
 
-/** Sends the samples to a receiver that listens, and stays until it ends or somebody wants an end. */
+/** Sends the samples to a receiver that listens, and stays until it ends or the user interrupts. */
 async function accompany(
   receiver: ReceiverProcess | undefined,
   flags: Flags,
@@ -147,7 +149,7 @@ async function accompany(
   const exit = death.signal.aborted ? await died : undefined;
   if (receiver !== undefined && exit !== undefined) return reportDeath(receiver, exit, output);
   if (!interruption.aborted) return exitCode;
-  // With --once an interruption means that the one round did not come to its end.
+  // With --once an interruption means that the round is incomplete.
   return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
 }
 

@@ -38,6 +38,6 @@ async function checkPort(port: number): Promise<Check> {
   if ((await freePort(port)) !== undefined) return { name, ok: true, message: `port ${port} is free` };
   if (await isSimulatorAt(`http://127.0.0.1:${port}`, LONGEST_MS))
     return { name, ok: true, message: `a simulator answers at port ${port}` };
-  const message = `Port ${port} is taken by a program that does not answer like a simulator: stop it, or use serve --port with another.`;
+  const message = `Port ${port} is taken by another program: stop it, or choose another port with serve --port.`;
   return { name, ok: false, message };
 }

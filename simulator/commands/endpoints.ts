@@ -73,7 +73,7 @@ export default function endpointsCommand(): Command {
     .description("change an endpoint; its secret stays")
     .argument("<id>")
     .option("--url <url>", "its new address", webUrl)
-    .option("--no-faults", "do nothing wrong to it any more")
+    .option("--no-faults", "remove its faults")
     .action(async (id: string, flags: SettingFlags & { url?: string }) => {
       const body = { url: flags.url, ...settingsOf(flags) };
       const endpoint = await createControlClient(flags).patch(pathOf(id), body, endpointSchema);
@@ -106,7 +106,7 @@ export default function endpointsCommand(): Command {
     });
 
   addSimulatorOptions(command.command("remove"))
-    .description("remove an endpoint: what waits for it is dead")
+    .description("remove an endpoint; its waiting deliveries are dead")
     .argument("<id>")
     .action(async (id: string, flags: SimulatorFlags) => {
       const output = createOutput(flags);
@@ -124,7 +124,7 @@ export default function endpointsCommand(): Command {
       output.value(sent);
       for (const event of sent.events) output.line(`${event.type}  ${event.id}`);
       const delivery = sent.deliveries[0]?.id ?? "";
-      output.note(`\nHow it went:  ${ourCommand(["deliveries", "show", delivery], flags)}`);
+      output.note(`\nSee it:  ${ourCommand(["deliveries", "show", delivery], flags)}`);
     });
 
   return command;
@@ -140,7 +140,7 @@ function addSettings(command: Command, absent: string): Command {
 }
 
 function settingsOf(flags: SettingFlags) {
-  // An empty list takes the faults away that an endpoint has.
+  // An empty list removes the endpoint's faults.
   const isAboutFaults = flags.fault.length > 0 || flags.faults === false;
   return {
     event_types: flags.events,

@@ -21,7 +21,7 @@ export default function eventsCommand(): Command {
       const list = await createControlClient(flags).get(path, listOf(eventSchema));
       output.value(list);
       if (list.data.length === 0) {
-        output.note(`No events. Let something happen:  ${ourCommand("trigger call.completed", flags)}`);
+        output.note(`No events. Trigger one:  ${ourCommand("trigger call.completed", flags)}`);
         return;
       }
       output.list(

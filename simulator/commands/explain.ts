@@ -52,11 +52,9 @@ function print(diagnosis: Diagnosis, output: Output): void {
     if (fix !== "") output.line(`  ${fix}`);
   }
   if (!explained) {
-    output.line(
-      output.style("red", `The digest does not fit, and none of ${tried} known mistakes gives it.`),
-    );
-    output.line("  Either the secret is another one (of another endpoint, or an older one),");
-    output.line("  or the body was changed on its way: compare it byte for byte with what was sent.");
+    output.line(output.style("red", `The digest is wrong, and none of ${tried} known mistakes explains it.`));
+    output.line("  Either the secret is the wrong one (of another endpoint, or an older one),");
+    output.line("  or the body was changed on its way: compare it byte by byte with what was sent.");
     output.note(`\nWhat was sent:  ${ourCommand("deliveries show ID --json")}`);
   }
   if (!valid && expected !== undefined) output.line(`For this body and secret, v1 is ${expected}`);

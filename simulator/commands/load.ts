@@ -49,8 +49,8 @@ export default function loadCommand(): Command {
       wholeNumber(1, MOST_CONNECTIONS),
       50,
     )
-    .option("--duplicates <share>", "so many of them repeat an event, such as 5%", shareOf, 0)
-    .option("--knee", "raise the rate until the slowest 1 % break away, and say where that is")
+    .option("--duplicates <share>", "the share that repeats an event, such as 5%", shareOf, 0)
+    .option("--knee", "raise the rate until p99 breaks, and report the last rate that held")
     .option("--allow-host <host>", "also this host (repeatable)", collect, [])
     .option("--json", "print JSON")
     .action(async (url: string, flags: Flags) => {
@@ -104,7 +104,7 @@ function planOf(url: string, flags: Flags): LoadPlan {
     );
   const seconds = flags.duration ?? (flags.knee === true ? KNEE_STEP_SECONDS : DURATION_SECONDS);
   if (!(seconds > 0 && seconds <= LONGEST_SECONDS))
-    throw usageError("--duration: give something from 1s to 1h.");
+    throw usageError("--duration: give a duration from 1s to 1h.");
   const { connections, duplicates, rate, allowHost: allowedHosts } = flags;
   return { url, secret, allowedHosts, durationMs: seconds * 1000, connections, duplicates, rate };
 }
@@ -164,7 +164,7 @@ function printKnee(url: string, knee: Knee, output: Output): number {
     })),
   });
   if (knee.stopped && knee.rate === undefined) {
-    output.line("Interrupted before a rate was known that it holds.");
+    output.line("Interrupted before any rate had held.");
     return EXIT.couldNotRun;
   }
   if (knee.rate === undefined) {

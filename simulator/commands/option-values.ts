@@ -11,7 +11,7 @@ export function collect(value: string, previous: string[]): string[] {
 }
 
 export function faultOption(): Option {
-  return new Option("--fault <name[:n]>", "do this wrong on every (or the first n) attempts (repeatable)")
+  return new Option("--fault <name[:n]>", "inject this fault into every attempt, or the first n (repeatable)")
     .argParser(collect)
     .default([]);
 }

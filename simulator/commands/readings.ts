@@ -10,7 +10,7 @@ import { ourCommand } from "../text/invocation.ts";
 
 export default function readingsCommand(): Command {
   const command = new Command("readings").description(
-    "what the specification leaves open, and how the simulator reads it",
+    "choices of the simulator where the specification is silent",
   );
 
   defaultCommand(command, "list")
@@ -30,7 +30,7 @@ export default function readingsCommand(): Command {
     });
 
   addSimulatorOptions(command.command("show"))
-    .description("the choices that are in force in the running simulator")
+    .description("the choices of the running simulator")
     .action(async (flags: SimulatorFlags) => {
       const list = await createControlClient(flags).get("/readings", listOf(readingSchema));
       print(list, createOutput(flags));

@@ -24,7 +24,7 @@ export type ReplayTarget = {
 };
 
 const BATCH_ENVELOPES = 100;
-/** With more deliveries than this, asking for their state again and again would keep the simulator busy. */
+/** With more deliveries than this, polling their state would keep the simulator busy. */
 const MOST_WAITED_FOR = 10_000;
 
 /** Through the running simulator, to every endpoint that selected the type, with retries. */
@@ -52,8 +52,8 @@ export function simulatorTarget(
     },
     next: () =>
       deliveries.length === 0
-        ? `\nNo endpoint wants them. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks", flags)}`
-        : `\nHow it went:  ${ourCommand("deliveries", flags)}`,
+        ? `\nNo endpoint receives them. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks", flags)}`
+        : `\nSee the deliveries:  ${ourCommand("deliveries", flags)}`,
   };
 }
 

@@ -38,14 +38,14 @@ export default function replayCommand(): Command {
     .option("--to <url>", "send straight to this address", webUrl)
     .addOption(secretOption())
     .option("--new-ids", "give every event a new id, so that it is no duplicate")
-    .option("--rate <number>", "at most so many a second", eventsASecond)
+    .option("--rate <number>", "events a second at most", eventsASecond)
     .option(
       "--resume <file>",
       "keep progress and failures in this file; the same command then continues there, and sends nothing twice until the file is removed",
     )
     .addOption(faultOption())
     .option("--allow-host <host>", "let --to go to this host over http too (repeatable)", collect, [])
-    .option("--no-wait", "through a simulator: do not wait for the first attempts, and say nothing of them")
+    .option("--no-wait", "through a simulator: do not wait for the first attempts")
     .action(async (names: string[], flags: ReplayFlags) => {
       const output = createOutput(flags);
       process.exitCode = await interruptible((signal) => replay(names, { flags, output, signal }));
@@ -62,7 +62,7 @@ async function replay(
   const { state, before } = resumption(names, total, flags);
   const isOver = flags.resume !== undefined && before.done === total;
   if (isOver) output.note(`All ${total} were sent before: remove ${flags.resume} to send them again.`);
-  else if (before.done > 0) output.note(`Going on after ${before.done} of ${total}.`);
+  else if (before.done > 0) output.note(`Continuing after ${before.done} of ${total}.`);
 
   const report = createReplayReport({ total, before, output });
   await run(sources, { target, report, state, flags, signal });

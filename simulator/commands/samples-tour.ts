@@ -9,7 +9,7 @@ import type { RunningSimulator } from "./running-simulator.ts";
 import type { Observer } from "../observer/observer.ts";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Maximum wait for what a receiver did with the samples: as long as it is asked, and as long as it may answer nothing. */
+/** Maximum wait for what a receiver did with the samples, in total and while it does not answer. */
 const HANDLING_MS = 21_000;
 const UNREAD_MS = 3_000;
 const LOOK_EVERY_MS = 50;
@@ -50,7 +50,7 @@ export async function sendSamples(options: {
   output.line();
   output.line(
     signal.aborted
-      ? `Interrupted: this is how far the samples came.`
+      ? `Interrupted before all samples were sent.`
       : summary(rows, allHandled, observer !== undefined, output),
   );
   return { allHandled };

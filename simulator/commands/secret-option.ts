@@ -14,13 +14,13 @@ export function secretOption(): Option {
 export function wantSecret(given: string | undefined): string {
   const secret = wantWrittenSecret(given).replace(/\r?\n$/, "");
   if (/^\S+$/.test(secret)) return secret;
-  throw usageError("A signing secret has at least one character and no white space: look at --secret.");
+  throw usageError("--secret: a signing secret has at least one character and no white space.");
 }
 
 /** The secret exactly as written, including a final line break; ends the command if there is none. */
 export function wantWrittenSecret(given: string | undefined): string {
   if (given === undefined || given === "")
-    throw usageError("There is no signing secret: give it with --secret, or in the variable SIGNING_SECRET.");
+    throw usageError("No signing secret: give it with --secret, or in the variable SIGNING_SECRET.");
   return given.startsWith("@") ? secretFile(given.slice(1)) : given;
 }
 

@@ -4,12 +4,12 @@ import type { SelectionFields } from "../domain/selection.ts";
 import { CAUSE_NAMES, VERDICT_RESULTS } from "../domain/shapes.ts";
 
 const OPTIONS: Record<keyof SelectionFields, { flag: string; says: string; choices?: readonly string[] }> = {
-  state: { flag: "--state <state>", says: "how far they are", choices: STATE_WORDS },
+  state: { flag: "--state <state>", says: "in this state", choices: STATE_WORDS },
   type: { flag: "--type <type>", says: "of this event type" },
   endpoint_id: { flag: "--endpoint <id>", says: "to this endpoint" },
   event_id: { flag: "--event <id>", says: "of this event" },
-  verdict: { flag: "--verdict <verdict>", says: "whether the receiver did right", choices: VERDICT_RESULTS },
-  cause: { flag: "--cause <cause>", says: "what went wrong", choices: CAUSE_NAMES },
+  verdict: { flag: "--verdict <verdict>", says: "with this verdict", choices: VERDICT_RESULTS },
+  cause: { flag: "--cause <cause>", says: "with this cause", choices: CAUSE_NAMES },
   status: { flag: "--status <status>", says: "with an attempt that ended so: 500, or timeout" },
   phone: { flag: "--phone <digits>", says: "with this phone number" },
   q: { flag: "--text <query>", says: "with these words, or terms such as status:500 or 'order.total:>50'" },

@@ -46,17 +46,14 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
       "token for the control API when bound wider than loopback, 16 characters or more; made up when absent",
       accessToken,
     )
-    .option(
-      "--data <file>",
-      "keep the state in this file, through restarts; it ends with the process otherwise",
-    )
+    .option("--data <file>", "keep the state in this file; otherwise it ends with the process")
     .option("--seed <number>", "same seed, same ids and data", wholeNumber(...OPTION_BOUNDS.seed))
     .addOption(
       new Option("--clock <mode>", "how schedule time runs").choices(CLOCK_MODES).default(defaults.clock),
     )
     .option("--calls <number>", "calls in the generated history", wholeNumber(...OPTION_BOUNDS.calls))
-    .option("--traffic <per-minute>", "keep the business alive: so many happenings a minute", trafficRate, 0)
-    .option("--scenario <file>", "a story of your own, for trigger to tell (repeatable)", collect, [])
+    .option("--traffic <per-minute>", "let calls come in by themselves, so many a minute", trafficRate, 0)
+    .option("--scenario <file>", "a scenario of your own, for trigger (repeatable)", collect, [])
     .option(
       "--allow-host <host>",
       "also accept endpoints on this host, over http too (repeatable)",
@@ -70,10 +67,15 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
       wholeNumber(...OPTION_BOUNDS.concurrency),
       DEFAULT_CONCURRENCY,
     )
-    .option("--reading <name=choice>", "settle an open point of the specification (repeatable)", collect, [])
+    .option(
+      "--reading <name=choice>",
+      "how to read an open point of the specification (repeatable)",
+      collect,
+      [],
+    )
     .option(
       "--keep <deliveries>",
-      "how many deliveries are kept, and never more than 1 GB of them; the oldest finished ones go first",
+      "deliveries to keep, 1 GB at most; the oldest finished ones go first",
       wholeNumber(100, MOST_KEPT_DELIVERIES),
       DEFAULT_RETENTION.deliveries,
     )

@@ -42,7 +42,7 @@ const SHOWN_EVENTS = 20;
 export default function triggerCommand(): Command {
   return addSimulatorOptions(new Command("trigger"))
     .description(
-      `let something happen: ${EVENT_TYPES.join(", ")}; or tell a story of several events: ` +
+      `trigger an event: ${EVENT_TYPES.join(", ")}; or a story of several events: ` +
         "busy-friday, after-hours-voicemail, failed-transfer, order-then-complaint, outage, or a file of your own",
     )
     .argument("<what>", "an event type, the name of a scenario, or a scenario file (.json)")
@@ -55,7 +55,7 @@ export default function triggerCommand(): Command {
     .option("--count <number>", "how many", wholeNumber(...OPTION_BOUNDS.count), 1)
     .option("--org <id>", "in this organization")
     .addOption(faultOption())
-    .option("--no-wait", "do not wait for the first attempt, and say nothing of it")
+    .option("--no-wait", "do not wait for the first attempt")
     .action(async (what: string, flags: Flags) => {
       const output = createOutput(flags);
       const client = createControlClient(flags);
@@ -84,8 +84,8 @@ async function emit(type: string, { client, flags, output }: Context): Promise<v
   if (attempted !== undefined) await printResults(attempted, { client, flags, output });
   output.note(
     first === undefined
-      ? `\nNo endpoint wants it. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks", flags)}`
-      : `\n${attempted === undefined ? "How it went" : "All of it"}:  ${ourCommand(["deliveries", "show", first.id], flags)}`,
+      ? `\nNo endpoint receives it. Register one:  ${ourCommand("endpoints add http://localhost:3000/webhooks", flags)}`
+      : `\n${attempted === undefined ? "See it" : "Details"}:  ${ourCommand(["deliveries", "show", first.id], flags)}`,
   );
 }
 
@@ -112,7 +112,7 @@ async function tell(what: string, { client, flags, output }: Context): Promise<v
   const { set, count, fault, org } = flags;
   if (set.length > 0 || count !== 1 || fault.length > 0 || org !== undefined)
     throw usageError(
-      `--set, --count, --fault and --org belong to one event type; ${what} is a story, which has its own.`,
+      `--set, --count, --fault and --org work with an event type only, and ${what} is a story.`,
     );
   const name = what.endsWith(".json") ? await addScenario(what, client) : what;
   const story = await client.post(`/scenarios/${encodeURIComponent(name)}`, {}, storySchema);

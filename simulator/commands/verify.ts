@@ -35,9 +35,9 @@ const LONGEST_READY_SECONDS = 600;
 
 export default function verifyCommand(): Command {
   return new Command("verify")
-    .description("judge a webhook receiver, in any language: over HTTP, or with its process started by us")
+    .description("judge a webhook receiver in any language: one that runs, or one that verify starts")
     .argument("[url-or-command...]", "the receiver's URL, or after --: the command that starts it")
-    .option("--url <url>", `where a receiver started by us listens (${DEFAULT_URL})`, webUrl)
+    .option("--url <url>", `where the started receiver listens (${DEFAULT_URL})`, webUrl)
     .addOption(secretOption())
     .option(
       "--observe <url>",
@@ -46,7 +46,7 @@ export default function verifyCommand(): Command {
     )
     .option(
       "--only <checks>",
-      "these checks alone: groups, ids, or a beginning such as signature.stale*",
+      "only these checks: groups, ids, or a beginning such as signature.stale*",
       list,
       [],
     )
@@ -55,7 +55,7 @@ export default function verifyCommand(): Command {
     .addOption(
       new Option(
         "--level <level>",
-        "must: leave the advice out; advice: all of it, as without; production: retries, drain, memory and log, too",
+        "must: no advice; advice: the default; production: also retries, drain, memory and log",
       ).choices([...LEVELS, "production"]),
     )
     .addOption(
@@ -68,18 +68,18 @@ export default function verifyCommand(): Command {
     .option("--report <format[=file]>", "pretty, json, junit, markdown or github; several times", collect, [])
     .option(
       "--ready-timeout <seconds>",
-      "how long it may take to listen, where we start it, and to answer other than 503",
+      "how long it may take to listen, if verify starts it, and to answer other than 503",
       wholeNumber(1, LONGEST_READY_SECONDS),
       30,
     )
     .option(
       "--effects-within <seconds>",
-      "how long it may take to handle acknowledged events, if it polls",
+      "how long it may take to handle an acknowledged event",
       wholeNumber(1, LONGEST_READY_SECONDS),
     )
     .option(
       "--thorough",
-      "kill it dozens of times, send ten thousand events between two copies; takes minutes",
+      "kill it dozens of times, send a duplicate after ten thousand other events; takes minutes",
     )
     .option("--allow-host <host>", "also judge a receiver on this host (repeatable)", collect, [])
     .option("--list", "print the checks and run nothing")

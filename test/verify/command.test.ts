@@ -298,7 +298,7 @@ describe("verify", () => {
 
   test.each([
     [["--only", "signatur"], 'No check is called "signatur"'],
-    [["http://127.0.0.1:1/x"], "There is no signing secret"],
+    [["http://127.0.0.1:1/x"], "No signing secret"],
     [[], "verify needs a receiver"],
     [
       ["http://127.0.0.1:1/x", "--secret", "s", "--report", "tap"],

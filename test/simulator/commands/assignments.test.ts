@@ -27,7 +27,7 @@ test("--set: each value in its own place, a list by the numbers of its items, th
 test.each([[["items.-1.name=x"]], [["items.x.name=x"]], [['items=[{"name":"a"}]', "items.name=x"]]])(
   "--set %s: a list stays a list",
   (texts) => {
-    expect(() => assignments("order.created", texts)).toThrow("items is a list: write the place of an item");
+    expect(() => assignments("order.created", texts)).toThrow("items is a list; give an item's number");
   },
 );
 

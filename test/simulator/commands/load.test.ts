@@ -109,7 +109,7 @@ test("each figure is of what was measured: a rate over the time that it took, la
 
 test.each([
   ["a receiver that never answers", [], { code: 0, said: "Acknowledged  0 of 0" }],
-  ["--knee", ["--knee"], { code: 3, said: "Interrupted before a rate was known" }],
+  ["--knee", ["--knee"], { code: 3, said: "Interrupted before any rate had held" }],
 ])("Ctrl-C ends load at once, with what was measured: %s", async (_, options, { code, said }) => {
   const receiver = await startEndpoint(() => process.emit("SIGINT"));
   const startedMs = performance.now();
@@ -148,7 +148,7 @@ test.each([
   [["http://example.com/"], "load sends to this machine only, and example.com is another"],
   [["https://example.com/"], "add --allow-host example.com if you may"],
   [["nonsense"], "Give a full URL"],
-  [["http://localhost:9/", "--duration", "0s"], "give something from 1s to 1h"],
+  [["http://localhost:9/", "--duration", "0s"], "give a duration from 1s to 1h"],
   [["http://localhost:9/", "--rate", "fast"], "Give events a second"],
   [["http://localhost:9/", "--duplicates", "120%"], "Give a share such as 5%"],
   [["http://localhost:9/", "--connections", "0"], "Give a whole number from 1 to 1000"],

@@ -170,7 +170,7 @@ test("explain: a secret file is taken with its line break, which may be the mist
 });
 
 test.each([
-  [["sign", "--body", "x"], "There is no signing secret: give it with --secret"],
+  [["sign", "--body", "x"], "No signing secret: give it with --secret"],
   [["sign", "nothing.json", "--secret", "s"], "Cannot read nothing.json: there is no such file."],
   [["sign", "a.json", "--body", "x", "--secret", "s"], "Give the body once"],
   [["sign", "--body", "x", "--secret", "@nothing"], "there is no such file"],
@@ -184,8 +184,8 @@ test.each([
   [["verify", "http://a:b@localhost:1/", "--secret", "s"], "carries no user name or password"],
   [["verify", "http://localhost:1/#x", "--secret", "s"], "carries no #fragment"],
   [["verify", "http://localhost:0/", "--secret", "s"], "No server can listen at port 0"],
-  [["verify", "http://localhost:1/", "--secret", "a b"], "no white space: look at --secret"],
-  [["load", "http://localhost:1/", "--secret", " "], "no white space: look at --secret"],
+  [["verify", "http://localhost:1/", "--secret", "a b"], "--secret: a signing secret has"],
+  [["load", "http://localhost:1/", "--secret", " "], "--secret: a signing secret has"],
 ])("%j is wrong usage, in one line", async (args, message) => {
   const { code, out, err } = await run(...args);
   expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -216,7 +216,7 @@ test("doctor: one line for a problem, with the fix, and exit code 1", async () =
   const other = await startEndpoint(404);
   const { code, out } = await run("doctor", "--port", String(other.port));
   expect(code).toBe(1);
-  expect(out).toMatch(/^port {2}Port \d+ is taken by a program that does not answer like a simulator.*\n$/);
+  expect(out).toMatch(/^port {2}Port \d+ is taken by another program: stop it.*\n$/);
 });
 
 test("health: only a 200 with the document of a simulator says that one answers", async () => {

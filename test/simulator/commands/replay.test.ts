@@ -104,7 +104,7 @@ test("through the running simulator it goes to the endpoints, with retries", asy
   const { sim, simulator } = await startService();
   const file = writeJsonLines(250);
   const lonely = await sim("replay", "call.completed");
-  expect(lonely.err).toContain("No endpoint wants them.");
+  expect(lonely.err).toContain("No endpoint receives them.");
 
   const receiver = await startEndpoint();
   simulator.endpoints.add({ url: receiver.url });
@@ -146,7 +146,7 @@ test("after a kill, the same command continues where it was", async () => {
   receiver.behave(200);
   const second = await run(...args);
   expect(second).toMatchObject({ code: 0, out: `8 sent to ${receiver.url}: 8 × 200.\n` });
-  expect(second.err).toContain("Going on after 4 of 8.");
+  expect(second.err).toContain("Continuing after 4 of 8.");
   // The fifth was under way when the kill came: it is sent again, under its own id.
   expect(idsOf(receiver).slice(4)).toEqual([4, 4, 5, 6, 7].map((index) => envelopes(8)[index]?.id));
 

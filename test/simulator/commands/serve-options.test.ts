@@ -135,7 +135,7 @@ test("the banner shows its address, access, clock and retention, as text and as 
     [[], "real  six attempts take the real 14 h 36 min", "until it ends  --data FILE keeps it", "100,000"],
     [
       ["--clock", "skip", "--keep", "100"],
-      "skip  waiting is skipped: the next due attempt comes at once",
+      "skip  waiting is skipped: the next attempt is made at once",
       "x.db",
       "100",
     ],

@@ -8,12 +8,12 @@ const OPTIONS = [
   ["--org", "ORGANIZATION"],
 ];
 
-test.each(OPTIONS)("a story is not told with %s %s, which belongs to one event", async (option, value) => {
+test.each(OPTIONS)("a story does not take %s %s, which is for one event type", async (option, value) => {
   const { sim, simulator } = await startService();
   const given = value === "ORGANIZATION" ? (simulator.organizations()[0]?.id ?? "") : value;
   const { code, out, err } = await sim("trigger", "busy-friday", option, given);
   expect({ code, out }).toEqual({ code: 2, out: "" });
   expect(err).toContain(option);
-  expect(err).toContain("busy-friday is a story, which has its own");
+  expect(err).toContain("busy-friday is a story");
   expect((await sim("clock", "--json")).json()).toMatchObject({ next_attempt_at: null });
 });

@@ -10,7 +10,7 @@ test("triggers an event and says how to see more", async () => {
   const { sim, simulator } = await startService();
   const lonely = await sim("trigger", "call.completed");
   expect(lonely.out).toMatch(/^call\.completed {2}evt_[0-9a-f]{32}\n$/);
-  expect(lonely.err).toContain("No endpoint wants it.");
+  expect(lonely.err).toContain("No endpoint receives it.");
 
   const receiver = await startEndpoint();
   simulator.endpoints.add({ url: receiver.url });
@@ -65,7 +65,7 @@ test("waits only for due attempts, and for none with --no-wait", async () => {
   );
   const { out, err } = await sim("trigger", "order.created", "--no-wait");
   expect(out).toMatch(/^order\.created {2}evt_\w+\n$/);
-  expect(err).toContain("How it went:");
+  expect(err).toContain("See it:");
 });
 
 test("sets fields by the types of the schema, and many events at once", async () => {
@@ -122,8 +122,8 @@ test.each([
   [["call.completed", "--set", "duration_sec=long"], "object.duration_sec: "],
   [["call.completed", "--set", "phone.country=1"], "object.phone: "],
   [["call.completed", "--set", "outcome"], "write path=value"],
-  [["call.completed", "--set", "a..b=1"], "a part of the path is empty"],
-  [["order.created", "--set", "items=[]", "--set", "items.3.name=Soup"], "needs those before it"],
+  [["call.completed", "--set", "a..b=1"], "the path has an empty part"],
+  [["order.created", "--set", "items=[]", "--set", "items.3.name=Soup"], "needs the items before it"],
   [["call.completed", "--set", "phone=12125550100"], "expected a phone number such as +12125550123"],
   [["order.created", "--count", "10001"], "Give a whole number from 1 to 10000"],
   [["order.created", "--fault", "slowbody"], "There is no fault"],
@@ -131,7 +131,7 @@ test.each([
   [["order.created", "--fault", "duplicate:2"], "leave :2 out"],
   [["order.created", "--set", "items.9.name=Soup"], "counted from 0"],
   [["order.created", "--org", "org_x"], "org_x"],
-  [["busy-friday", "--count", "2"], "belong to one event type"],
+  [["busy-friday", "--count", "2"], "work with an event type only"],
   [["missing.json"], "The scenario missing.json cannot be read: there is no such file."],
 ])("%j is wrong usage, in one line", async (args, message) => {
   const { sim } = await startService();

@@ -259,7 +259,7 @@ test("the shell sends again by ids or by a selection, and says what it would do"
   expect(byId.out.match(/Sent again as dlv_/g)).toHaveLength(2);
   const rest = await resend("--state", "failed");
   expect(rest.err).toContain("1 sent again.");
-  expect((await resend("--state", "lost")).err).toContain("No delivery matches");
+  expect((await resend("--state", "lost")).err).toContain("no delivery matches");
   expect((await run("deliveries", "jobs", "--simulator", url)).out).toMatch(
     /job_2 .*0 of 0[^]*job_1 .*1 of 1/,
   );

@@ -138,11 +138,11 @@ test.each(["python", "go", "php", "ruby"] as const)("--%s brings one for what np
 
 describe("create", () => {
   test.each([
-    [["x"], "Say what it is to be, with one of --express, "],
-    [["x", "--go", "--php"], "Say what it is to be, with one of --express, "],
+    [["x"], "Choose one of --express, "],
+    [["x", "--go", "--php"], "Choose one of --express, "],
     [["x", "--rust"], "unknown option '--rust'"],
     [["--go"], "missing required argument 'folder'"],
-    [["{dir}/none/x", "--go"], "make it first"],
+    [["{dir}/none/x", "--go"], "create it first"],
     [["{dir}", "--go"], "is not empty (it has mine.txt)"],
     [["{dir}/mine.txt", "--go"], "is not empty (it has mine.txt)"],
   ])("%j is wrong usage, and makes nothing", async (words, message) => {
