@@ -1,5 +1,4 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import { setTimeout as wait } from "node:timers/promises";
 
 /** The time and timers, passed in so that tests can control them. */
 export type Clock = {
@@ -20,8 +19,18 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: performance.now.bind(performance),
+  // Not that of node:timers/promises: it creates an error whenever a signal ends it, which a busy worker does all the time.
   sleep: async (ms, signal) =>
-    wait(Math.min(ms, LONGEST_TIMER_MS), undefined, { signal }).catch(() => undefined),
+    new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
+      if (signal?.aborted) end();
+      else signal?.addEventListener("abort", end);
+    }),
   after: (ms, run) => {
     const timer = setTimeout(run, Math.min(ms, LONGEST_TIMER_MS)).unref();
     return () => clearTimeout(timer);

@@ -58,6 +58,7 @@ export async function openDatabase({
   const begin = db.prepare("BEGIN IMMEDIATE");
   const save = db.prepare("SAVEPOINT work");
   const release = db.prepare("RELEASE work");
+  const end = db.prepare("COMMIT");
   let queue: Queued[] = [];
   let flushing: Promise<void> | undefined;
   let log: Promise<Log> | undefined;
@@ -115,7 +116,7 @@ export async function openDatabase({
     const reports: (() => void)[] = [];
     try {
       for (const one of batch) reports.push(await one.run());
-      db.exec("COMMIT");
+      end.run();
     } catch (error) {
       if (db.inTransaction) db.exec("ROLLBACK");
       for (const { reject } of batch) reject(error);

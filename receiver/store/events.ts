@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import { refusalOf, type DatabaseFile } from "./database.ts";
 import type { Acceptance, Intake, NewEvent } from "./port.ts";
 import type { Announcement, Queue } from "./jobs.ts";
-import { bytesOfId, TOUCH } from "./schema.ts";
+import { bytesOfId, LATEST_EVENT, TOUCH } from "./schema.ts";
 
 const INSERT = `
   INSERT INTO events (id, type, object_id, source, received_at_ms, body)
@@ -94,7 +94,6 @@ const ADD_OBJECTS = `
   INSERT OR IGNORE INTO objects SELECT object_id, type, seq FROM events
   WHERE seq > ? AND seq <= ? AND object_id IS NOT NULL AND type IS NOT NULL`;
 const FIND_OBJECT = `SELECT seq FROM objects WHERE object_id = ? AND type = ?`;
-const LATEST = `SELECT coalesce(max(seq), 0) FROM events`;
 
 export type Objects = ReturnType<typeof createObjects>;
 
@@ -104,7 +103,7 @@ export type Objects = ReturnType<typeof createObjects>;
  */
 export function createObjects(db: Database.Database) {
   db.exec(CREATE_OBJECTS);
-  const latest = db.prepare<[], number>(LATEST).pluck();
+  const latest = db.prepare<[], number>(LATEST_EVENT).pluck();
   const add = db.prepare<[number, number]>(ADD_OBJECTS);
   const find = db.prepare<[string, string], number>(FIND_OBJECT).pluck();
   /** The last event that was gathered. */

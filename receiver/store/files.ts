@@ -1,31 +1,11 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fchmodSync,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  statSync,
-  writeFileSync,
-  type Stats,
-} from "node:fs";
+import { constants, existsSync, lstatSync, mkdirSync, statSync, writeFileSync, type Stats } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { z } from "zod";
-import { mayBeInbox, TOUCH } from "./schema.ts";
+import { TOUCH } from "./schema.ts";
 
-const RIGHTS_OF_OTHERS = 0o077;
-
-/** Files that SQLite has opened in this process: closing a descriptor of one would release its locks. */
-const opened = new Set<number>();
-
-/**
- * Call it before SQLite opens the file. Creates a missing file, readable by its owner only; removes the rights of others from
- * an inbox and its log. Works on descriptors, since a path may point elsewhere a moment later.
- */
+/** Creates a missing file, readable by its owner only: SQLite would let others read it. Call it before SQLite opens the file. */
 export function prepareFile(file: string): void {
   const folder = dirname(resolve(file));
   if (!existsSync(folder)) {
@@ -37,31 +17,6 @@ export function prepareFile(file: string): void {
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (found && !found.isFile()) throw new Error(`${file} is not a regular file. Name one in DATABASE_URL.`);
   if (!found) writeFileSync(file, "", { flag: "ax", mode: 0o600 });
-  const { ino } = lstatSync(file);
-  if (opened.has(ino)) return;
-  opened.add(ino);
-  const readable = [file, `${file}-wal`, `${file}-shm`].filter(isOpenToOthers);
-  // Opened only if needed: the app may have it open in a connection of its own.
-  if (readable.length === 0 || !withDescriptor(file, mayBeInbox)) return;
-  for (const path of readable)
-    withDescriptor(path, (descriptor) =>
-      fchmodSync(descriptor, fstatSync(descriptor).mode & ~RIGHTS_OF_OTHERS),
-    );
-}
-
-function isOpenToOthers(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found?.isFile() === true && (found.mode & RIGHTS_OF_OTHERS) !== 0;
-}
-
-/** Opens the file itself, not the target of a link. */
-function withDescriptor<Result>(path: string, use: (descriptor: number) => Result): Result {
-  const descriptor = openSync(path, constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    return use(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** The intake itself checkpoints a log larger than this, which takes about 12 ms. */

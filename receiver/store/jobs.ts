@@ -37,10 +37,10 @@ export function createJobs({ db, write }: DatabaseFile, queue: Queue, clock: Clo
     claim: async (name, limit) => {
       const handler = queue.numberOf(name);
       if (handler === undefined) throw new Error(`No handler "${name}" was announced.`);
-      const due = () => findDue.all({ handler, nowMs: clock.nowMs(), limit });
+      const due = (most: number) => findDue.all({ handler, nowMs: clock.nowMs(), limit: most });
       // Most polls find nothing, so they do not take the lock.
-      if (limit <= 0 || due().length === 0) return [];
-      return write(() => due().flatMap((event) => claimed(event, handler, name) ?? []));
+      if (limit <= 0 || due(1).length === 0) return [];
+      return write(() => due(limit).flatMap((event) => claimed(event, handler, name) ?? []));
     },
 
     end: async (job, ending) => write(() => queue.end(rowOf(job), ending, clock.nowMs())),
@@ -151,9 +151,10 @@ export function createQueue(db: Database.Database) {
   const endAttempt = db.prepare<[Running & ReturnType<typeof valuesOf>]>(END);
   const forgetSteps = db.prepare<[number, number]>(FORGET_STEPS);
   const settleKey = db.prepare<[Keyed & { nowMs: number }]>(SETTLE);
+  const numbers = new Map<string, number>();
   let known: Announcement = { announced: 0, handlers: [] };
 
-  return { announced, numberOf: (name: string) => findNumber.get(name), add, offer, ignore, end, settle };
+  return { announced, numberOf, add, offer, ignore, end, settle };
 
   /** The latest announcement. Its handlers are read again only after a new one. */
   function announced(): Announcement {
@@ -168,6 +169,13 @@ export function createQueue(db: Database.Database) {
         })),
       };
     return known;
+  }
+
+  /** The number of a handler, which never changes. */
+  function numberOf(name: string): number | undefined {
+    const number = numbers.get(name) ?? findNumber.get(name);
+    if (number !== undefined) numbers.set(name, number);
+    return number;
   }
 
   /** Makes a job for each of these handlers that wants the event and has none yet. Returns how many were made. */

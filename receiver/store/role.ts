@@ -8,7 +8,7 @@ import { refuseTransactionControl } from "./handler-sql.ts";
 import { endingOfCrash, GONE } from "./job-rules.ts";
 import type { JobHandler, Jobs } from "./port.ts";
 import type { Queue, Running } from "./jobs.ts";
-import { UNWANTED } from "./schema.ts";
+import { LATEST_EVENT, UNWANTED } from "./schema.ts";
 
 /** How often a waiting worker tries to get the lock. */
 const STANDBY_MS = 100;
@@ -32,10 +32,12 @@ const IGNORE_GONE = `
   UPDATE jobs SET state = 'ignored', due_at_ms = 0, finished_at_ms = $nowMs, cause = $reason
   WHERE state IN ('waiting', 'running') AND state <> 'done'
     AND handler IN (SELECT number FROM handlers WHERE announced < $announced)`;
-const LATEST_EVENT = `SELECT coalesce(max(seq), 0) FROM events`;
 const LIST_SINCE = `
   SELECT seq, type, body FROM events WHERE seq > $after AND received_at_ms > $sinceMs AND body IS NOT NULL
   ORDER BY seq LIMIT ${String(BATCH)}`;
+
+/** Where the events begin that still need jobs. */
+type From = { after: number; sinceMs: number };
 
 /**
  * The role of the one worker. Its process holds a lock beside the database until it ends. So a process that gets the lock
@@ -53,10 +55,8 @@ export function createWorkerRole(
   const listRunning = db.prepare<[], Running>(LIST_RUNNING);
   const ignoreGone = db.prepare<[Record<string, string | number>]>(IGNORE_GONE);
   const findLatest = db.prepare<[], number>(LATEST_EVENT).pluck();
-  const listSince = db.prepare<[typeof from], { seq: number; type: string; body: Buffer }>(LIST_SINCE);
+  const listSince = db.prepare<[From], { seq: number; type: string; body: Buffer }>(LIST_SINCE);
   let lock: Database.Database | undefined;
-  /** Where the events begin that still need jobs. */
-  let from = { after: 0, sinceMs: 0 };
 
   return {
     begin: async (handlers, signal) => {
@@ -67,12 +67,12 @@ export function createWorkerRole(
       const isKnown = ({ name, types }: JobHandler): boolean =>
         known.some((one) => one.name === name && isDeepStrictEqual(one.types, types));
       const newcomers = handlers.filter((handler) => !isKnown(handler));
-      const offerNext = (announcement: number): number =>
-        isFirst || newcomers.length > 0 ? offer(newcomers, announcement) : 0;
       // Before the first announcement no event has jobs. Later, new handlers lack those of events stored while no worker ran.
-      from = isFirst
+      const from = isFirst
         ? { after: 0, sinceMs: 0 }
         : { after: (findLatest.get() ?? 0) - MOST_RECENT, sinceMs: awaySinceMs };
+      const offerNext = (announcement: number): number =>
+        isFirst || newcomers.length > 0 ? offer(newcomers, announcement, from) : 0;
       // Stored events get their jobs in small transactions; the rest are done in the transaction of the announcement.
       while ((await write(() => offerNext(0))) === BATCH);
       await write(() => {
@@ -97,8 +97,8 @@ export function createWorkerRole(
     }
   }
 
-  /** Makes the missing jobs of a batch of events. Returns how many events it held. */
-  function offer(handlers: readonly JobHandler[], announced: number): number {
+  /** Makes the missing jobs of a batch of events, and moves `from` beyond it. Returns how many events it held. */
+  function offer(handlers: readonly JobHandler[], announced: number, from: From): number {
     const numbered = handlers.map((handler) => ({ ...handler, number: numberOf(handler, announced) }));
     const events = listSince.all(from);
     for (const { seq, type, body } of events) {

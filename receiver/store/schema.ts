@@ -1,4 +1,3 @@
-import { readSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { HELD } from "./job-rules.ts";
 
@@ -64,6 +63,9 @@ const SCHEMA = `
   CREATE TABLE bookmarks (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+/** The number of the last event; 0 before the first. */
+export const LATEST_EVENT = `SELECT coalesce(max(seq), 0) FROM events`;
+
 /** A write that changes nothing. */
 export const TOUCH = `
   INSERT INTO bookmarks VALUES ('touched', '') ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
@@ -87,15 +89,6 @@ export function isEmpty(db: Database.Database, file: string): boolean {
   if (application === APPLICATION_ID && version === SCHEMA_VERSION) return false;
   throw new Error(
     `${file} is not an inbox of this version (schema ${String(version)}, not ${String(SCHEMA_VERSION)}). Name another file in DATABASE_URL, or move this one away and start again.`,
-  );
-}
-
-/** Whether a file that SQLite has not opened yet is empty, or an inbox of this version by its header. */
-export function mayBeInbox(descriptor: number): boolean {
-  const header = Buffer.alloc(72);
-  const isEmptyFile = readSync(descriptor, header, 0, header.length, 0) === 0;
-  return (
-    isEmptyFile || (header.readInt32BE(60) === SCHEMA_VERSION && header.readInt32BE(68) === APPLICATION_ID)
   );
 }
 
