@@ -5,7 +5,7 @@ import { within, type Clock } from "./clock.ts";
 import { environmentForHandlers, type Config } from "./config.ts";
 import { createMiddleware, pathOf } from "./intake/adapters.ts";
 import { createBodyReader } from "./intake/body.ts";
-import { createGroupCommit } from "./intake/group-commit.ts";
+import { createGroupCommit } from "./intake/inbox.ts";
 import { createInbox } from "./intake/inbox.ts";
 import { createWebhook, type Webhook } from "./intake/webhook.ts";
 import { createAdminApp } from "./operations/admin.ts";

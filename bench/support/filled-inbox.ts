@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { systemClock } from "../../receiver/clock.ts";
-import { openSqliteStore } from "../../receiver/store/open.ts";
+import { openSqliteStore } from "../../receiver/store/sqlite.ts";
 
 /**
  * Makes an inbox in `directory` with `count` handled and pruned events, as most of five million are: only their ids. Written

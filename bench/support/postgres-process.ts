@@ -3,7 +3,7 @@ import { Pool } from "pg";
 import { PgBoss } from "pg-boss";
 import { z } from "zod";
 import { systemClock as clock } from "../../receiver/clock.ts";
-import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
+import { createGroupCommit } from "../../receiver/intake/inbox.ts";
 import { createLog } from "../../receiver/operations/log.ts";
 import { openServerStore } from "../../receiver/postgres/index.ts";
 import type { Store } from "../../receiver/store/port.ts";

@@ -1,12 +1,7 @@
 import type { Command } from "commander";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { openDatabase } from "./database.ts";
-import { createIntake, createObjects } from "./events.ts";
-import { createJobs, createQueue } from "./jobs.ts";
-import { createLedger } from "./ledger.ts";
 import type { Store } from "./port.ts";
-import { createWorkerRole } from "./role.ts";
 
 export type StoreOptions = Partial<Pick<Config, "databaseFile" | "databaseUrl" | "databaseSchema">> & {
   clock: Clock;
@@ -46,6 +41,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       return await room.openServerStore({ ...options, databaseUrl });
     }
     if (file === undefined) throw new Error("DATABASE_URL names no database.");
+    // Only now: a receiver on PostgreSQL does not load the library for SQLite.
+    const { openSqliteStore } = await import("./sqlite.ts");
     return await openSqliteStore({ ...options, file });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -56,23 +53,4 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
-}
-
-/** Opens the inbox in an SQLite file. Throws an error whose message says why it cannot. */
-export async function openSqliteStore(options: StoreOptions & { file: string }): Promise<Store> {
-  const { clock, awaySinceMs = clock.nowMs() } = options;
-  const file = await openDatabase({ ...options, checkpoints: options.isWorker });
-  const queue = createQueue(file.db);
-  const objects = createObjects(file.db);
-  const { begin, resign } = createWorkerRole(file, queue, clock, awaySinceMs);
-  return {
-    intake: createIntake(file, queue, objects, clock),
-    jobs: { begin, ...createJobs(file, queue, clock) },
-    ledger: createLedger(file, queue, objects, clock),
-    nowMs: async () => clock.nowMs(),
-    close: async () => {
-      await file.close();
-      resign();
-    },
-  };
 }

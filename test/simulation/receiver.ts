@@ -1,7 +1,7 @@
 import pino from "pino";
-import { createGroupCommit } from "../../receiver/intake/group-commit.ts";
+import { createGroupCommit } from "../../receiver/intake/inbox.ts";
 import { createInbox, type Inbox } from "../../receiver/intake/inbox.ts";
-import { openSqliteStore } from "../../receiver/store/open.ts";
+import { openSqliteStore } from "../../receiver/store/sqlite.ts";
 import type { Store } from "../../receiver/store/port.ts";
 import type { Handler } from "../../receiver/work/handler.ts";
 import { startWorker, type Worker } from "../../receiver/work/worker.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
-import { createGroupCommit } from "../../../receiver/intake/group-commit.ts";
+import { createGroupCommit } from "../../../receiver/intake/inbox.ts";
 import type { Intake, NewEvent } from "../../../receiver/store/port.ts";
 import { newEventId } from "../helpers/events.ts";
 import { standingClock } from "../helpers/clock.ts";

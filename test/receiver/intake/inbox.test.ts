@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
-import type { Stored } from "../../../receiver/intake/group-commit.ts";
+import type { Stored } from "../../../receiver/intake/inbox.ts";
 import { createInbox, type Delivery } from "../../../receiver/intake/inbox.ts";
 import type { NewEvent } from "../../../receiver/store/port.ts";
 import { idOf, newBody, SECRET, signatureFor } from "../helpers/events.ts";

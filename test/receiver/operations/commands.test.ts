@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import * as commands from "../../../receiver/operations/commands/inbox.ts";
 import { health } from "../../../receiver/operations/commands/start.ts";
-import { openSqliteStore } from "../../../receiver/store/open.ts";
+import { openSqliteStore } from "../../../receiver/store/sqlite.ts";
 import { listen } from "../../helpers/listen.ts";
 import { newEventId } from "../helpers/events.ts";
 import { runCommand } from "../helpers/process.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
-import { openSqliteStore } from "../../../receiver/store/open.ts";
+import { openSqliteStore } from "../../../receiver/store/sqlite.ts";
 import type { Ending, NewEvent, Store } from "../../../receiver/store/port.ts";
 import { newEventId } from "../helpers/events.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";

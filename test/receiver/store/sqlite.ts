@@ -2,7 +2,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
-import { openSqliteStore } from "../../../receiver/store/open.ts";
+import { openSqliteStore } from "../../../receiver/store/sqlite.ts";
 import { movableClock } from "../helpers/clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import type { Backend } from "../store-suite/harness.ts";

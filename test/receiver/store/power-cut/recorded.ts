@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import Database from "better-sqlite3";
 import { systemClock } from "../../../../receiver/clock.ts";
-import { openSqliteStore } from "../../../../receiver/store/open.ts";
+import { openSqliteStore } from "../../../../receiver/store/sqlite.ts";
 import type { Job, Store } from "../../../../receiver/store/port.ts";
 
 /**

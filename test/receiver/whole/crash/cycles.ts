@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createLog } from "../../../../receiver/operations/log.ts";
-import { openSqliteStore } from "../../../../receiver/store/open.ts";
+import { openSqliteStore } from "../../../../receiver/store/sqlite.ts";
 import { startWorker } from "../../../../receiver/work/worker.ts";
 import { movableClock } from "../../helpers/clock.ts";
 import { idOf, newBody, post } from "../../helpers/events.ts";
