@@ -36,7 +36,7 @@ const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/room\.ts"\).*\n/m;
  * that defines the store, the table of answers, crashes, and what its handlers, settings and operators meet.
  */
 const KIT_TESTS =
-  /^test\/(?:shared\/(?:contract|host|node-version|server|text)|receiver\/(?:clock|config-files|intake\/(?:adapters|properties|slow-clients)|operations\/(?:doctor|page-bounds|reconcile|rest-client)|store\/(?:causes|private-file)|whole\/signals|work\/(?:bench|module|supervisor)))\.test\.ts$/;
+  /^test\/(?:shared\/(?:contract|host|node-version|server|text)|receiver\/(?:clock|config-files|intake\/(?:adapters|properties|slow-clients)|operations\/(?:doctor|page-bounds|reconcile|rest-client)|store\/(?:causes|private-file)|whole\/signals|work\/(?:bench|call-service|module|supervisor)))\.test\.ts$/;
 
 /** Only in a fork that asked for it. */
 export type Rooms = { library: boolean; postgres?: boolean };

@@ -176,17 +176,6 @@ describe("the signature", () => {
       expect(answer.status).toBe(status);
     }
   });
-
-  test("no longer holds when any byte of the body is changed", async () => {
-    const { url } = receiver();
-    const body = newBody();
-    const signatures = [signatureFor(body)];
-    for (let at = 0; at < body.length; at += 37) {
-      const changed = Buffer.from(body);
-      changed[at] = (changed[at] ?? 0) ^ 1;
-      expectError(await send(url, { body: changed, signatures }), 401, "invalid_signature");
-    }
-  });
 });
 
 describe("a signed body", () => {

@@ -79,7 +79,10 @@ test("jobs are counted by handler and state, and the age is that of the oldest",
 test.each([async () => Promise.reject(new Error("locked")), async () => undefined])(
   "while the database cannot be counted its gauges have no values, and all others have",
   async (counts) => {
-    const made = metrics(counts);
+    let found = async (): Promise<Counts | undefined> => COUNTS;
+    const made = metrics(async () => found());
+    await made.text();
+    found = counts;
     made.workerDied();
     expect(await values(made, "receiver_oldest_unfinished_event_age_seconds")).toEqual({});
     expect(await values(made, "receiver_handler_jobs")).toEqual({});

@@ -169,10 +169,10 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     test("placeholders count by their numbers, and texts that look like one are none", async () => {
       const store = await openWorker(await createBackend());
       const [row] = await store.jobs.query(
-        `SELECT '$2 it''s' AS a, CAST($2 AS TEXT) AS b, CAST($1 AS TEXT) AS c -- $3`,
+        `SELECT '$2 it''s' AS a, CAST($2 AS TEXT) AS b, CAST($1 AS TEXT) || CAST($1 AS TEXT) AS c -- $3`,
         ["one", "two"],
       );
-      expect(row).toEqual({ a: "$2 it's", b: "two", c: "one" });
+      expect(row).toEqual({ a: "$2 it's", b: "two", c: "oneone" });
     });
 
     test("migrations run once, in order, and only new ones run at the next start", async () => {

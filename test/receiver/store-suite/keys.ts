@@ -95,6 +95,19 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
       expect((await claim(store)).map(({ id }) => id)).toEqual([second]);
     });
 
+    test("a requeued job and a due one with its key are claimed one at a time", async () => {
+      const store = await openWorker(await createBackend(), [byPhone]);
+      const [first = ""] = await accept(store, from("a"), from("a"));
+      await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
+      expect(await store.ledger.requeue([first])).toBe(1);
+      for (const _ of [1, 2]) {
+        const [job, ...others] = await claim(store);
+        expect(others).toEqual([]);
+        if (job) await store.jobs.end(job, { kind: "done" });
+      }
+      expect(await store.ledger.list({ state: "done" }, { limit: 5 })).toHaveLength(2);
+    });
+
     test("jobs with the same key always run one at a time, and all of them end", async () => {
       const { backend, store } = await begin(createBackend, [handler({ ...byPhone, maximumAttempts: 100 })]);
       const ids = await accept(store, ...Array.from({ length: 40 }, (_, n) => from(`k${String(n % 3)}`)));

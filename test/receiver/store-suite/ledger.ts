@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Store } from "../../../receiver/store/port.ts";
+import type { Ending, Store } from "../../../receiver/store/port.ts";
 import {
   accept,
   begin,
@@ -73,19 +73,53 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.find(dead)).toMatchObject({ state: "dead", lastError: "no", handled: 0 });
     });
 
+    test("an event has the next attempt, the latest deferral, the worst state and the last end of its jobs", async () => {
+      const names = ["a", "b", "c"];
+      const { backend, store } = await begin(
+        createBackend,
+        names.map((one) => handler({ name: one })),
+      );
+      const [id = ""] = await accept(store, event());
+      const end = async (...endings: Ending[]) => {
+        for (const [n, ending] of endings.entries())
+          await store.jobs.end(await claimOne(store, names[n]), ending);
+        const found = await store.ledger.find(id);
+        return { ...found, dueMs: found?.jobs.map((job) => job.nextAttemptAtMs) };
+      };
+      const failed = (minutes: number) =>
+        ({ kind: "failed", error: "busy", delayMs: minutes * MINUTE_MS }) as const;
+
+      const put = await end(failed(3), { ...failed(2), kind: "later" }, { ...failed(1), kind: "later" });
+      expect(put).toMatchObject({ state: "waiting", attempts: 1, lastError: "busy" });
+      expect(put).toMatchObject({ nextAttemptAtMs: put.dueMs?.[2], deferredUntilMs: put.dueMs?.[1] });
+      await backend.pass(3 * MINUTE_MS);
+      const dead = await end(failed(1), { kind: "done" }, { kind: "dead", error: "no" });
+      expect(dead).toMatchObject({ state: "dead", attempts: 2, lastError: "no", finishedAtMs: null });
+      await backend.pass(MINUTE_MS);
+      await end({ kind: "done" });
+      await backend.pass(MINUTE_MS);
+      await store.ledger.discard([id], { reason: "a test" });
+      const { jobs = [], ...done } = await end();
+      expect(done).toMatchObject({ state: "done", handled: 1, finishedAtMs: jobs[2]?.finishedAtMs });
+    });
+
     test("counts jobs by handler and state, and the dead by cause", async () => {
-      const { store } = await begin(createBackend, [
+      const { backend, store } = await begin(createBackend, [
         handler(),
         handler({ name: "orders", types: ["order.created"] }),
         handler({ name: "idle", types: [] }),
       ]);
-      await accept(store, event({ type: "order.created" }), event(), event(), event());
-      const { receivedAtMs } = await claimOne(store);
-      await bury(store);
+      await accept(store, event({ type: "order.created" }));
+      const { id } = await claimOne(store);
+      await backend.pass(1_000);
+      await accept(store, ...Array.from({ length: 5 }, () => event()));
+      await store.jobs.end(await claimOne(store), { kind: "dead", error: "away" });
+      for (const _ of [1, 2]) await bury(store);
       await store.jobs.end(await claimOne(store), { kind: "failed", error: "busy", delayMs: MINUTE_MS });
+      const oldestUnfinishedAtMs = (await store.ledger.find(id))?.receivedAtMs;
       const none = { waiting: 0, running: 0, failing: 0, dead: 0, ignored: 0 };
       expect(await store.ledger.counts()).toEqual({
-        events: 4,
+        events: 6,
         unwanted: 0,
         handlers: [
           {
@@ -94,13 +128,16 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
             waiting: 2,
             running: 1,
             failing: 1,
-            dead: 1,
-            oldestUnfinishedAtMs: receivedAtMs,
+            dead: 3,
+            oldestUnfinishedAtMs,
           },
           { ...none, handler: "idle", oldestUnfinishedAtMs: null },
-          { ...none, handler: "orders", waiting: 1, oldestUnfinishedAtMs: receivedAtMs },
+          { ...none, handler: "orders", waiting: 1, oldestUnfinishedAtMs },
         ],
-        causes: [{ handler: "everything", cause: "no", dead: 1 }],
+        causes: [
+          { handler: "everything", cause: "no", dead: 2 },
+          { handler: "everything", cause: "away", dead: 1 },
+        ],
       });
     });
 
@@ -117,7 +154,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(job.waitingSinceMs).toBeGreaterThan(receivedAtMs);
       expect(await jobOf(store, id)).toMatchObject({ errors: [{ error: "no" }] });
       expect(await store.ledger.requeue([id, done])).toBe(0);
-      expect(await store.ledger.list({ state: "dead" }, { limit: 5 })).toEqual([]);
+      expect(await store.ledger.list({ cause: "no" }, { limit: 5 })).toEqual([]);
       expect(await store.ledger.requeue([id, done], undefined, "done")).toBe(1);
       expect(await claimOne(store)).toMatchObject({ id: done, attempt: 1 });
     });
@@ -176,7 +213,11 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.discard(all, { handler: "everything", reason: "a test" })).toBe(2);
       const states = await Promise.all(all.map(async (id) => (await jobOf(store, id))?.state));
       expect(states).toEqual(["ignored", "done", "running", "ignored"]);
-      expect(await jobOf(store, waiting)).toMatchObject({ lastError: "a test", nextAttemptAtMs: null });
+      expect(await jobOf(store, waiting)).toMatchObject({
+        lastError: "a test",
+        nextAttemptAtMs: null,
+        finishedAtMs: expect.any(Number),
+      });
       expect(await jobOf(store, waiting, "other")).toMatchObject({ state: "waiting" });
       expect(await claim(store)).toEqual([]);
       expect(await store.ledger.counts()).toMatchObject({ causes: [] });
@@ -194,10 +235,12 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
         event({ type: "order.created" }),
         event(),
         event({ objectId: "call_1", source: "reconcile" }),
+        event(),
       ];
-      const [done = "", half = "", dead = "", healed = ""] = await accept(store, ...old);
+      const [done = "", half = "", dead = "", healed = "", running = ""] = await accept(store, ...old);
       for (const kind of ["done", "done", "dead", "done"] as const)
         await store.jobs.end(await claimOne(store), { kind, error: "no" });
+      const claimed = await claimOne(store);
       await backend.pass(1_000);
       const beforeMs = await store.nowMs();
       await backend.pass(1_000);
@@ -209,7 +252,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.prunedBeforeMs()).toBe(beforeMs);
       expect(ids(await store.ledger.list({ state: "pruned" }, { limit: 9 }))).toEqual([healed, done]);
       expect(await store.ledger.find(done)).toMatchObject({ state: "pruned", handled: 1, jobs: [] });
-      for (const id of [half, dead, young])
+      for (const id of [half, dead, young, running])
         expect(await store.ledger.find(id)).not.toMatchObject({ state: "pruned" });
       expect(await store.intake.accept(old)).toMatchObject({
         ok: true,
@@ -225,6 +268,9 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       });
       expect(await store.ledger.find(done)).toBeUndefined();
       expect(await store.ledger.find(dead)).toMatchObject({ state: "dead" });
+      await store.jobs.end(claimed, { kind: "done" });
+      expect(await store.ledger.prune({ bodiesMs: beforeMs - 1, idsMs: 0 })).toEqual({ bodies: 1, ids: 0 });
+      expect(await store.ledger.prunedBeforeMs()).toBe(beforeMs);
     });
 
     test("prunes more than a batch, and skips what must stay", async () => {

@@ -9,7 +9,7 @@ import { bench } from "../helpers/bench.ts";
 const NOW = "2026-03-01T12:00:00Z";
 
 /** How an attempt ends whose handler calls a service that answers like this. */
-async function attempt(answer: RequestListener, timeoutMs = 5_000) {
+async function attempt(answer: RequestListener, timeoutMs = 5_000, headers: Record<string, string> = {}) {
   const { port } = await listen(createServer(answer));
   const url = `http://127.0.0.1:${String(port)}/orders?token=secret`;
   const handler = defineHandler({
@@ -19,7 +19,7 @@ async function attempt(answer: RequestListener, timeoutMs = 5_000) {
     handle: async (_event, context) => {
       const { json, text, status } = await callService(
         url,
-        { method: "POST", body: "{}" },
+        { method: "POST", body: "{}", headers },
         { ...context, timeoutMs },
       );
       context.log.info({ json, size: text.length, status }, "called");
@@ -55,6 +55,7 @@ test.each([
   async ({ status, after, seconds }) => {
     const result = await attempt(answered(status, { "retry-after": after }, "slow down"));
     expect(result).toMatchObject({ outcome: "later", nextAttemptInSeconds: seconds });
+    expect(result.error).toContain(`was answered ${String(status)}: slow down`);
   },
 );
 
@@ -63,6 +64,7 @@ test.each([
   { status: 503, headers: { "retry-after": "soon" }, outcome: "failed" },
   { status: 500, headers: { "retry-after": "7" }, outcome: "failed" },
   { status: 408, headers: {}, outcome: "failed" },
+  { status: 425, headers: {}, outcome: "failed" },
   { status: 304, headers: {}, outcome: "failed" },
   { status: 400, headers: { "retry-after": "7" }, outcome: "dead" },
   { status: 404, headers: {}, outcome: "dead" },
@@ -104,9 +106,11 @@ test("a service that is not there fails the attempt, with the reason", async () 
 
 test("the key of the job goes along, unless the handler has set one", async () => {
   const keys: unknown[] = [];
-  const { id, outcome } = await attempt((request, response) => {
+  const answer: RequestListener = (request, response) => {
     keys.push(request.headers["idempotency-key"]);
     response.end();
-  });
-  expect([outcome, keys]).toEqual(["done", [id]]);
+  };
+  const { id, outcome } = await attempt(answer);
+  await attempt(answer, undefined, { "Idempotency-Key": "mine" });
+  expect([outcome, keys]).toEqual(["done", [id, "mine"]]);
 });

@@ -62,6 +62,7 @@ describe("a definition is refused with its name and what is wrong:", () => {
     ["more than a day", { timeoutSeconds: 86_401 }, "timeoutSeconds"],
     ["half a slot", { concurrency: 0.5 }, "concurrency"],
     ["a rate of nothing", { rateLimit: { limit: 0, perSeconds: 1 } }, "rateLimit.limit"],
+    ["a rate of another kind", { rateLimit: { limit: 1, perSeconds: 1, burst: 2 } }, "rateLimit"],
     ["a rate without a time", { rateLimit: { limit: 1, perSeconds: 0 } }, "rateLimit.perSeconds"],
     ["a key that is a function", { key: () => "one" }, "key"],
     ["a key that is no path", { key: "data..phone" }, "key"],

@@ -21,7 +21,11 @@ const HOSTILE = new URL("./hostile-handlers.mjs", import.meta.url);
 const DIED = "the handlers' process died; events are stored, and it starts again";
 
 test("handlers run with their services, which are closed on a drain, and a terminal's signals do not end them", async () => {
-  const { send, state, notes, supervisor, printed } = await start();
+  const ended: string[] = [];
+  const { send, state, notes, supervisor, printed } = await start(
+    {},
+    { onEnded: (some) => void ended.push(...some.map(({ handler }) => handler)) },
+  );
   await state(await send("sends-strangely"), "done");
   await state(await send("works"), "done");
   const [, first] = await notes();
@@ -32,6 +36,8 @@ test("handlers run with their services, which are closed on a drain, and a termi
   expect((await notes())[2]).toBe(first);
   await supervisor.stop(5_000);
   expect(printed()).toContain("services closed");
+  // Each is reported once, the last one too.
+  expect(ended).toEqual(["sends-strangely", "works", "works"]);
   expect(isAlive(pid)).toBe(false);
 });
 

@@ -1,4 +1,5 @@
 import { ChildProcess, fork, type ForkOptions } from "node:child_process";
+import { unwatchFile, watchFile } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/supervisor.ts";
@@ -134,22 +135,28 @@ describe("a process that dies", () => {
 
 describe("a process is ended", () => {
   test("when it is silent for five seconds, and the log says that a handler blocks it", async () => {
-    const { clock, children, live, lines } = supervise();
+    const { clock, children, last, live, lines } = supervise();
     await live(3);
     await clock.pass(5_000);
     expect(children[0]?.signals).toEqual([]);
     await clock.pass(1_000);
     expect(children[0]?.signals).toEqual(["SIGKILL"]);
     expect(lines()).toMatchObject([{ msg: "a handler blocks its process; it is ended", handler: "pos" }]);
+    await clock.pass(1_000);
+    last().ends(1);
+    await clock.pass(0);
+    expect(lines()[1]).toMatchObject({ msg: expect.stringContaining("process died") });
   });
 
   test("after a minute if it does not start, but not while it beats and waits for another worker", async () => {
-    const { clock, last, children, says, lines } = supervise();
-    await clock.pass(60_000);
+    const { clock, last, children, live, says, lines } = supervise();
+    await live(1);
+    last().ends(1);
+    await clock.pass(61_000);
     expect(last().signals).toEqual([]);
     await clock.pass(1_000);
-    expect(children[0]?.signals).toEqual(["SIGKILL"]);
-    expect(lines()).toMatchObject([{ msg: expect.stringContaining("does not start") }]);
+    expect(children[1]?.signals).toEqual(["SIGKILL"]);
+    expect(lines()[1]).toMatchObject({ msg: expect.stringContaining("does not start") });
     for (let second = 0; second < 120; second += 1) {
       says({ kind: "alive", isWorking: false, memoryBytes: 0, ended: [] });
       await clock.pass(1_000);
@@ -211,6 +218,33 @@ describe("handlers that cannot be loaded", () => {
     expect(lines().map(({ problem }) => problem)).toEqual(["no CRM_TOKEN", "no menu", "no menu"]);
     expect(deaths()).toBe(0);
   });
+});
+
+test("a change of a file starts a process once and without a pause, and none after a stop", async () => {
+  const { clock, children, last, says, supervisor } = supervise({ watch: true });
+  // Node.js has one watcher of a file for all who watch it.
+  const watcher = watchFile("handlers.ts", () => undefined);
+  onTestFinished(() => unwatchFile("handlers.ts"));
+  const change = () => watcher.emit("change", { mtimeMs: 2 }, { mtimeMs: 1 });
+  for (const pauseMs of [1_000, 2_000]) {
+    last().ends(1);
+    await clock.pass(pauseMs);
+  }
+  says({ kind: "ready", files: ["handlers.ts"] });
+  change();
+  change();
+  expect(last().orders).toEqual([{ kind: "drain", graceMs: 500 }]);
+  last().ends(0);
+  await clock.pass(0);
+  expect(children).toHaveLength(4);
+  last().ends(1);
+  await clock.pass(1_000);
+  expect(children).toHaveLength(5);
+  const stopped = supervisor.stop(0);
+  last().ends(0);
+  await stopped;
+  change();
+  expect(children).toHaveLength(5);
 });
 
 test("ended attempts are handed on, and messages that are not ours are ignored", () => {

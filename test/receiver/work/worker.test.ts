@@ -165,7 +165,7 @@ describe("an attempt's end", () => {
     expect(one).toEqual({ ...wanted, durationMs: expect.any(Number) });
   });
 
-  test("is tried until it is written while the database takes no writes, and the trouble is logged once", async () => {
+  test("is tried until it is written while the database takes no writes, and each trouble is logged once", async () => {
     let failures = 0;
     const { send, end, lines, job } = await startTestWorker([handler("quick")], {
       jobs: (jobs) => ({
@@ -179,7 +179,11 @@ describe("an attempt's end", () => {
     const [id = ""] = await send("quick");
     expect(await end(1)).toMatchObject([{ outcome: "done" }]);
     expect(await job(id, "quick")).toMatchObject({ state: "done", attempts: 1 });
-    expect(lines.map(({ msg }) => msg)).toEqual(["the worker cannot use the database; it tries again"]);
+    failures = 0;
+    await send("quick");
+    await end(2);
+    const msg = "the worker cannot use the database; it tries again";
+    expect(lines).toMatchObject([{ msg }, { msg }]);
   });
 
   test("follows a claim that failed at first", async () => {
@@ -246,13 +250,15 @@ describe("onDead", () => {
     const dying = handler("dying", () => {
       throw new PermanentFailure("no such order");
     });
+    const reports = [() => Promise.reject(new Error("no mail")), () => new Promise(() => undefined)];
     const { send, end, lines } = await startTestWorker([dying], {
-      onDead: () => {
-        throw new Error("no mail");
-      },
+      workerConcurrency: 1,
+      onDead: async () => reports.shift()?.(),
+      // Its rests are fifty times as short.
+      sleep: (ms, signal) => systemClock.sleep(ms / 50, signal),
     });
-    await send("dying");
-    expect(await end(1)).toMatchObject([{ outcome: "dead" }]);
+    await send("dying", "dying");
+    expect(await end(2)).toMatchObject([{ outcome: "dead" }, { outcome: "dead" }]);
     expect(lines).toMatchObject([{ msg: "onDead failed", handler: "dying", error: "Error: no mail" }]);
   });
 
@@ -279,12 +285,15 @@ describe("onDead", () => {
 describe("a drain", () => {
   test("waits for what runs, begins nothing more, and what ends in time is done", async () => {
     const ending = signalled();
+    let listeners = 0;
     const { worker, send, job } = await startTestWorker([handler("slow", async () => ending.promise)], {
       workerConcurrency: 1,
+      jobs: () => ({ onArrival: () => ((listeners += 1), () => void (listeners -= 1)) }),
     });
     const [first = "", second = ""] = await send("slow", "slow");
     await until(worker.running, ({ length }) => length === 1);
     const drained = worker.drain(30_000);
+    expect(listeners).toBe(0);
     await turns(5);
     ending.give();
     await drained;
@@ -292,6 +301,7 @@ describe("a drain", () => {
     expect(await job(second, "slow")).toMatchObject({ state: "waiting", attempts: 0 });
   });
 
+  let after = signalled();
   test.for<[string, (context: HandlerContext) => Promise<unknown>]>([
     ["goes on", async () => new Promise(() => undefined)],
     [
@@ -301,12 +311,16 @@ describe("a drain", () => {
           signal.addEventListener("abort", () => reject(new PermanentFailure("aborted")));
         }),
     ],
+    ["ends after it", async () => after.promise],
   ])("gives back the job of a handler that %s, uncounted and due at once", async ([, behave]) => {
+    after = signalled();
     const { worker, send, job, ended } = await startTestWorker([handler("slow", behave)]);
     const [id = ""] = await send("slow");
     await until(worker.running, ({ length }) => length === 1);
     await worker.drain(50);
     expect(await job(id, "slow")).toMatchObject({ state: "waiting", attempts: 0, errors: [] });
+    after.give();
+    await turns(5);
     expect(ended).toEqual([]);
   });
 
@@ -405,18 +419,29 @@ async function fileOfCrashed(
   return file;
 }
 
-test("expired data is pruned a minute after the start, and nothing after a drain", async () => {
+test("expired bodies are pruned a minute after the start and each hour, and no timer is left after a drain", async () => {
   const timers = standingClock();
-  const started = await startTestWorker([handler("quick")], { after: timers.after });
-  const { worker, clock, store, send, end } = started;
-  const [id = ""] = await send("quick");
-  await end(1);
-  clock.move(31 * 86_400_000);
-  await timers.pass(60_000);
-  await until(
-    async () => store.ledger.find(id),
-    (event) => event?.state === "pruned",
-  );
+  const late = async ({ signal }: HandlerContext) =>
+    new Promise((resolve) => signal.addEventListener("abort", resolve));
+  const started = await startTestWorker([handler("quick"), handler("late", late, { timeoutSeconds: 3 })], {
+    after: timers.after,
+  });
+  const { worker, clock, store, send, end, ended, stuck } = started;
+  await send("late");
+  await until(worker.running, ({ length }) => length === 1);
+  await timers.pass(3_000);
+  expect(await end(1)).toMatchObject([{ outcome: "failed" }]);
+  for (const [round, ms] of [57_000, 3_600_000].entries()) {
+    const [id = ""] = await send("quick");
+    await end(round + 2);
+    clock.move(31 * 86_400_000);
+    await timers.pass(ms);
+    await until(
+      async () => store.ledger.find(id),
+      (event) => event?.state === "pruned",
+    );
+  }
+  expect((await store.ledger.find(ended[1]?.id ?? ""))?.state).toBe("pruned");
   await worker.drain(0);
-  expect(timers.waiting()).toBe(0);
+  expect([timers.waiting(), stuck]).toEqual([0, []]);
 });
