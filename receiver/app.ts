@@ -1,7 +1,7 @@
-import express, { type ErrorRequestHandler, type Express } from "express";
+import express, { type Express } from "express";
 import type { Receiver } from "./receiver.ts";
 import { pathOf } from "./intake/adapters.ts";
-import { healthRoutes } from "./operations/admin.ts";
+import { answerErrors, healthRoutes } from "./operations/admin.ts";
 import type { Log } from "./operations/log.ts";
 
 /** Everything that answers on PORT, from top to bottom. The app is yours: add what your service needs. */
@@ -30,13 +30,6 @@ export function createApp(
     logRequest({ method: request.method, path: pathOf(request), status: 404 });
     response.status(404).json({ error: "not_found", message: `Send events to ${webhookPath}.` });
   });
-  app.use(((error: unknown, _request, response, next) => {
-    // If Express could not read the request, such as a body that is not JSON, the client made a mistake.
-    if (error instanceof Error && "status" in error && Number(error.status) < 500 && !response.headersSent)
-      return response.status(Number(error.status)).json({ error: "invalid_request", message: error.message });
-    log.error({ err: error }, "a request failed");
-    if (response.headersSent) return next(error);
-    response.status(500).json({ error: "server_error", message: "The request failed. Its log says why." });
-  }) satisfies ErrorRequestHandler);
+  app.use(answerErrors(log));
   return app;
 }

@@ -31,12 +31,12 @@ export function loadConfig(
   const problems: string[] = [];
   const given = withSecretsFromFiles(environment, problems);
   const has = (name: string): boolean =>
-    given[name] !== undefined || problems.some((problem) => problem.startsWith(`${name}_FILE`));
+    Boolean(given[name]) || problems.some((problem) => problem.startsWith(`${name}_FILE`));
   if (needsSecret && !has("SIGNING_SECRET")) problems.push(`SIGNING_SECRET: ${NO_SECRET}`);
   if (has("API_KEY") !== has("API_BASE_URL"))
     problems.push("API_BASE_URL: the REST API needs API_BASE_URL and API_KEY. Set both or neither.");
   const config = settingsOf((name, rule) => {
-    const { success, data, error } = rule.safeParse(given[name]);
+    const { success, data, error } = rule.safeParse(given[name] || undefined);
     if (success) return data;
     problems.push(...error.issues.map(({ message }) => `${name}: ${message}`));
     return rule.parse(undefined);
@@ -54,6 +54,10 @@ const OPEN_ADMIN =
   "lets other machines read the inbox. Set ADMIN_TOKEN to a token that they must send, or leave ADMIN_HOST out.";
 // Without the parts of a path that clients remove before they send it.
 const PATH = /^(?!.*(?:\/\/|\/\.{1,2}(?:\/|$)))(?!\/(?:healthz|readyz)$)\/[A-Za-z0-9\-._~/]{0,200}$/;
+const SECRET_RULE =
+  "has a secret that is empty or in quotes, or contains white space or an invisible character. Remove that, or the stray comma.";
+const DATABASE_RULE =
+  "must name a file on a local disk by its whole path, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver. In passwords, / is %2F and @ is %40.";
 const PATH_RULE =
   "must be a path such as /webhooks, of at most 200 letters, digits and -._~/, without // and /../, and not a health check's.";
 const SCHEMA_RULE = "must be a name of lower-case letters, digits and _, such as receiver_staging.";
@@ -123,24 +127,14 @@ function choice<const Choices extends readonly string[]>(choices: Choices, fallb
   return z.enum(choices, { error }).default(fallback);
 }
 
-function text(pattern: RegExp, rule: string) {
+function text(pattern: RegExp, rule: string): z.ZodString {
   return z.string().regex(pattern, rule);
 }
 
 const secretsRule = z
   .string()
-  .transform((text, context) => {
-    const secrets = text.split(",");
-    for (const [index, secret] of secrets.entries()) {
-      const which = `secret ${String(index + 1)} of ${String(secrets.length)}`;
-      if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
-      else if (/\s|\p{C}|\uFFFD|^(["']).*\1$/u.test(secret))
-        context.addIssue(
-          `${which} contains white space or an invisible character, or is in quotes. Remove it.`,
-        );
-    }
-    return secrets;
-  })
+  .transform((given) => given.split(","))
+  .pipe(z.array(text(/^(?!(["']).*\1$)[^\s\p{C}\uFFFD]+$/u, SECRET_RULE)))
   .default([]);
 
 /** A file for SQLite, or the address of a PostgreSQL database; the other one is undefined. */
@@ -149,30 +143,14 @@ const databaseRule = z
   .default("sqlite:data/receiver.db")
   .transform((given, context): { databaseFile: string | undefined; databaseUrl: string | undefined } => {
     const url = given.trim();
-    if (/^postgres(ql)?:/.test(url)) {
-      if (isDecodable(url)) return { databaseUrl: url, databaseFile: undefined };
-      context.addIssue("is not an address such as postgres://host/db. In passwords, / is %2F and @ is %40.");
-      return z.NEVER;
-    }
+    if (/^postgres(ql)?:/.test(url) && URL.canParse(url))
+      return { databaseUrl: url, databaseFile: undefined };
     const named = url.replace(/^sqlite:(?:\/\/(?=\/))?/, "").trim();
     const file = named.replace(/^(?:\/\/(?!\/)|file:)+|\?.*$/g, "");
-    if (file.startsWith("~"))
-      context.addIssue("begins with ~, which only a shell expands. Write the whole path.");
-    else if (!url.startsWith("sqlite:") || file === "" || file === ":memory:" || file.includes("\0"))
-      context.addIssue(
-        "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver.",
-      );
+    if (!url.startsWith("sqlite:") || /^$|^~|^:memory:$|\0/.test(file)) context.addIssue(DATABASE_RULE);
     else if (file !== named) context.addIssue(`takes only a file. Write sqlite:${file}`);
     return { databaseFile: file, databaseUrl: undefined };
   });
-
-function isDecodable(url: string): boolean {
-  try {
-    return decodeURIComponent(new URL(url).href) !== "";
-  } catch {
-    return false;
-  }
-}
 
 const addressRule = z
   .url({ protocol: /^https?$/, error: "must be an address such as https://api.example.com." })
@@ -204,19 +182,16 @@ export function environmentForHandlers(environment: Environment): NodeJS.Process
   return { ...environment, ...Object.fromEntries(NOT_FOR_HANDLERS.map((name) => [name, ""])) };
 }
 
-function withSecretsFromFiles(environment: Environment, problems: string[]): Record<string, string> {
-  const given: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment))
-    if (value !== undefined && value !== "") given[name] = value;
+function withSecretsFromFiles(environment: Environment, problems: string[]): Environment {
+  const given = { ...environment };
   for (const name of SECRETS) {
     const file = given[`${name}_FILE`];
-    if (file === undefined) continue;
+    if (!file) continue;
     try {
-      if (given[name] !== undefined) throw new Error(`${name} is set too. Remove one of them.`);
+      if (given[name]) throw new Error(`${name} is set too. Remove one of them.`);
       // Editors and `echo` end a file with a line break, which is not part of the secret.
-      const secret = readSmallFile(file).replace(/\r?\n$/, "");
-      if (secret === "") throw new Error(`${file} contains no secret. Put it in.`);
-      given[name] = secret;
+      given[name] = readSmallFile(file).replace(/\r?\n$/, "");
+      if (given[name] === "") throw new Error(`${file} contains no secret. Put it in.`);
     } catch (error) {
       problems.push(`${name}_FILE: ${error instanceof Error ? error.message : String(error)}`);
     }

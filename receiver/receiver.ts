@@ -12,6 +12,7 @@ import { createAdminApp } from "./operations/admin.ts";
 import { createHealth, freeBytesFor } from "./operations/health.ts";
 import { createRequestLog, type Log } from "./operations/log.ts";
 import { createMetrics, type Metrics } from "./operations/metrics.ts";
+import { createOperatorPage } from "./operations/page/index.ts";
 import { createCleaner, secretsOf } from "./operations/present.ts";
 import type { Intake, Store } from "./store/port.ts";
 import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
@@ -38,10 +39,10 @@ export async function startReceiver(options: StartOptions) {
     ...options,
     startWork: async (metrics) => superviseHandlers({ ...options, metrics }),
   });
-  let [server, admin]: (Served | undefined)[] = [];
-
+  const open: Served[] = [];
   /** Stops taking events, finishes running work within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
   const stop = async (): Promise<void> => {
+    const [admin, server] = open;
     await Promise.all([receiver.drain(), server?.drain(receiver.graceMs)]);
     await admin?.drain(0);
     await receiver.close();
@@ -49,38 +50,34 @@ export async function startReceiver(options: StartOptions) {
 
   try {
     const { adminPort, adminHost, host, port, role, webhookPath } = config;
-    const keepAliveTimeout = config.keepAliveMs;
-    const adminApp = createAdminApp({ ...config, ...receiver, ledger: store.ledger, log, clock });
-    admin = await serve(adminApp, { port: adminPort, host: adminHost, keepAliveTimeout });
-    const adminUrl = `http://${hostInUrl(adminHost)}:${String(admin.port)}`;
+    const listen = async (...[app, where]: Parameters<typeof serve>): Promise<string> => {
+      const served = await serve(app, { ...where, keepAliveTimeout: config.keepAliveMs });
+      open.push(served);
+      return `http://${hostInUrl(where.host)}:${String(served.port)}`;
+    };
+    const parts = { ...config, ...receiver, ledger: store.ledger, log, clock };
+    const adminApp = createAdminApp({ ...parts, page: createOperatorPage(parts) });
+    const adminUrl = await listen(adminApp, { port: adminPort, host: adminHost });
     if (role === "worker") {
       log.info({ admin_url: adminUrl, role }, "working");
       return { url: undefined, adminUrl, stop };
     }
-    server = await serve(webhookFirst(receiver, { webhookPath, log }), { port, host, keepAliveTimeout });
-    const url = `http://${hostInUrl(host)}:${String(server.port)}${webhookPath}`;
-    log.info({ url, admin_url: adminUrl, role }, "listening");
-    return { url, adminUrl, stop };
+    const app = createApp(receiver, { webhookPath, log });
+    // Express's routing makes an answer half as slow again. It is not needed if the app has nothing in front of the webhook.
+    const isFirst = app.router.stack[0]?.route?.path === webhookPath;
+    const url = await listen(
+      (request, response) => {
+        if (isFirst && pathOf(request) === webhookPath) void receiver.middleware(request, response);
+        else app(request, response);
+      },
+      { port, host },
+    );
+    log.info({ url: url + webhookPath, admin_url: adminUrl, role }, "listening");
+    return { url: url + webhookPath, adminUrl, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-/**
- * Answers the webhook's exact path without Express if the app has nothing in front of it: Express's routing makes an answer
- * about half as slow again.
- */
-function webhookFirst(
-  receiver: Receiver,
-  options: Parameters<typeof createApp>[1],
-): Parameters<typeof serve>[0] {
-  const app = createApp(receiver, options);
-  if (app.router.stack[0]?.route?.path !== options.webhookPath) return app;
-  return (request, response) => {
-    if (pathOf(request) === options.webhookPath) void receiver.middleware(request, response);
-    else app(request, response);
-  };
 }
 
 /** Starts the handlers' process, without the secrets that handlers do not need. */
@@ -91,17 +88,15 @@ export function superviseHandlers(options: StartOptions & { metrics: Metrics }):
     environment: () => environmentForHandlers(options.environment()),
     memoryMegabytes: config.handlerMemoryMegabytes,
     watch: options.watchHandlers,
-    running: async () => runningJobs(store),
+    running: async () => {
+      const events = await store.ledger.list({ state: "running" }, { limit: 100 });
+      return events.flatMap(({ id, jobs }) =>
+        jobs.flatMap(({ handler, state }) => (state === "running" ? [{ handler, id }] : [])),
+      );
+    },
     onEnded: metrics.handled,
     onDeath: metrics.workerDied,
   });
-}
-
-async function runningJobs({ ledger }: Store): Promise<{ handler: string; id: string }[]> {
-  const events = await ledger.list({ state: "running" }, { limit: 100 });
-  return events.flatMap(({ id, jobs }) =>
-    jobs.flatMap(({ handler, state }) => (state === "running" ? [{ handler, id }] : [])),
-  );
 }
 
 /** The part of SHUTDOWN_TIMEOUT_SECONDS reserved for ending the handlers' process and writing the last log lines. */

@@ -35,13 +35,15 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
   };
   const store = await openStore({ ...config, clock, pool, isWorker, onFatal });
   const startWork = async (metrics: Metrics): Promise<Supervisor> => {
-    const parts = { config, store, clock, log, metrics };
+    const parts = { config, store, clock, log, metrics, environment: () => environment };
     if (isWorker) return workHere({ ...parts, ...own, handlers });
-    if (!handlers)
-      throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
-    const watchHandlers = isInDevelopment(environment);
-    const started = { handlersModule: handlers, watchHandlers, environment: () => environment };
-    return superviseHandlers({ ...parts, ...started });
+    if (handlers)
+      return superviseHandlers({
+        ...parts,
+        handlersModule: handlers,
+        watchHandlers: isInDevelopment(environment),
+      });
+    throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
   };
   const receiver = await compose({ config, store, clock, log, startWork }).catch(async (error: unknown) => {
     await store.close();

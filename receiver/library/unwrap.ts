@@ -59,7 +59,7 @@ export function signForTest(given: { body: Uint8Array | string; secret: string; 
 export function unwrap(signed: Signed): WebhookEvent {
   const verified = verifySignature(signed);
   if (!verified.ok)
-    throw new WebhookError(verified.reason, CAUSES[verified.reason] ?? malformed(verified.reason));
+    throw new WebhookError(verified.reason, CAUSES[verified.reason] ?? `${MALFORMED} (${verified.reason}).`);
   const parsed = parseEnvelope(signedBytes(signed) ?? new Uint8Array());
   if (!parsed.ok) throw new WebhookError(parsed.error, parsed.message);
   // Only the id and the type were checked: the service may add fields or leave some out.
@@ -81,6 +81,8 @@ function signedBytes({ body }: Signed): Uint8Array | undefined {
   return typeof body === "string" ? Buffer.from(body) : bytesOf(body);
 }
 
+const MALFORMED =
+  "The X-Service-Signature header is not of the form t=…,v1=…: the sender is not the service, or a proxy changes headers";
 const CAUSES: Partial<Record<VerificationProblem, string>> = {
   body_unusable:
     "The body is an object: a body parser has read it, and its bytes are gone. Pass the raw bytes, for example from express.raw({ type: () => true }).",
@@ -92,7 +94,3 @@ const CAUSES: Partial<Record<VerificationProblem, string>> = {
   no_match:
     "No secret matches. Is it the endpoint's own secret, without white space around it? Is the body passed byte for byte, not parsed and serialized again?",
 };
-
-function malformed(reason: string): string {
-  return `The X-Service-Signature header is not of the form t=…,v1=… (${reason}). The sender is not the service, or a proxy changes headers.`;
-}

@@ -3,8 +3,10 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler, t
 import { z } from "zod";
 import { eventIdSchema } from "../../shared/events.ts";
 import type { Config } from "../config.ts";
+import type { Ledger } from "../store/port.ts";
 import type { Health } from "./health.ts";
-import type { PageOptions } from "./page/index.ts";
+import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
 import { presentEvent } from "./present.ts";
 import { filterSchema } from "./selection.ts";
 
@@ -16,9 +18,15 @@ const listQuerySchema = filterSchema.extend({ limit: z.coerce.number().int().min
  * token, or from a browser as the password with any user name. `/healthz` and `/readyz` need no token.
  */
 export function createAdminApp(
-  options: Omit<PageOptions, "guard"> & Pick<Config, "adminAllowedHosts" | "adminToken">,
+  options: Pick<Config, "adminAllowedHosts" | "adminToken"> & {
+    ledger: Ledger;
+    health: Health;
+    metrics: Metrics;
+    log: Log;
+    page: RequestHandler;
+  },
 ): Express {
-  const { ledger, health, metrics, log } = options;
+  const { ledger, health, metrics, log, page } = options;
   const app = express();
   app.disable("x-powered-by");
   app.enable("case sensitive routing");
@@ -31,41 +39,21 @@ export function createAdminApp(
     const { contentType, body } = await metrics.text();
     response.set("Content-Type", contentType).send(body);
   });
-  app.get("/inbox", async (request, response) => {
-    const asked = listQuerySchema.safeParse(request.query);
-    if (!asked.success) return refuse(response, 400, "invalid_request", z.prettifyError(asked.error));
-    const { limit, before_seq: beforeSeq, ...filter } = asked.data;
+  app.get("/inbox", async ({ query }, response) => {
+    const { limit, before_seq: beforeSeq, ...filter } = listQuerySchema.parse(query);
     const events = await ledger.list(filter, { limit, beforeSeq });
-    response.json({
-      object: "list",
-      data: events.map(presentEvent),
-      has_more: events.length === limit,
-    });
+    response.json({ object: "list", data: events.map(presentEvent), has_more: events.length === limit });
   });
-  app.get("/inbox/:id", async (request, response) => {
-    const id = eventIdSchema.safeParse(request.params.id);
-    const event = id.success ? await ledger.find(id.data) : undefined;
+  app.get("/inbox/:id", async ({ params: { id } }, response) => {
+    const event = eventIdSchema.safeParse(id).success && (await ledger.find(id));
     if (event) response.json(presentEvent(event));
-    else refuse(response, 404, "not_found", `No event ${request.params.id} was accepted here.`);
+    else refuse(response, 404, "not_found", `No event ${id} was accepted here.`);
   });
-
-  // The page for people, loaded on the first visit. To remove it, delete its folder and this block.
-  let page: Promise<Express> | undefined;
-  app.use(async (request, response, next) => {
-    page ??= import("./page/index.ts").then(({ createOperatorPage }) => createOperatorPage(options));
-    (await page)(request, response, next);
-  });
+  app.use(page);
 
   const paths = "Paths: /, /metrics, /healthz, /readyz, /inbox and /inbox/{event_id}.";
   app.use((_request, response) => refuse(response, 404, "not_found", paths));
-  app.use(((error: unknown, _request, response, _next) => {
-    if (response.headersSent) return;
-    // A path or a form that Express could not read.
-    const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
-    if (status < 500) return refuse(response, status, "invalid_request", String(error));
-    log.error({ err: error }, "the admin port failed");
-    refuse(response, 500, "server_error", "The receiver failed. Its log says why.");
-  }) satisfies ErrorRequestHandler);
+  app.use(answerErrors(log));
   return app;
 }
 
@@ -81,6 +69,22 @@ export function healthRoutes({ readiness }: Pick<Health, "readiness">): Router {
     refuse(response.set("Allow", "GET, HEAD"), 405, "method_not_allowed", "Use GET."),
   );
   return routes;
+}
+
+/** Answers what went wrong: below 500 if the client sent what cannot be read, such as a wrong query or body. */
+export function answerErrors(
+  log: Log,
+  answer = (response: express.Response, status: number, message: string): void =>
+    refuse(response, status, status < 500 ? "invalid_request" : "server_error", message),
+): ErrorRequestHandler {
+  return (err: unknown, _request, response, next) => {
+    if (response.headersSent) return next(err);
+    if (err instanceof z.ZodError) return answer(response, 400, z.prettifyError(err));
+    if (err instanceof Error && "status" in err && Number(err.status) < 500)
+      return answer(response, Number(err.status), err.message);
+    log.error({ err }, "a request failed");
+    answer(response, 500, "The request failed. Its log says why.");
+  };
 }
 
 function refuse(response: express.Response, status: number, error: string, message: string): void {

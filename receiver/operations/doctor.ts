@@ -13,8 +13,6 @@ import { createRestClient, RestError, type RestClient } from "./rest-client.ts";
 
 export type Finding = { check: string; level: "ok" | "warning" | "problem"; message: string };
 
-const LOADING_LIMIT_MS = 60_000;
-
 /** `store` is undefined if there is no database yet, `api` if no key is set. */
 type Look = {
   config: Config;
@@ -24,77 +22,74 @@ type Look = {
   environment: Environment;
 };
 
-type Say = Record<Finding["level"], (message: string) => void>;
+/** Each finding says what to do about it. */
+type Found = AsyncGenerator<[level: Finding["level"], message: string]>;
 
 /** The command. It opens the database only if it exists: checking must not create one. */
 export async function doctor({ config }: Context): Promise<Outcome> {
   const api = config.api && createRestClient(config.api);
-  const look = { config, api, clock: systemClock, environment: process.env, store: undefined };
+  const look = { config, api, clock: systemClock, environment: process.env };
   const findings = isUnbegun(config)
-    ? await examine(look)
+    ? await examine({ ...look, store: undefined })
     : await onStore(config, async (store) => examine({ ...look, store }));
   await api?.close();
-  const lines = findings.map((one) => `${one.level.padEnd(7)}  ${one.check.padEnd(8)}  ${one.message}`);
   return {
     exitCode: findings.some(({ level }) => level === "problem") ? EXIT.somethingIsWrong : EXIT.ok,
     json: { findings },
-    lines,
+    lines: findings.map((one) => `${one.level.padEnd(7)}  ${one.check.padEnd(8)}  ${one.message}`),
   };
 }
 
-/** Checks everything that a receiver depends on. Returns at least one finding per check, with the fix. */
+/** Checks everything that a receiver depends on. */
 export async function examine(look: Look): Promise<Finding[]> {
-  const checks = { database, disk, handlers, api };
-  const found = Object.entries(checks).map(async ([check, examineOne]) => {
-    const findings: Finding[] = [];
-    const at = (level: Finding["level"]) => (message: string) =>
-      void findings.push({ check, level, message });
-    await examineOne(look, { ok: at("ok"), warning: at("warning"), problem: at("problem") });
-    return findings;
-  });
-  return (await Promise.all(found)).flat();
+  const findings: Finding[] = [];
+  for (const [check, find] of Object.entries({ database, disk, handlers, api }))
+    for await (const [level, message] of find(look)) findings.push({ check, level, message });
+  return findings;
 }
 
-async function database({ config: { databaseFile = "" }, store }: Look, say: Say): Promise<void> {
+async function* database({ config: { databaseFile = "" }, store }: Look): Found {
   const above = dirname(dirname(resolve(databaseFile)));
-  if (!store && !existsSync(above)) return say.problem(`There is no folder ${above}. Fix DATABASE_URL.`);
+  if (!store && !existsSync(above))
+    return yield ["problem", `There is no folder ${above}. Fix DATABASE_URL.`];
   const anew = "If it was deleted, start the receiver, then run `reconcile --since 7d`.";
   if (!store)
-    return say.warning(`No database is at ${databaseFile} yet: the first start creates it. ${anew}`);
+    return yield ["warning", `No database is at ${databaseFile} yet: the first start creates it. ${anew}`];
   const fix = " Stop the receiver and restore a backup; then `reconcile` fetches later events.";
   const damage = await store.ledger.check().catch((error: unknown) => [`${String(error)}.`]);
-  for (const line of damage) say.problem(databaseFile === "" ? line : line + fix);
+  for (const line of damage) yield ["problem", databaseFile === "" ? line : line + fix];
   const probed = await store.intake.probe();
-  if (!probed.ok) say.problem(`It does not accept writes (${probed.reason}): ${probed.detail}`);
-  else if (damage.length === 0) say.ok("It is intact and accepts writes.");
+  if (!probed.ok) yield ["problem", `It does not accept writes (${probed.reason}): ${probed.detail}`];
+  else if (damage.length === 0) yield ["ok", "It is intact and accepts writes."];
 }
 
 /** NFS, CIFS and SMB, by their magic numbers on Linux. */
 const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0xff534d42, 0xfe534d42, 0x517b]);
 
-async function disk({ config: { databaseFile, minimumFreeBytes } }: Look, say: Say): Promise<void> {
+async function* disk({ config: { databaseFile, minimumFreeBytes } }: Look): Found {
   if (databaseFile === undefined) return;
   let folder = dirname(resolve(databaseFile));
   while (!existsSync(folder)) folder = dirname(folder);
   const { bavail, bsize, type } = await statfs(folder);
   if (process.platform === "linux" && NETWORK_FILE_SYSTEMS.has(type))
-    say.problem(`${folder} is on a network file system, where SQLite's locks do not work.`);
+    yield ["problem", `${folder} is on a network file system, where SQLite's locks do not work.`];
   const free = `${String(Math.round((bavail * bsize) / 1_048_576))} MiB are free in ${folder}`;
-  if (bavail * bsize >= minimumFreeBytes) return say.ok(`${free}.`);
-  say.problem(`${free}, below MIN_FREE_DISK_BYTES: events are refused. Make room.`);
+  if (bavail * bsize >= minimumFreeBytes) yield ["ok", `${free}.`];
+  else yield ["problem", `${free}, below MIN_FREE_DISK_BYTES: events are refused. Make room.`];
 }
 
-const loadedSchema = z.object({ handlers: z.array(z.string()).optional(), problem: z.string().optional() });
+const LOADING_LIMIT_MS = 60_000;
+const loadedSchema = z.object({ names: z.string().optional(), problem: z.string().optional() });
 
 /** A program that loads the handlers, prints their names or the problem as a line of JSON, and exits. */
 const LOAD = `
   const { describeLoadError, loadHandlers } = await import(process.argv[1]);
-  const names = async ({ handlers, close }) => (await close(), { handlers: handlers.map(({ name }) => name) });
+  const names = async ({ handlers, close }) => (await close(), { names: handlers.map(({ name }) => name).join(", ") });
   const found = await loadHandlers().then(names).catch((error) => ({ problem: describeLoadError(error) }));
   process.stdout.write("\\n" + JSON.stringify(found) + "\\n", () => process.exit());`;
 
 /** Loads the handlers in their own process, as a worker would. */
-async function handlers({ config, environment }: Look, say: Say): Promise<void> {
+async function* handlers({ config, environment }: Look): Found {
   if (config.role === "ingest") return;
   const env = environmentForHandlers(environment);
   const module = siblingFile(import.meta.url, "../work/module").href;
@@ -102,23 +97,23 @@ async function handlers({ config, environment }: Look, say: Say): Promise<void> 
   const run = promisify(execFile)(process.execPath, words, { env, timeout: LOADING_LIMIT_MS });
   const broken = '{ "problem": "their process crashed or took too long" }';
   const { stdout } = await run.catch(() => ({ stdout: broken }));
-  const loaded = loadedSchema.parse(JSON.parse(stdout.trim().split("\n").at(-1) ?? ""));
-  if (loaded.handlers) say.ok(`${loaded.handlers.join(", ")} can start.`);
-  else say.problem(`They cannot start: ${loaded.problem ?? ""}`);
+  const { names, problem } = loadedSchema.parse(JSON.parse(stdout.trim().split("\n").at(-1) ?? ""));
+  if (problem === undefined) yield ["ok", `${names ?? ""} can start.`];
+  else yield ["problem", `They cannot start: ${problem}`];
 }
 
-async function api({ api, clock }: Look, say: Say): Promise<void> {
-  if (!api) return say.warning("API_BASE_URL and API_KEY are not set: reconcile cannot recover lost events.");
+async function* api({ api, clock }: Look): Found {
+  if (!api)
+    return yield ["warning", "API_BASE_URL and API_KEY are not set: reconcile cannot recover lost events."];
   try {
     const { name, id } = await api.me();
-    say.ok(`The key belongs to ${name} (${id}).`);
-    const skewSeconds = Math.round((((await api.serviceTimeMs()) ?? clock.nowMs()) - clock.nowMs()) / 1_000);
+    yield ["ok", `The key belongs to ${name} (${id}).`];
+    const skewSeconds = Math.round(((api.serviceTimeMs() ?? clock.nowMs()) - clock.nowMs()) / 1_000);
     const off = `${String(Math.abs(skewSeconds))} s ${skewSeconds > 0 ? "behind" : "ahead of"} the service's`;
     const message = `This machine's clock is ${off}. Signatures are valid for 300 s. Run an NTP client.`;
-    if (Math.abs(skewSeconds) >= 300) say.problem(message);
-    else if (Math.abs(skewSeconds) >= 30) say.warning(message);
+    if (Math.abs(skewSeconds) >= 30) yield [Math.abs(skewSeconds) >= 300 ? "problem" : "warning", message];
   } catch (error) {
     if (!(error instanceof RestError)) throw error;
-    say.problem(error.message);
+    yield ["problem", error.message];
   }
 }

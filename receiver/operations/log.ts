@@ -6,10 +6,12 @@ import { createCleaner, knownType, REDACTED } from "./present.ts";
 
 export type Log = pino.Logger;
 
-/** Endings of field names whose values are personal or secret; values of the second pattern are personal. */
-const PERSONAL_FIELD =
-  /(?:^|_)(?:phones?|phone_numbers?|mobile|fax|e_?mails?|address|street|(?:customer|caller|contact|guest|first|last|full|given|family)_name|surname|date_of_birth|transcript|message_text|notes?|recording_url|transfer_to|password|secrets?|token|authorization|cookie|api_?key|signature|customer|caller|contact|guest|patient)$/;
-const DEEPEST = 8;
+/** Endings of field names, in any spelling, whose values are personal or secret. */
+const PERSONAL =
+  "(?:phones?|phone[-_ ]?numbers?|mobile|fax|e-?mails?|address|street|(?:customer|caller|contact|guest|first|last|full|given|family)[-_ ]?name|surname|date[-_ ]?of[-_ ]?birth|transcript|message[-_ ]?text|notes?|recording[-_ ]?url|transfer[-_ ]?to|password|secrets?|token|authorization|cookie|api[-_ ]?key|signature|customer|caller|contact|guest|patient)";
+const PERSONAL_FIELD = new RegExp(`${PERSONAL}$`, "i");
+/** Most lines have no such field, and need not be parsed. */
+const PERSONAL_LINE = new RegExp(`${PERSONAL}":`, "i");
 
 /**
  * The receiver's log: one JSON object per line. Its own lines contain ids, reasons and durations. Handlers write to child
@@ -28,11 +30,11 @@ export function createLog(options: {
       level: options.level,
       base: options.name === undefined ? null : { part: options.name },
       timestamp: () => `,"time":"${new Date(systemClock.nowMs()).toISOString()}"`,
-      formatters: { level: (level) => ({ level }), log: (fields) => redacted(fields, 0) },
+      formatters: { level: (level) => ({ level }) },
       serializers: { err: (error: unknown) => describeError(error, clean) },
-      // Logs are read on terminals and by build servers.
       hooks: {
-        streamWrite: printableJson,
+        // Logs are read on terminals and by build servers.
+        streamWrite: (line) => printableJson(redacted(line)),
         // Without a message pino would use the error's own, unmasked.
         logMethod(given, method) {
           method.apply(this, given.length === 1 && typeof given[0] === "object" ? [given[0], ""] : given);
@@ -43,33 +45,13 @@ export function createLog(options: {
   );
 }
 
-function redacted(fields: object, depth: number): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      isPersonal(name, value) ? REDACTED : shown(value, depth),
-    ]),
+/** Redacts a written line. The fields' names decide; null, `true` and `false` always may be shown. */
+function redacted(line: string): string {
+  if (!PERSONAL_LINE.test(line)) return line;
+  const fields: unknown = JSON.parse(line, (name, value: unknown) =>
+    value !== null && typeof value !== "boolean" && PERSONAL_FIELD.test(name) ? REDACTED : value,
   );
-}
-
-function shown(value: unknown, depth: number): unknown {
-  if (typeof value !== "object" || value === null || value instanceof Error || "toJSON" in value)
-    return value;
-  if (depth >= DEEPEST) return "[too deep]";
-  return Array.isArray(value) ? value.map((item) => shown(item, depth + 1)) : redacted(value, depth + 1);
-}
-
-const judged = new Map<string, boolean>();
-
-/** The name decides whether a value may be shown; null, `true` and `false` always may. */
-function isPersonal(name: string, value: unknown): boolean {
-  if (value === null || value === undefined || typeof value === "boolean") return false;
-  const known = judged.get(name);
-  if (known !== undefined) return known;
-  const inSnakeCase = name.slice(0, 100).replaceAll(/(?<=[a-z0-9])(?=[A-Z])|[\s.-]/g, "_");
-  const verdict = PERSONAL_FIELD.test(inSnakeCase.toLowerCase());
-  if (judged.size < 1_000) judged.set(name, verdict);
-  return verdict;
+  return `${JSON.stringify(fields)}\n`;
 }
 
 /** An error without the properties that libraries add, such as whole requests. */
@@ -135,9 +117,9 @@ export function createRequestLog(options: {
   const refusals = new Map<string, number>();
 
   return ({ method, path, id, status, durationMs = 0, refused, receipt }) => {
-    const level = status >= 500 ? "error" : status >= 400 ? "warn" : "info";
     const result = receipt ? describe(receipt) : { result: refused && "refused", reason: refused };
-    if (!log.isLevelEnabled(level) || (status >= 400 && isTooMuch(result.reason ?? String(status)))) return;
+    if (status >= 400 && isTooMuch(result.reason ?? String(status))) return;
+    const level = status >= 500 ? "error" : status >= 400 ? "warn" : "info";
     const shown = status < 400 ? path : clean(path.slice(0, 200));
     const asked = { method: method.slice(0, 20), path: shown, status, request_id: id };
     log[level]({ ...asked, duration_ms: Math.round(durationMs * 10) / 10, ...result }, "answered");
@@ -155,7 +137,8 @@ export function createRequestLog(options: {
 
 function describe(receipt: Receipt): { reason?: string } & Record<string, unknown> {
   const { kind: result, ...more } = receipt;
-  if (!("secretIndex" in more)) return { result, ...("message" in more ? { reason: more.message } : more) };
+  if ("message" in more) return { result, reason: more.message };
+  if ("reason" in more) return { result, ...more };
   const { storedSha256: stored_sha256, receivedSha256: received_sha256 } = more.differs ?? {};
   return { result, event_id: more.id, type: knownType(more.type), stored_sha256, received_sha256 };
 }

@@ -1,3 +1,4 @@
+import { unescape } from "node:querystring";
 import { isEventType } from "../../shared/events.ts";
 import type { Config } from "../config.ts";
 import type { InboxEvent } from "../store/port.ts";
@@ -36,7 +37,7 @@ export function secretsOf({
   databaseUrl,
 }: Pick<Config, "signingSecrets" | "adminToken" | "api" | "databaseUrl">): string[] {
   const { password } = new URL(databaseUrl ?? "postgres://");
-  return [...signingSecrets, adminToken, api?.key ?? "", password, decodeURIComponent(password)];
+  return [...signingSecrets, adminToken, api?.key ?? "", password, unescape(password)];
 }
 
 /** An event type as a label; `other` if the service does not document it, since a sender can invent any. */
@@ -59,30 +60,27 @@ export function shownType(type: string | null): string {
 
 /** Names in snake_case and times as ISO 8601, at any depth. */
 export function inSnakeCase(fields: object): Record<string, unknown> {
+  const shown = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(shown);
+    return typeof value === "object" && value !== null ? inSnakeCase(value) : value;
+  };
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]: [string, unknown]) => {
-      const [, moment] = /^(.*[aA]t|.*Until)Ms$/.exec(name) ?? [];
-      const isMoment = moment !== undefined && typeof value === "number";
-      return [
-        (moment ?? name).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-        isMoment ? new Date(value).toISOString() : within(value),
-      ];
+      const words = name.replace(/(?<=[aA]t|Until)Ms$/, "");
+      const isMoment = words !== name && typeof value === "number";
+      const label = words.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      return [label, isMoment ? new Date(value).toISOString() : shown(value)];
     }),
   );
-}
-
-function within(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(within);
-  return typeof value === "object" && value !== null ? inSnakeCase(value) : value;
 }
 
 /** A longer envelope is cut here: formatting it would delay other answers. */
 const LONGEST_PRETTY = 65_536;
 
-/** The beginning of an envelope, redacted, one value per line. */
-export function prettyEnvelope(body: Uint8Array): string {
+/** The lines of an envelope, redacted, one value per line. */
+export function prettyEnvelope(body: Uint8Array): string[] {
   const text = JSON.stringify(redactEnvelope(new TextDecoder().decode(body)), null, 2);
-  return text.length > LONGEST_PRETTY ? `${text.slice(0, LONGEST_PRETTY)}…` : text;
+  return (text.length > LONGEST_PRETTY ? `${text.slice(0, LONGEST_PRETTY)}…` : text).split("\n");
 }
 
 /** Names that look like code; others may be data. */

@@ -4,13 +4,15 @@ import type { Envelope, EventType } from "../../shared/events.ts";
 import { SIGNATURE_TOLERANCE_SECONDS } from "../../shared/signature.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import type { NewEvent, Store } from "../store/port.ts";
-import { EXIT, Refused, terminal, type OnStore, type Outcome } from "./commands/run.ts";
+import { EXIT, Refused, type OnStore, type Outcome } from "./commands/run.ts";
 import { inSnakeCase } from "./present.ts";
 import { createRestClient, RestError, type RestClient } from "./rest-client.ts";
 
 /** Objects looked up and enqueued together, and the pause after each batch. */
 const BATCH = 100;
 const PAUSE_MS = 200;
+
+type Healed = { id: string; type: EventType; objectId: string; createdAt: string };
 
 /** `healed`: events that were missing and are enqueued, except with `dryRun`. If there is a `problem`, run it again. */
 export type ReconcileReport = {
@@ -19,7 +21,7 @@ export type ReconcileReport = {
   /** How far back it looked: as requested, or as far as nothing has been pruned. */
   since: string;
   objectsRead: number;
-  healed: { id: string; type: EventType; objectId: string; createdAt: string }[];
+  healed: Healed[];
   alreadyThere: number;
   cannotBeHealed: { type: EventType; reason: string; whatToDo: string }[];
 };
@@ -29,6 +31,7 @@ type List = "calls" | "voicemails";
 
 /** Everything from the newest object to the last one, both included, has been checked. */
 const bookmarkSchema = z.object({ newestId: z.string(), lastId: z.string() });
+type Bookmark = z.infer<typeof bookmarkSchema>;
 
 /** The command: prints what was recovered and what cannot be. Exits 0 only if it checked everything. */
 export async function runReconcile(
@@ -37,15 +40,8 @@ export async function runReconcile(
 ): Promise<Outcome> {
   if (!config.api) throw new Refused("reconcile reads the REST API: set API_BASE_URL and API_KEY.");
   const api = createRestClient(config.api);
-  const report = await reconcile({
-    store,
-    api,
-    clock: systemClock,
-    sinceMs: systemClock.nowMs() - since * 1_000,
-    dryRun,
-    onProgress: ({ objectsRead }) => terminal.progress(`${String(objectsRead)} objects read`),
-  });
-  terminal.progress("");
+  const sinceMs = systemClock.nowMs() - since * 1_000;
+  const report = await reconcile({ store, api, clock: systemClock, sinceMs, dryRun });
   await api.close();
   const { healed, alreadyThere, cannotBeHealed, problem } = report;
   const note = `reconcile did not finish: ${problem ?? ""} Run it again: it continues where it stopped.`;
@@ -73,21 +69,12 @@ export async function reconcile(options: {
   clock: Clock;
   sinceMs: number;
   dryRun: boolean;
-  /** Called after each batch with the report so far. */
-  onProgress: (soFar: ReconcileReport) => void;
 }): Promise<ReconcileReport> {
   const { api, clock, dryRun } = options;
   const { intake, ledger } = options.store;
   let { sinceMs } = options;
-  const report: ReconcileReport = {
-    dryRun,
-    problem: null,
-    since: "",
-    objectsRead: 0,
-    healed: [],
-    alreadyThere: 0,
-    cannotBeHealed: [],
-  };
+  const counts = { objectsRead: 0, healed: [], alreadyThere: 0, cannotBeHealed: [] };
+  const report: ReconcileReport = { dryRun, problem: null, since: "", ...counts };
   await limitToUnpruned();
   try {
     const { id: organizationId } = await api.me();
@@ -97,7 +84,10 @@ export async function reconcile(options: {
     if (!(error instanceof RestError) && !(error instanceof StoreError)) throw error;
     report.problem = error.message;
   }
-  report.cannotBeHealed.push(...unhealable(report.since));
+  const whatToDo = `In the service's dashboard, resend the dead deliveries since ${report.since}, or all of them if you restored a backup. Duplicates are recognized.`;
+  const reason = "The REST API does not list them, so a lost event cannot be found or rebuilt.";
+  for (const type of ["order.created", "booking.created"] as const)
+    report.cannotBeHealed.push({ type, reason, whatToDo });
   return report;
 
   /** The object of a pruned event is forgotten, so the event would look as if it had never come. */
@@ -111,49 +101,44 @@ export async function reconcile(options: {
 
   async function walk(list: List, organizationId: string): Promise<void> {
     const name = `reconcile ${list}`;
-    const setBookmark = async (value: string | undefined): Promise<void> =>
-      dryRun ? undefined : ledger.setBookmark(name, value);
+    const setBookmark = async (place?: Bookmark): Promise<void> =>
+      dryRun ? undefined : ledger.setBookmark(name, place && JSON.stringify(place));
     const left = await ledger.bookmark(name);
-    const resumed = left === undefined ? undefined : bookmarkSchema.parse(JSON.parse(left));
     let newestId: string | undefined;
     let batch: Resource[] = [];
     const settle = async (): Promise<void> => {
-      const last = batch.at(-1);
-      if (!last) return;
+      const lastId = batch.at(-1)?.id;
+      if (lastId === undefined) return;
       await heal(batch, organizationId);
       report.objectsRead += batch.length;
-      options.onProgress(report);
       batch = [];
-      await setBookmark(JSON.stringify({ newestId: newestId ?? last.id, lastId: last.id }));
+      await setBookmark({ newestId: newestId ?? lastId, lastId });
       await clock.sleep(PAUSE_MS);
     };
     try {
-      for await (const object of unseen(list, resumed)) {
+      for await (const object of unseen(list, left && bookmarkSchema.parse(JSON.parse(left)))) {
         newestId ??= object.id;
-        batch.push(object);
-        if (batch.length === BATCH) await settle();
+        if (batch.push(object) === BATCH) await settle();
       }
     } catch (error) {
       // The object that the bookmark names is gone: the next run reads everything.
-      if (error instanceof RestError && error.code === "invalid_cursor") await setBookmark(undefined);
+      if (error instanceof RestError && error.code === "invalid_cursor") await setBookmark();
       throw error;
     }
     await settle();
-    await setBookmark(undefined);
+    await setBookmark();
   }
 
   /** Newest first, without the objects that an unfinished walk has already checked. */
   async function* unseen(
     list: List,
-    { newestId, lastId }: Partial<z.infer<typeof bookmarkSchema>> = {},
-    startingAfter?: string,
+    checked?: Bookmark | "",
+    after?: string,
   ): AsyncGenerator<Resource, void> {
-    for await (const object of api[list](startingAfter)) {
+    for await (const object of api[list](after)) {
       if (Date.parse(object.created_at) < sinceMs) return;
       yield object;
-      if (object.id !== newestId) continue;
-      yield* unseen(list, {}, lastId);
-      return;
+      if (checked && object.id === checked.newestId) return yield* unseen(list, undefined, checked.lastId);
     }
   }
 
@@ -161,10 +146,12 @@ export async function reconcile(options: {
     const candidates = batch.flatMap((object) =>
       eventsOf(object).map((type) => candidate(object, type, organizationId)),
     );
-    const missing = [];
+    const missing: typeof candidates = [];
     for (const [type, ofType] of Map.groupBy(candidates, (one) => one.type)) {
-      const objectIds = ofType.map(({ objectId }) => objectId);
-      const known = await ledger.known(type, objectIds);
+      const known = await ledger.known(
+        type,
+        ofType.map(({ objectId }) => objectId),
+      );
       missing.push(...ofType.filter(({ objectId }) => !known.has(objectId)));
     }
     report.alreadyThere += candidates.length - missing.length;
@@ -182,41 +169,21 @@ export async function reconcile(options: {
   }
 }
 
-function candidate(object: Resource, type: EventType, organizationId: string): Candidate {
+class StoreError extends Error {}
+
+/** An event as the service would have sent it. The same object and type always get the same id, so none is enqueued twice. */
+function candidate(object: Resource, type: EventType, organizationId: string): NewEvent & Healed {
   const { id: objectId, created_at: createdAt } = object;
-  const id = eventId(type, objectId);
+  const id = `evt_${hash("sha256", `reconcile ${type} ${objectId}`).slice(0, 32)}`;
   const created = Math.floor(Date.parse(createdAt) / 1_000);
   const data = { object };
   const envelope: Envelope = { id, type, created, api_version: "v1", data, org_id: organizationId };
-  return {
-    id,
-    type,
-    objectId,
-    source: "reconcile",
-    body: Buffer.from(JSON.stringify(envelope)),
-    envelope,
-    createdAt,
-  };
+  const body = Buffer.from(JSON.stringify(envelope));
+  return { id, type, objectId, source: "reconcile", body, envelope, createdAt };
 }
-
-type Candidate = NewEvent & { type: EventType; objectId: string; createdAt: string };
-
-class StoreError extends Error {}
 
 /** The events that the service emits for an object. A transfer has no resource of its own: the call records it. */
 function eventsOf({ object, transferred }: Resource): EventType[] {
   if (object === "voicemail") return ["voicemail.created"];
   return transferred === true ? ["call.completed", "call.transferred"] : ["call.completed"];
-}
-
-/** The same object and type always get the same id, so a second run enqueues nothing twice. */
-function eventId(type: EventType, objectId: string): string {
-  return `evt_${hash("sha256", `reconcile ${type} ${objectId}`).slice(0, 32)}`;
-}
-
-/** Types whose lost events can be neither found nor rebuilt, and when to look for them. */
-function unhealable(since: string): ReconcileReport["cannotBeHealed"] {
-  const whatToDo = `In the service's dashboard, resend the dead deliveries since ${since}, or all of them if you restored a backup. Duplicates are recognized.`;
-  const reason = "The REST API does not list them, so a lost event cannot be found or rebuilt.";
-  return (["order.created", "booking.created"] as const).map((type) => ({ type, reason, whatToDo }));
 }

@@ -9,7 +9,8 @@ const REQUEST_MS = 60_000;
 const MAXIMUM_BODY_BYTES = 8 * 1_048_576;
 const PAGE_ITEMS = 50;
 const MAXIMUM_PAGES = 20_000;
-const FIX = "Check API_BASE_URL, and whether the service is up.";
+const FIX =
+  "Check API_BASE_URL, whether the service is up, and that HTTP_PROXY or HTTPS_PROXY, if set, is an address such as http://proxy:8080.";
 
 export type RestClient = ReturnType<typeof createRestClient>;
 
@@ -36,18 +37,16 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
   const clean = createCleaner([options.key]);
   // Loaded with the first request, so that it does not slow the start.
   let dispatcher: Promise<Dispatcher> | undefined;
+  let serviceDate: string | undefined;
 
   return {
-    me: async () => (await get("me", {}, resources.organizationSchema)).resource,
-    agents: async () => (await get("agents", {}, resources.listSchema(resources.agentSchema))).resource.data,
+    me: async () => get("me", {}, resources.organizationSchema),
+    agents: async () => (await get("agents", {}, resources.listSchema(resources.agentSchema))).data,
     /** Newest first, one page at a time on demand. */
     calls: (startingAfter?: string) => walk("calls", resources.callSchema, startingAfter),
     voicemails: (startingAfter?: string) => walk("voicemails", resources.voicemailSchema, startingAfter),
-    /** The service's clock by its Date header, in Unix milliseconds; undefined if it sends none. */
-    serviceTimeMs: async () => {
-      const { date } = await get("me", {}, z.unknown());
-      return typeof date === "string" ? Date.parse(date) : undefined;
-    },
+    /** The service's clock by the Date header of its last answer, in Unix milliseconds; undefined if there was none. */
+    serviceTimeMs: () => (serviceDate === undefined ? undefined : Date.parse(serviceDate)),
     close: async () => (await dispatcher?.catch(() => undefined))?.close(),
   };
 
@@ -61,7 +60,7 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
     for (let after = startingAfter; seen.size < MAXIMUM_PAGES && !seen.has(after);) {
       seen.add(after);
       const query = { limit: PAGE_ITEMS, starting_after: after };
-      const { data, has_more: hasMore } = (await get(path, query, resources.listSchema(schema))).resource;
+      const { data, has_more: hasMore } = await get(path, query, resources.listSchema(schema));
       yield* data;
       after = data.at(-1)?.id;
       if (hasMore !== true || after === undefined) return;
@@ -69,43 +68,37 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
     throw new RestError(`The list of ${path} does not end, or repeats itself.`, "malformed");
   }
 
-  async function get<Resource>(path: string, query: object, schema: z.ZodType<Resource>) {
+  async function get<Answer>(path: string, query: object, schema: z.ZodType<Answer>): Promise<Answer> {
     const url = new URL(`${base}/api/v1/${path}`);
-    const { status, date, json } = await send(url, query);
-    const asked = `GET ${url.pathname}`;
+    const asked = `GET ${url.origin}${url.pathname}`;
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const { status, json } = await send(url).catch((error: NodeJS.ErrnoException) => {
+      const why = `${error.code ?? ""} ${error.message}`;
+      throw new RestError(clean(`${asked} got no answer: ${why}. ${FIX}`), "network");
+    });
     if (status !== 200) {
       const { error = "unexpected_answer", message = "no reason was given" } =
         resources.errorSchema.safeParse(json).data ?? {};
       const answered = `${asked} was answered ${String(status)} ${error}: ${message}.`;
       throw new RestError(clean(`${answered} ${status === 401 ? "Check API_KEY." : FIX}`), clean(error));
     }
-    const resource = schema.safeParse(json);
-    if (resource.success) return { resource: resource.data, date };
-    const wrong = z.prettifyError(resource.error);
+    const { success, data, error } = schema.safeParse(json);
+    if (success) return data;
+    const wrong = z.prettifyError(error);
     throw new RestError(clean(`The answer to ${asked} is not what the API promises: ${wrong}`), "malformed");
   }
 
-  async function send(url: URL, query: object) {
-    for (const [name, value] of Object.entries(query))
-      if (value !== undefined) url.searchParams.set(name, String(value));
+  async function send(url: URL): Promise<{ status: number; json: unknown }> {
     const { request } = await import("undici");
     dispatcher ??= createDispatcher(options.pauseMs ?? 500);
-    const through = await dispatcher.catch((error: unknown) => {
-      const fix = "Is HTTP_PROXY or HTTPS_PROXY an address such as http://proxy:8080?";
-      throw new RestError(clean(`The proxy cannot be used: ${String(error)}. ${fix}`), "network");
+    const { statusCode, headers, body } = await request(url, {
+      dispatcher: await dispatcher,
+      signal: AbortSignal.timeout(REQUEST_MS),
+      headers: { authorization: `Bearer ${options.key}`, accept: "application/json" },
     });
-    try {
-      const { statusCode, headers, body } = await request(url, {
-        dispatcher: through,
-        signal: AbortSignal.timeout(REQUEST_MS),
-        headers: { authorization: `Bearer ${options.key}`, accept: "application/json" },
-      });
-      return { status: statusCode, date: headers["date"], json: parsedOrNothing(await body.text()) };
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? `${String(error.code)} ` : "";
-      const why = error instanceof Error ? code + error.message : "";
-      throw new RestError(clean(`GET ${url.origin}${url.pathname} got no answer: ${why}. ${FIX}`), "network");
-    }
+    serviceDate = [headers["date"]].flat()[0];
+    return { status: statusCode, json: parsedOrNothing(await body.text()) };
   }
 }
 

@@ -20,7 +20,7 @@ test("without an outage nothing is healed after stories or single triggers, exce
     const found = { healed: 0, alreadyThere: 0 };
     for (const api of clients) {
       const given = { store, api, clock: hurriedClock(), sinceMs: 0, dryRun: false };
-      const { problem, healed, alreadyThere } = await reconcile({ ...given, onProgress: () => undefined });
+      const { problem, healed, alreadyThere } = await reconcile(given);
       expect(problem).toBeNull();
       found.healed += healed.length;
       found.alreadyThere += alreadyThere;

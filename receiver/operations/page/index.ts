@@ -5,6 +5,7 @@ import { eventIdSchema } from "../../../shared/events.ts";
 import { within, type Clock } from "../../clock.ts";
 import type { Ledger } from "../../store/port.ts";
 import type { Receiver } from "../../receiver.ts";
+import { answerErrors } from "../admin.ts";
 import type { Log } from "../log.ts";
 import { prettyEnvelope, shownType } from "../present.ts";
 import { act, count, filterSchema, type Action, type Selection } from "../selection.ts";
@@ -30,7 +31,7 @@ const SHORT_ACTION_MS = 2_000;
  */
 export function createOperatorPage(options: PageOptions): Express {
   const { ledger, log, clock } = options;
-  const actions = createActions(options);
+  const { past, run } = createActions(options);
   const ago = (atMs: number | null | undefined): Markup => moment(atMs, clock.nowMs());
   const app = express();
   app.disable("x-powered-by");
@@ -38,7 +39,7 @@ export function createOperatorPage(options: PageOptions): Express {
   app.use(async (request, response, next) => {
     const mayEnter = options.guard === undefined || (await options.guard(request));
     if (mayEnter && (request.method === "GET" || isOwnForm(request))) next();
-    else send(response, problem(mayEnter ? "This form comes from another site." : "Sign in first.", 403));
+    else refuse(response, 403, mayEnter ? "This form comes from another site." : "Sign in first.");
   });
 
   show("/", async ({ baseUrl: base }) => {
@@ -58,8 +59,7 @@ export function createOperatorPage(options: PageOptions): Express {
       const numbers = (["waiting", "running", "dead", "ignored"] as const).map((state) => {
         return markup`<a class="${jobs[state] > 0 ? state : "quiet"}" href="${link(`${base}/events`, { state, handler })}">${jobs[state]}</a>`;
       });
-      const ended = options.metrics.lastMinute().get(handler) ?? 0;
-      return [handler, ...numbers, failing, ago(oldestUnfinishedAtMs), ended];
+      return [handler, ...numbers, failing, ago(oldestUnfinishedAtMs), options.metrics.lastMinute(handler)];
     });
     const main = markup`${alerts}<h2>Dead, by cause</h2>
 ${table("Handler,*Why,#Dead,Since (UTC),Change", await Promise.all(causes), "Nothing is dead.")}<h2>Handlers</h2>
@@ -70,28 +70,27 @@ ${table("Handler,#Waiting,#Running,#Dead,#Ignored,#Failing,Oldest (UTC),#Ended i
 
   show("/events", async ({ baseUrl: base, query }) => {
     const { before_seq: beforeSeq, ...filter } = filterSchema.parse(query);
-    const title = `Events: ${wordsOf(filter)}`;
     const events = await ledger.list(filter, { limit: LIST_LIMIT, beforeSeq });
-    if (events.length === 0) return { title, main: markup`<p>No event matches.</p>` };
     const rows = events.map(({ id, type, receivedAtMs, ...event }) => {
       const job = event.jobs.find(({ handler }) => handler === filter.handler) ?? event;
       const box = markup`<input type="checkbox" name="id" value="${id}" aria-label="Choose ${id}" />`;
       const name = markup`<a href="${base}/event?id=${id}">${shownType(type)}</a><br /><code class="quiet">${id}</code>`;
       return [box, name, stateWord(job), job.attempts, ago(receivedAtMs), job.lastError];
     });
-    const before_seq = events.length === LIST_LIMIT ? String(events.at(-1)?.seq) : undefined;
+    const older = events.length === LIST_LIMIT && { ...filter, before_seq: String(events.at(-1)?.seq) };
     const kept = Object.entries({ ...filter, id: "" }).map(([name, value]) => hidden(name, value));
-    const main = markup`<p>All that match: ${questions(base, filter)}</p><form action="${base}/confirm">${kept}
+    const list = markup`<p>All that match: ${questions(base, filter)}</p><form action="${base}/confirm">${kept}
 ${table("Choose,Event,State,#Attempts,Received (UTC),*Last error", rows)}
 <button name="action" value="requeue">Requeue the chosen…</button> <button name="action" value="discard">Discard the chosen…</button></form>
-${before_seq && markup`<a href="${link(`${base}/events`, { ...filter, before_seq })}">Older events</a>`}`;
-    return { title, main };
+${older && markup`<a href="${link(`${base}/events`, older)}">Older events</a>`}`;
+    const main = events.length === 0 ? markup`<p>No event matches.</p>` : list;
+    return { title: `Events: ${wordsOf(filter)}`, main };
   });
 
   show("/event", async ({ baseUrl: base, query }) => {
     const id = z.string().parse(query["id"]).trim();
     const event = eventIdSchema.safeParse(id).success && (await ledger.find(id));
-    if (!event) return problem(`No event ${id} was accepted here.`, 404);
+    if (!event) return problem(404, `No event ${id} was accepted here.`);
     const rows = event.jobs.map((job) => {
       const { handler, state, errors, nextAttemptAtMs: nextMs } = job;
       const waits = job.held ? "behind its key" : job.deferred ? "put off until" : "next attempt";
@@ -102,16 +101,17 @@ ${before_seq && markup`<a href="${link(`${base}/events`, { ...filter, before_seq
     });
     const unwanted = markup`No handler wanted it. ${questions(base, { id, state: "ignored" })}`;
     const bytes = await ledger.body(event.seq);
-    const text = bytes && prettyEnvelope(bytes);
-    const envelope = text?.split("\n").map((line) => markup`${line}\n`);
+    const envelope = bytes
+      ? markup`<pre>${prettyEnvelope(bytes).map((line) => markup`${line}\n`)}</pre><p class="quiet">Personal data is redacted: inbox show ${id} --body prints all of it.</p>`
+      : markup`<p>It is pruned.</p>`;
     const main = markup`<p><code>${id}</code></p><p>${stateWord(event)} · ${event.source === "reconcile" ? "found missing by reconcile" : "sent by the service"} · received ${ago(event.receivedAtMs)} · ${event.duplicates} more deliveries</p>
 ${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,Change", rows, event.state === "ignored" ? unwanted : "Its jobs are not known.")}
-<h2>Envelope</h2>${envelope ? markup`<pre>${envelope}</pre><p class="quiet">Personal data is redacted: inbox show ${id} --body prints all of it.</p>` : markup`<p>It is pruned.</p>`}`;
+<h2>Envelope</h2>${envelope}`;
     return { title: shownType(event.type), main };
   });
 
   show("/confirm", async ({ baseUrl: base, query }) => {
-    const { kind, selection, back } = chosenBy(query);
+    const { kind, selection } = questionSchema.parse(query);
     const { choices, total, isMore } = await count(ledger, selection, kind);
     const rows = choices.map(({ handler = "no handler wanted it", cause, jobs }) => [handler, cause, jobs]);
     const jobs = markup`${isMore && "more than "}${total} ${total === 1 ? "job" : "jobs"}`.markup;
@@ -120,59 +120,53 @@ ${table("Handler,State,#Attempts,When (UTC),*Errors by attempt,Change", rows, ev
         ? markup`<p>They wait again, due at once, with all attempts left.</p><button class="primary">Requeue ${jobs}</button>`
         : markup`<p>They end as ignored, and stay visible with the reason.</p><label>Reason <input name="reason" required maxlength="200" size="40" /></label> <button class="danger">Discard ${jobs}</button>`;
     const main = markup`${table("Handler,*Why,#Jobs", rows, `No job that matches can be ${kind === "requeue" ? "requeued" : "discarded"}.`)}
-<form method="post">${hidden("total", jobs)}${total > 0 && question} <a class="button" href="${base}${back}">Back</a></form>`;
+<form method="post">${hidden("total", jobs)}${total > 0 && question} <a class="button" href="${base}${placeOf(selection)}">Back</a></form>`;
     return { title: kind === "requeue" ? "Requeue?" : "Discard?", main };
   });
   app.post("/confirm", express.urlencoded({ extended: false }), async (request, response) => {
-    const { kind, selection, back } = chosenBy(request.query);
-    const { reason, total = "all" } = formSchema.parse(request.body ?? {});
-    const operator = String(response.locals["operator"] ?? "");
-    await within(SHORT_ACTION_MS, actions.run({ kind, reason, total, selection, operator, back }), clock);
+    const asked = { ...questionSchema.parse(request.query), ...formSchema.parse(request.body ?? {}) };
+    await within(SHORT_ACTION_MS, run(asked, String(response.locals["operator"] ?? "")), clock);
     response.redirect(303, `${request.baseUrl}/actions`);
   });
 
   show("/actions", async ({ baseUrl: base }) => {
-    const rows = actions.past.map((past) => {
-      const { number, kind, selection, back, changed, total, state, startedMs, endedMs } = past;
-      const what = markup`<a href="${base}${back}">${kind}: ${wordsOf(selection)}</a>`;
-      const cancel =
-        state === "running" &&
-        markup`<form method="post" action="${base}/actions/${String(number)}"><button>Cancel</button></form>`;
+    const rows = past.map((action) => {
+      const { number, kind, selection, changed, total, state, startedMs, endedMs } = action;
+      const what = markup`<a href="${base}${placeOf(selection)}">${kind}: ${wordsOf(selection)}</a>`;
+      const cancel = markup`<form method="post" action="${base}/actions/${String(number)}"><button>Cancel</button></form>`;
       const when = markup`${ago(startedMs)}${endedMs && markup`<br />${ago(endedMs)}`}`;
-      return [what, markup`${changed} of ${total}`, stateWord(past), when, past.operator, cancel];
+      const progress = markup`${changed} of ${total}`;
+      return [what, progress, stateWord(action), when, action.operator, state === "running" && cancel];
     });
     const none = "Nothing has been requeued or discarded since this process started.";
     const main = table("*What,Changed,State,Started and ended (UTC),By,Change", rows, none);
-    const isBusy = actions.past.some(({ state }) => state === "running");
+    const isBusy = past.some(({ state }) => state === "running");
     return { title: "Actions", main, refreshSeconds: isBusy ? 2 : undefined };
   });
   app.post("/actions/:number", (request, response) => {
-    const meant = actions.past.find(({ number }) => String(number) === request.params.number);
+    const meant = past.find(({ number }) => String(number) === request.params.number);
     if (meant?.state === "running") meant.state = "canceled";
     response.redirect(303, `${request.baseUrl}/actions`);
   });
-  app.use((err: unknown, _request: Request, response: Response, next: express.NextFunction) => {
-    if (response.headersSent) return next(err);
-    if (err instanceof z.ZodError) return send(response, problem(z.prettifyError(err), 400));
-    // Below 500: a form that could not be read.
-    const status = err instanceof Error && "status" in err ? Number(err.status) : 500;
-    if (status >= 500) log.error({ err }, "the operator's page failed");
-    send(response, problem(status < 500 ? String(err) : "The receiver failed. Its log says why.", status));
-  });
+  app.use(answerErrors(log, refuse));
   return app;
 
   /** `baseUrl` is where the page is mounted, such as `/operator`; empty on the admin port. */
   function show(path: string, view: (request: Request) => Promise<View>): void {
     app.get(path, async (request, response) => send(response, await view(request)));
   }
-
-  function send(response: Response, view: View): void {
-    response.status(view.status ?? 200).set(HEADERS);
-    response.send(layout(response.req.baseUrl, view));
-  }
 }
 
-function problem(message: string, status: number): View {
+function send(response: Response, view: View): void {
+  response.status(view.status ?? 200).set(HEADERS);
+  response.send(layout(response.req.baseUrl, view));
+}
+
+function refuse(response: Response, status: number, message: string): void {
+  send(response, problem(status, message));
+}
+
+function problem(status: number, message: string): View {
   return { title: "Not done", main: markup`<p>${message}</p>`, status };
 }
 
@@ -189,19 +183,24 @@ function wordsOf({ ids, ...filter }: Selection): string {
   return words.filter(Boolean).join(", ") || "all";
 }
 
-const idsSchema = z.array(eventIdSchema).min(1, "Tick an event first.").max(LIST_LIMIT);
-const questionSchema = filterSchema.omit({ before_seq: true }).extend({
-  action: z.enum(["requeue", "discard"]),
-  id: z.preprocess((ids) => [ids].flat().filter(Boolean), idsSchema).optional(),
-});
-const formSchema = z.object({ reason: z.string().max(200), total: z.string().max(30) }).partial();
-
-/** The selection of an action, and the page that shows its result. */
-function chosenBy(query: Request["query"]) {
-  const { action: kind, id: ids, ...filter } = questionSchema.parse(query);
-  const selection: Selection = { ids, ...filter };
-  return { kind, selection, back: ids?.length === 1 ? `/event?id=${String(ids)}` : link("/events", filter) };
+/** The page that shows a selection. */
+function placeOf({ ids, sinceMs: _, ...filter }: Selection): string {
+  return ids?.length === 1 ? `/event?id=${String(ids)}` : link("/events", filter);
 }
+
+const idsSchema = z.array(eventIdSchema).min(1, "Tick an event first.").max(LIST_LIMIT);
+const questionSchema = filterSchema
+  .omit({ before_seq: true })
+  .extend({
+    action: z.enum(["requeue", "discard"]),
+    id: z.preprocess((ids) => [ids].flat().filter(Boolean), idsSchema).optional(),
+  })
+  .transform(({ action: kind, id: ids, ...filter }) => ({ kind, selection: { ids, ...filter } }));
+/** `total` is the number of jobs that the question showed. */
+const formSchema = z.object({
+  reason: z.string().max(200).optional(),
+  total: z.string().max(30).default("all"),
+});
 
 /** Browsers send the origin of a form: another site must not act with this operator's rights. */
 function isOwnForm({ headers }: Request): boolean {
@@ -210,19 +209,24 @@ function isOwnForm({ headers }: Request): boolean {
   return origin === undefined || [`http://${host}`, `https://${host}`].includes(origin);
 }
 
-/** `total` is the number of jobs shown in the question; `back` is the page to return to. */
-type Asked = Action & { selection: Selection; total: string; operator: string; back: string };
-/** `changed` counts the jobs changed so far. `number` is unique. */
-type Progress = { number: number; changed: number; startedMs: number; endedMs?: number };
-type Past = Asked & Progress & { state: "running" | "done" | "canceled" | "failed" };
+type Asked = Action & { selection: Selection; total: string };
+type Past = Asked & {
+  number: number;
+  operator: string;
+  state: "running" | "done" | "canceled" | "failed";
+  /** How many jobs were changed so far. */
+  changed: number;
+  startedMs: number;
+  endedMs?: number;
+};
 
 /** Runs operators' actions and keeps the last ten in memory, latest first. */
 function createActions({ ledger, log, clock }: Pick<PageOptions, "ledger" | "log" | "clock">) {
   const past: Past[] = [];
   /** Resolves when the action has ended. It continues without the browser, and stops early once its state is `canceled`. */
-  const run = async (asked: Asked): Promise<void> => {
-    const number = (past[0]?.number ?? 0) + 1;
-    const now: Past = { ...asked, number, state: "running", changed: 0, startedMs: clock.nowMs() };
+  const run = async (asked: Asked, operator: string): Promise<void> => {
+    const begun = { number: (past[0]?.number ?? 0) + 1, changed: 0, startedMs: clock.nowMs() };
+    const now: Past = { ...asked, ...begun, operator, state: "running" };
     past.splice(0, PAST_KEPT, now, ...past.slice(0, PAST_KEPT - 1));
     try {
       for await (now.changed of act(ledger, asked.selection, asked)) if (now.state !== "running") break;
@@ -232,7 +236,7 @@ function createActions({ ledger, log, clock }: Pick<PageOptions, "ledger" | "log
       log.error({ err }, "an operator's action failed");
     }
     now.endedMs = clock.nowMs();
-    const { operator, kind, reason, selection, changed: jobs, state: ended } = now;
+    const { kind, reason, selection, changed: jobs, state: ended } = now;
     const chosen = { ...selection, ids: selection.ids?.length };
     log.warn({ operator, kind, reason, ...chosen, jobs, ended }, "an operator's action");
   };

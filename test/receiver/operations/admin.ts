@@ -4,6 +4,7 @@ import { createAdminApp } from "../../../receiver/operations/admin.ts";
 import { createHealth } from "../../../receiver/operations/health.ts";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { createMetrics } from "../../../receiver/operations/metrics.ts";
+import { createOperatorPage } from "../../../receiver/operations/page/index.ts";
 import type { Ledger, Store } from "../../../receiver/store/port.ts";
 import type { Status } from "../../../receiver/work/supervisor.ts";
 import { onTestFinished } from "vitest";
@@ -48,6 +49,7 @@ export async function serveAdmin(store: Store, options: AdminOptions = {}) {
   const parts = operatorParts(store, options);
   const app = createAdminApp({
     ...parts,
+    page: createOperatorPage(parts),
     adminAllowedHosts: "adminAllowedHosts" in options ? options.adminAllowedHosts : ["127.0.0.1"],
     adminToken: options.adminToken,
   });

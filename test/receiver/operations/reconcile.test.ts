@@ -22,7 +22,7 @@ async function begin() {
   const { state, baseUrl } = await startRestService();
   const api = createRestClient({ baseUrl, key: API_KEY, pauseMs: 1 });
   const week = { sinceMs: NOW_MS - 7 * DAY_MS, dryRun: false };
-  const given = { store: inbox, api, clock, ...week, onProgress: () => undefined };
+  const given = { store: inbox, api, clock, ...week };
   const run = async (options: Partial<typeof week> & { store?: Store } = {}): Promise<ReconcileReport> =>
     reconcile({ ...given, ...options });
   return { inbox, state, run };

@@ -25,7 +25,7 @@ test("it reads each path of the API, whichever of its addresses was copied", asy
     expect((await api.me()).object).toBe("organization");
     expect(await api.agents()).toHaveLength(1);
     expect(await all(api.voicemails())).toHaveLength(3);
-    expect(Math.abs((await api.serviceTimeMs())! - Date.now())).toBeLessThan(60_000);
+    expect(Math.abs(api.serviceTimeMs()! - Date.now())).toBeLessThan(60_000);
   }
 });
 
@@ -126,7 +126,7 @@ test("it goes through the proxy that the environment names, but for the hosts th
   for (const wrong of ["proxy:8080", " ", "http://user:p%zz@proxy:8080"]) {
     vi.stubEnv("HTTP_PROXY", wrong);
     const misled = client(baseUrl);
-    await expect(misled.me()).rejects.toThrow(/HTTP_PROXY or HTTPS_PROXY an address such as/);
+    await expect(misled.me()).rejects.toThrow(/HTTP_PROXY or HTTPS_PROXY, if set, is an address such as/);
     await misled.close();
   }
 });
