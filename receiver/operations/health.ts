@@ -37,16 +37,16 @@ export function createHealth(
     readiness: async (): Promise<Readiness> => {
       const nowMs = clock.monotonicMs();
       if (!probed || nowMs - probed.atMs >= FRESH_MS) probed = { atMs: nowMs, result: probe() };
-      const checks: Record<string, string> = {
+      const { state = "working" } = workerStatus?.() ?? {};
+      const handlers = state === "working" ? "ok" : state === "broken" ? "could not be started" : state;
+      const own = {
         database: await probed.result,
         disk: diskLow ? "below the low-water mark" : "ok",
         draining: draining ? "shutting down" : "ok",
       };
-      const ready = Object.values(checks).every((check) => check === "ok");
-      if (!workerStatus) return { ready, checks };
-      const { state } = workerStatus();
-      checks["handlers"] = state === "working" ? "ok" : state === "broken" ? "could not be started" : state;
-      return { ready: ready && (role !== "worker" || state === "working"), checks };
+      const counted = Object.values(role === "worker" ? { ...own, handlers } : own);
+      const checks = workerStatus ? { ...own, handlers } : own;
+      return { ready: counted.every((check) => check === "ok"), checks };
     },
     draining: () => draining,
     startDraining: () => void (draining = true),

@@ -68,24 +68,21 @@ const MAXIMUM_WAITING_BYTES = 1_048_576;
 
 /** Asynchronous, so that a blocked reader of our output cannot stop acknowledgements. */
 function standardOutput(): pino.DestinationStream & { flush: (done: () => void) => void } {
-  const output = pino.destination({ sync: false, minLength: 1, maxLength: MAXIMUM_WAITING_BYTES });
+  const output = pino.destination({ sync: false, minLength: PAGE_LENGTH, maxLength: MAXIMUM_WAITING_BYTES });
   // On a full disk, lines wait for the next page; a synchronous flush at exit would retry forever.
   output.on("error", () => Object.assign(output, { flushSync: () => undefined }));
-  let page = "";
+  let isDue = false;
   const pass = (): void => {
-    if (page !== "") output.write(page);
-    page = "";
+    isDue = false;
+    output.flush();
   };
   return {
     write: (line) => {
-      if (page === "") systemClock.after(PAGE_MS, pass);
-      page += line;
-      if (page.length >= PAGE_LENGTH) pass();
+      output.write(line);
+      if (!isDue) systemClock.after(PAGE_MS, pass);
+      isDue = true;
     },
-    flush: (done) => {
-      pass();
-      output.flush(done);
-    },
+    flush: (done) => output.flush(done),
   };
 }
 

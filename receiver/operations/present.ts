@@ -98,21 +98,18 @@ const TIME_NAMES = new Set(["created", "duration_sec"]);
  */
 export function redactEnvelope(json: string): unknown {
   let unnamed = 0;
-  const redacted = (value: unknown, name: string): unknown => {
+  const shownName = (name: string): string =>
+    NAME_IN_CODE.test(name) ? name : `field_${String((unnamed += 1))}`;
+  return JSON.parse(json, (name, value: unknown) => {
+    if (typeof value === "number" && !TIME_NAMES.has(name))
+      return /(?<!\d)\d{7,15}(?!\d)/.test(String(value)) ? 0 : value;
     if (typeof value === "string") {
       if (HARMLESS_NAME.test(name) && HARMLESS_TEXT.test(value)) return value;
       return /^\+\d+$/.test(value) ? "+10000000000" : REDACTED;
     }
-    if (typeof value === "number" && !TIME_NAMES.has(name))
-      return /(?<!\d)\d{7,15}(?!\d)/.test(String(value)) ? 0 : value;
-    if (Array.isArray(value)) return value.map((item) => redacted(item, ""));
-    if (typeof value !== "object" || value === null) return value;
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([key, one]) => [
-        NAME_IN_CODE.test(key) ? key : `field_${String((unnamed += 1))}`,
-        redacted(one, key),
-      ]),
+      Object.entries(value).map(([key, one]: [string, unknown]) => [shownName(key), one]),
     );
-  };
-  return redacted(JSON.parse(json), "");
+  });
 }

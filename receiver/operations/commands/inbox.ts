@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { lstatSync } from "node:fs";
 import { systemClock } from "../../clock.ts";
-import type { EventFilter, InboxEvent, Ledger } from "../../store/port.ts";
+import type { EventFilter, Ledger } from "../../store/port.ts";
 import { inSnakeCase, presentEvent, redactEnvelope, shownType } from "../present.ts";
 import { retentionOf } from "../../work/worker.ts";
 import { act, pagesOf } from "../selection.ts";
@@ -16,19 +16,14 @@ export async function listInbox(
   { limit, ...filter }: EventFilter & { limit: number },
 ): Promise<Outcome> {
   const events = await store.ledger.list(filter, { limit });
-  return {
-    json: { object: "list", data: events.map(presentEvent) },
-    lines: events.map((event) => lineOf(event, filter.handler)),
-    notes: events.length === 0 ? ["No event matches."] : [],
-  };
-}
-
-function lineOf(event: InboxEvent, handler: string | undefined): string {
-  const { state, attempts, lastError } = event.jobs.find((job) => job.handler === handler) ?? event;
-  const tries = attempts === 1 ? "1 attempt" : `${String(attempts)} attempts`;
-  const received = new Date(event.receivedAtMs).toISOString();
-  const type = shownType(event.type).padEnd(17);
-  return [state.padEnd(7), received, type, event.id, tries, lastError ?? ""].join("  ").trimEnd();
+  const lines = events.map(({ id, type, receivedAtMs, ...event }) => {
+    const { state, attempts, lastError } = event.jobs.find((job) => job.handler === filter.handler) ?? event;
+    const tries = attempts === 1 ? "1 attempt" : `${String(attempts)} attempts`;
+    const [received, kind] = [new Date(receivedAtMs).toISOString(), shownType(type).padEnd(17)];
+    return [state.padEnd(7), received, kind, id, tries, lastError ?? ""].join("  ").trimEnd();
+  });
+  const notes = events.length === 0 ? ["No event matches."] : [];
+  return { json: { object: "list", data: events.map(presentEvent) }, lines, notes };
 }
 
 /** Shows everything about one event; with `body` also its envelope, byte for byte as received. */
@@ -63,17 +58,15 @@ export async function requeueEvents(
     throw new Refused("name the events, or use --state dead|ignored, or --handler NAME --since 7d.");
   await checkHandler(ledger, handler);
   const chosen = { type, sinceMs: momentOf(since), ids: isNamed ? ids : undefined };
-  if (state !== undefined)
-    return changeOf(
-      "requeued",
-      await last(act(ledger, { ...chosen, state, handler }, { kind: "requeue" })),
-      0,
-    );
   let changed = 0;
-  for await (const page of pagesOf(ledger, chosen)) {
-    const pageIds = page.map(({ id }) => id);
-    changed += await ledger.requeue(pageIds, handler);
-  }
+  if (state !== undefined)
+    changed = await last(act(ledger, { ...chosen, state, handler }, { kind: "requeue" }));
+  else
+    for await (const page of pagesOf(ledger, chosen))
+      changed += await ledger.requeue(
+        page.map(({ id }) => id),
+        handler,
+      );
   return changeOf("requeued", changed, isNamed ? ids.length - changed : 0);
 }
 
@@ -146,14 +139,13 @@ export async function pruneInbox({ store, config }: OnStore): Promise<Outcome> {
 export async function inboxStatistics({ store }: OnStore): Promise<Outcome> {
   const counts = await store.ledger.counts();
   const handlers = counts.handlers.map(({ handler, oldestUnfinishedAtMs: oldest, ...states }) => {
-    const jobs = Object.entries(states).filter(([, number]) => number > 0);
-    const words = jobs.map(([state, number]) => `${String(number)} ${state}`);
-    if (oldest !== null) words.push(`the oldest since ${new Date(oldest).toISOString()}`);
-    return `${handler}: ${words.join(", ") || "nothing waits"}`;
+    const jobs = Object.entries(states).flatMap(([state, number]) =>
+      number > 0 ? `${String(number)} ${state}` : [],
+    );
+    if (oldest !== null) jobs.push(`the oldest since ${new Date(oldest).toISOString()}`);
+    return `${handler}: ${jobs.join(", ") || "nothing waits"}`;
   });
-  const causes = counts.causes.map(
-    ({ handler, cause, dead }) => `${String(dead)} dead of ${handler}: ${cause}`,
-  );
+  const causes = counts.causes.map((one) => `${String(one.dead)} dead of ${one.handler}: ${one.cause}`);
   const known = `${String(counts.events)} events are known; no handler wanted ${String(counts.unwanted)} of them.`;
   return { json: inSnakeCase(counts), lines: [...handlers, ...causes, known] };
 }

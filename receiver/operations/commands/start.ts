@@ -1,4 +1,3 @@
-import { Worker as Thread } from "node:worker_threads";
 import { z } from "zod";
 import { localHostInUrl } from "../../../shared/server.ts";
 import { systemClock as clock, within } from "../../clock.ts";
@@ -52,7 +51,6 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
   let firstMs: number | undefined;
   const stop = async (why: { signal: string } | { err: unknown }): Promise<void> => {
     firstMs = clock.monotonicMs();
-    killAfter(shutdownTimeoutMs);
     if ("err" in why) log.fatal(why, "a bug: shutting down");
     else log.info(why, "shutting down");
     const stopped = starting.then(async (receiver) => {
@@ -64,8 +62,9 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
       log.error({ err }, "stopping failed");
       return undefined;
     });
-    const written = new Promise<void>((resolve) => log.flush(() => resolve()));
-    await within(LAST_LINES_MS, written, clock);
+    const written = new Promise<true>((resolve) => log.flush(() => resolve(true)));
+    // If nothing reads the log any more, an ordinary exit might wait for a reader. By now everything is stored.
+    if (!(await within(LAST_LINES_MS, written, clock))) process.kill(process.pid, "SIGKILL");
     process.exit(exitCode ?? EXIT.somethingIsWrong);
   };
   const onError = (err: unknown): void => {
@@ -84,17 +83,6 @@ function stopWhenTold(starting: Promise<Started>, { shutdownTimeoutMs }: Config,
     for (const event of ERRORS) process.off(event, onError);
     for (const signal of SIGNALS) process.off(signal, onSignal);
   };
-}
-
-/** In a thread: if nothing reads the log any more, the main thread may block forever. By then everything is stored. */
-function killAfter(ms: number): void {
-  const kill = "setTimeout(process.kill, require('node:worker_threads').workerData, process.pid, 'SIGKILL')";
-  try {
-    const thread = new Thread(kill, { eval: true, workerData: ms });
-    thread.on("error", () => undefined).unref();
-  } catch {
-    // A thread needs open files, and there may be none left; the exit does not depend on it.
-  }
 }
 
 const HEALTH_LIMIT_MS = 4_000;
