@@ -50,11 +50,13 @@ export async function examine(look: Look): Promise<Finding[]> {
 
 async function* database({ config: { databaseFile = "" }, store }: Look): Found {
   const above = dirname(dirname(resolve(databaseFile)));
-  if (!store && !existsSync(above))
-    return yield ["problem", `There is no folder ${above}. Fix DATABASE_URL.`];
-  const anew = "If it was deleted, start the receiver, then run `reconcile --since 7d`.";
-  if (!store)
-    return yield ["warning", `No database is at ${databaseFile} yet: the first start creates it. ${anew}`];
+  const none = `No database is at ${databaseFile} yet: the first start creates it. If it was deleted, start the receiver, then run \`reconcile --since 7d\`.`;
+  if (!store) {
+    yield existsSync(above)
+      ? ["warning", none]
+      : ["problem", `There is no folder ${above}. Fix DATABASE_URL.`];
+    return;
+  }
   const fix = " Stop the receiver and restore a backup; then `reconcile` fetches later events.";
   const damage = await store.ledger.check().catch((error: unknown) => [`${String(error)}.`]);
   for (const line of damage) yield ["problem", databaseFile === "" ? line : line + fix];
@@ -103,8 +105,10 @@ async function* handlers({ config, environment }: Look): Found {
 }
 
 async function* api({ api, clock }: Look): Found {
-  if (!api)
-    return yield ["warning", "API_BASE_URL and API_KEY are not set: reconcile cannot recover lost events."];
+  if (!api) {
+    yield ["warning", "API_BASE_URL and API_KEY are not set: reconcile cannot recover lost events."];
+    return;
+  }
   try {
     const { name, id } = await api.me();
     yield ["ok", `The key belongs to ${name} (${id}).`];

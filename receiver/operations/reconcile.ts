@@ -138,7 +138,9 @@ export async function reconcile(options: {
     for await (const object of api[list](after)) {
       if (Date.parse(object.created_at) < sinceMs) return;
       yield object;
-      if (checked && object.id === checked.newestId) return yield* unseen(list, undefined, checked.lastId);
+      if (!checked || object.id !== checked.newestId) continue;
+      yield* unseen(list, undefined, checked.lastId);
+      return;
     }
   }
 

@@ -190,7 +190,7 @@ function wordsOf({ ids, ...filter }: Selection): string {
 }
 
 /** The page that shows a selection. */
-function placeOf({ ids, sinceMs: _, ...filter }: Selection): string {
+function placeOf({ ids, ...filter }: Omit<Selection, "sinceMs">): string {
   return ids?.length === 1 ? `/event?id=${String(ids)}` : link("/events", filter);
 }
 
@@ -215,7 +215,7 @@ function isOwnForm({ headers }: Request): boolean {
   return origin === undefined || [`http://${host}`, `https://${host}`].includes(origin);
 }
 
-type Asked = Action & { selection: Selection; total: string };
+type Asked = Action & { selection: Omit<Selection, "sinceMs">; total: string };
 type Past = Asked & {
   number: number;
   operator: string;
