@@ -9,6 +9,7 @@ import { median, type Report } from "./report.ts";
 
 const SECRET = "whsec_bench_0123456789abcdef";
 const EVENTS = 20_000;
+const LIMIT_MS = 60_000;
 
 /** The time from a SIGKILL of a receiver and its worker, under a backlog, until a standby has handled the next event. */
 export async function measureTakeover({ rounds, report }: { rounds: number; report: Report }): Promise<void> {
@@ -33,7 +34,10 @@ async function measure(): Promise<number> {
     const before = count.get() ?? 0;
     // The loaded events may have been handled by now.
     await load({ url: standby.url, scheme: "service", secret: SECRET, events: 1, connections: 1 });
-    while ((count.get() ?? 0) === before) await wait(5);
+    while ((count.get() ?? 0) === before) {
+      if (performance.now() > killedAtMs + LIMIT_MS) throw new Error("The standby handled nothing.");
+      await wait(5);
+    }
     return (performance.now() - killedAtMs) / 1_000;
   } finally {
     db.close();
