@@ -19,7 +19,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: performance.now.bind(performance),
-  // Not that of node:timers/promises: it creates an error whenever a signal ends it, which a busy worker does all the time.
+  // node:timers/promises creates an error for each sleep that a signal ends, and a busy worker ends many.
   sleep: async (ms, signal) =>
     new Promise((resolve) => {
       const end = (): void => {

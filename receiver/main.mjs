@@ -13,6 +13,6 @@ if (manifest !== undefined) {
     process.env["NODE_COMPILE_CACHE"] = compiled;
 }
 
-// First: on a Node.js that is too old an import of the program fails, and says nothing of that.
+// Checked first: on a Node.js that is too old, the next import would fail with an unrelated error.
 (await import("../shared/node-version.ts")).endOnOldNode();
 await import("./main.ts");

@@ -94,7 +94,7 @@ export async function serve(
     const { waiting } = connection;
     const isLast = (): boolean =>
       waiting.size === MAXIMUM_PIPELINED || connection.requests === MAXIMUM_REQUESTS;
-    // A client sends requests after the last answer again (RFC 9112 §9.6).
+    // Clients repeat requests that were not answered when the connection closed (RFC 9112 §9.6).
     connection.isOver ||= isLast();
     if (connection.isOver) return;
     waiting.add(response);

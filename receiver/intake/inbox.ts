@@ -150,8 +150,7 @@ const OVERLOADED: Refusal = { ok: false, reason: "overloaded", detail: "Too many
 const TIMEOUT: Refusal = { ok: false, reason: "timeout", detail: "The database took too long to commit." };
 
 /**
- * Commits all events that arrive while the previous commit is being synced together: a slow disk costs one sync per batch,
- * not one per event. Events beyond the limits are refused at once as `overloaded`. After 8 s an event is answered `timeout`;
+ * Events that arrive during a commit wait and share the next one: a slow disk costs one sync per batch, not one per event. Events beyond the limits are refused at once as `overloaded`. After 8 s an event is answered `timeout`;
  * it may still be stored later, and the sender's retry is then a duplicate.
  */
 export function createGroupCommit({

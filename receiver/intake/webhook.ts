@@ -88,7 +88,7 @@ export function createWebhook(options: {
   }
 }
 
-/** An answer, created once and sent often. A text body is sent together with the headers, a buffer after them. */
+/** An answer, created once and sent often. Node.js sends a string together with the headers, a buffer after them. */
 export type Answer = { status: number; headers: Record<string, string>; body: string };
 
 const LATER = { "Retry-After": "5" };

@@ -10,7 +10,7 @@ import { bytesOfId, LATEST_EVENT, TOUCH } from "./schema.ts";
 const INSERT = `
   INSERT INTO events (id, type, object_id, source, received_at_ms, body)
   VALUES ($id, $type, $objectId, $source, $nowMs, $body) ON CONFLICT (id) DO NOTHING`;
-// What reconcile enqueued has an id of its own: it is recognized by its object.
+// Reconcile makes up ids, so its events are recognized by type and object.
 const FIND_TWIN = `SELECT seq FROM events WHERE object_id = ? AND type = ? AND source = 'reconcile' LIMIT 1`;
 const COUNT_DUPLICATE = `UPDATE events SET duplicates = duplicates + 1 WHERE id = ? RETURNING body`;
 const COUNT_TWIN = `UPDATE events SET duplicates = duplicates + 1, alias = coalesce(alias, ?) WHERE seq = ?`;

@@ -53,7 +53,7 @@ export function writtenOf(
   return {
     state: kind === "done" || kind === "dead" ? kind : "waiting",
     uncounted: kind === "later" || kind === "returned" ? 1 : 0,
-    // A crash sets it too: the handler's backoff decides when the job is due.
+    // A crash sets it too, so that a test that reads the inbox waits for the backoff instead of reporting a lost event.
     deferred: kind === "later" || (kind === "failed" && ending.crashed) ? 1 : 0,
     delayMs: "delayMs" in ending ? ending.delayMs : 0,
     errors:

@@ -18,7 +18,7 @@ export type InboxJob = {
   handled: number;
   /** It waits behind an earlier job with its key. */
   held: boolean;
-  /** Its handler put it off until `nextAttemptAtMs`, which is no failure. */
+  /** Its handler put it off until `nextAttemptAtMs`, or its process died and it waits for the handler's backoff. */
   deferred: boolean;
   nextAttemptAtMs: number | null;
   finishedAtMs: number | null;
@@ -46,7 +46,7 @@ export type InboxEvent = {
   finishedAtMs: number | null;
   /** The earliest of its jobs. */
   nextAttemptAtMs: number | null;
-  /** The latest time that a handler put a job off to. */
+  /** The latest time that a deferred job waits for. */
   deferredUntilMs: number | null;
   lastError: string | null;
   /** Sorted by handler. */
@@ -88,7 +88,7 @@ export type Counts = {
   causes: { handler: string; cause: string; dead: number }[];
 };
 
-/** What operators see and do. No call blocks the event loop for more than 50 ms. */
+/** What operators see and do. No call blocks the event loop for more than 50 ms but `check` and `backup`, which only commands make. */
 export type Ledger = {
   find: (id: string) => Promise<InboxEvent | undefined>;
   /** The envelope as it was received; undefined once it is pruned. */
@@ -101,7 +101,7 @@ export type Ledger = {
   /**
    * Makes dead and ignored jobs of these events wait again (with `"done"`, the done ones), due at once and with all attempts
    * left. With `handler`, only that handler's jobs; it also gets jobs for events that it wants and never had. An event that
-   * no handler wanted is offered to all handlers again. Takes at most 1,000 ids. Returns how many events changed.
+   * no handler wanted is offered to all handlers again. Returns how many events changed.
    */
   requeue: (ids: readonly string[], handler?: string, state?: "done") => Promise<number>;
   /** Ends waiting and dead jobs of these events as `ignored`, with the reason. Returns how many events changed. */

@@ -23,6 +23,7 @@ export type ServerRoom = {
   addCommands: (program: Command) => void;
 };
 
+// A list, so that deleting the next line leaves a receiver without PostgreSQL.
 const rooms: (() => Promise<ServerRoom>)[] = [];
 rooms.push(async () => import("../postgres/room.ts"));
 

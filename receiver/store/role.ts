@@ -99,7 +99,7 @@ export function createWorkerRole(
 
   /** Makes the missing jobs of a batch of events, and moves `from` beyond it. Returns how many events it held. */
   function offer(handlers: readonly JobHandler[], announced: number, from: From): number {
-    const numbered = handlers.map((handler) => ({ ...handler, number: numberOf(handler, announced) }));
+    const numbered = handlers.map((handler) => ({ ...handler, number: announceOne(handler, announced) }));
     const events = listSince.all(from);
     for (const { seq, type, body } of events) {
       const event = { seq, type, envelope: JSON.parse(body.toString("utf8")) as unknown };
@@ -110,9 +110,9 @@ export function createWorkerRole(
   }
 
   function announce(handlers: readonly JobHandler[], announced: number): void {
-    // Also counted on the row of unwanted events, so that a worker without handlers makes an announcement too.
-    numberOf({ name: "", types: [], key: [] }, announced);
-    const policies = new Map(handlers.map((handler) => [numberOf(handler, announced), handler]));
+    // Also written to the row of unwanted events, so that a worker without handlers makes an announcement too.
+    announceOne({ name: "", types: [], key: [] }, announced);
+    const policies = new Map(handlers.map((handler) => [announceOne(handler, announced), handler]));
     const nowMs = clock.nowMs();
     ignoreGone.run({ nowMs, announced, reason: GONE });
     for (const job of listRunning.all()) {
@@ -121,7 +121,8 @@ export function createWorkerRole(
     }
   }
 
-  function numberOf(handler: Pick<JobHandler, "name" | "types" | "key">, announced: number): number {
+  /** Returns the handler's number. */
+  function announceOne(handler: Pick<JobHandler, "name" | "types" | "key">, announced: number): number {
     const { name, types, key } = handler;
     setAnnounced.run({ name, types: JSON.stringify(types), key: JSON.stringify(key), announced });
     return queue.numberOf(name) ?? UNWANTED;
