@@ -51,7 +51,8 @@ describe("when too much arrives at once", () => {
   });
 
   test("room returns with every body that is done or gone", async () => {
-    const intake = await startPatient({ maximumArrivingBytes: 300 * KB });
+    const clock = stoppedTimers();
+    const intake = await startPatient({ maximumArrivingBytes: 300 * KB, clock });
     for (let turn = 0; turn < 5; turn += 1) {
       const abandoned = await begin(intake, 200 * KB, 150 * KB);
       abandoned.destroy();
@@ -59,6 +60,8 @@ describe("when too much arrives at once", () => {
       expect((await sendRaw(intake.url, rawRequest(intake.url, { body }))).status).toBe(200);
     }
     expect(intake.stored).toHaveLength(5);
+    // The next look at the disk.
+    expect(clock.waiting()).toBe(1);
   });
 });
 

@@ -62,7 +62,10 @@ test("requeue of dead jobs leaves discarded jobs of the same events", async () =
   const inbox = await openInbox({ crm: "call.completed", "log-call": "call.completed" });
   const id = await inbox.handled(dead("a"));
   await inbox.ledger.discard([id], { handler: "crm", reason: "test call" });
-  await commands.requeueEvents({ store: inbox, config: testConfig() }, [], { state: "dead" });
+  const context = { store: inbox, config: testConfig() };
+  const listed = await commands.listInbox(context, { handler: "crm", limit: 5 });
+  expect(listed.lines).toEqual([expect.stringMatching(/^ignored .* 0 attempts {2}test call$/)]);
+  await commands.requeueEvents(context, [], { state: "dead" });
   const jobs = [
     { handler: "crm", state: "ignored" },
     { handler: "log-call", state: "waiting" },
@@ -138,6 +141,9 @@ test("health is 0 when all is well, 1 when something is not, and 3 when nothing 
 
 test("the program writes bodies as they came, and redacts them otherwise", async () => {
   const { inbox } = await begin();
+  // Pruned events are left out, and not those after them.
+  await inbox.handled({ kind: "done" });
+  await inbox.ledger.prune({ bodiesMs: systemClock.nowMs() + 1_000, idsMs: 0 });
   const id = newEventId();
   const text = `{"id":"${id}", "type":"call.completed",\n"data":{"object":{"phone":"+12125550123","n":[9007199254740993,-0,1e9999,1.50],"a":1,"a":2}}}`;
   await inbox.stored({ id, body: Buffer.from(text) });

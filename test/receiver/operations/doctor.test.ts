@@ -34,7 +34,8 @@ test("database: damage and a refusal of writes are problems", async () => {
   expect(await found("database", { store })).toEqual(["ok: It is intact and accepts writes."]);
   const check = async (): Promise<string[]> => ["row 3 missing from index"];
   const damaged = await found("database", { store: { ...store, ledger: { ...store.ledger, check } } });
-  expect(damaged.join()).toMatch(/^problem: row 3 missing from index Stop the receiver and restore a backup/);
+  const restore = /^problem: row 3 missing from index Stop the receiver and restore a backup/;
+  expect(damaged).toEqual([expect.stringMatching(restore)]);
   const probe: Store["intake"]["probe"] = async () => ({ ok: false, reason: "read_only", detail: "no" });
   const refusing = await found("database", { store: { ...store, intake: { ...store.intake, probe } } });
   expect(refusing).toEqual(["problem: It does not accept writes (read_only): no"]);

@@ -51,14 +51,17 @@ test("a database that does not answer is not ready after three seconds", async (
 });
 
 test("below the low-water mark it refuses events, and takes them again when there is room", async () => {
-  const { readiness, diskLow, disk, clock } = await health();
+  const { readiness, diskLow, disk, clock, stop } = await health();
   disk.free = async () => 63 * MEGABYTE;
   await clock.pass(1_000);
   expect(diskLow()).toBe(true);
   expect(await readiness()).toMatchObject({ ready: false, checks: { disk: "below the low-water mark" } });
-  disk.free = async () => 10_000 * MEGABYTE;
+  disk.free = async () => 64 * MEGABYTE;
   await clock.pass(1_000);
   expect(diskLow()).toBe(false);
+  stop();
+  await clock.pass(1_000);
+  expect(clock.waiting()).toBe(0);
 });
 
 test.each([async () => Promise.reject(new Error("EIO")), async () => undefined])(

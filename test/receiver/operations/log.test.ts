@@ -85,7 +85,7 @@ test("a request has a flat line: refusals are warnings, our failures errors", ()
     { status: 503, receipt: { kind: "unavailable", reason: "full", detail: "no room" } },
     { status: 413, refused: "too_large" },
     { status: 400, receipt: { kind: "invalid_json", message: "The body is not JSON." } },
-    { status: 404, path: "/maria" },
+    { status: 404, path: `/maria${"x".repeat(300)}` },
   ];
   for (const one of requests) logRequest({ ...request, ...one });
   const common = { method: "POST", path: "/webhooks", request_id: "r1", duration_ms: 1.3, msg: "answered" };
@@ -98,7 +98,7 @@ test("a request has a flat line: refusals are warnings, our failures errors", ()
     { ...common, level: "error", status: 503, result: "unavailable", reason: "full", detail: "no room" },
     { ...refused, status: 413, result: "refused", reason: "too_large" },
     { ...refused, status: 400, result: "invalid_json", reason: "The body is not JSON." },
-    { ...refused, status: 404, path: "/[redacted]" },
+    { ...refused, status: 404, path: `/[redacted]${"x".repeat(194)}` },
   ]);
 });
 

@@ -44,8 +44,7 @@ test("deliveries are counted by their result, with the time from their last byte
   made.received({ kind: "invalid_signature", reason: "no_match" }, 0.001);
   made.received({ kind: "invalid_json", message: "no" }, 0.001);
   made.received({ kind: "unavailable", reason: "full", detail: "" }, 0.001);
-  made.refused("draining");
-  made.refused("disk_low");
+  for (const reason of ["draining", "disk_low", "overloaded", "bug"]) made.refused(reason);
   expect(await values(made, "receiver_events_total")).toEqual({
     "call.completed stored": 1,
     "other duplicate": 1,
@@ -57,6 +56,8 @@ test("deliveries are counted by their result, with the time from their last byte
     "full unavailable": 1,
     "draining refused": 1,
     "disk_low unavailable": 1,
+    "overloaded unavailable": 1,
+    "bug unavailable": 1,
   });
   expect(await values(made, "receiver_acknowledgement_seconds_count")).toMatchObject({
     stored: 1,
@@ -74,6 +75,9 @@ test("jobs are counted by handler and state, and the age is that of the oldest",
   expect(await values(made, "receiver_oldest_unfinished_event_age_seconds")).toEqual({ "": 5 });
   expect(await values(made, "receiver_inbox_events")).toEqual({ "": 9 });
   expect(await values(made, "receiver_unwanted_events")).toEqual({ "": 4 });
+  const idle = metrics(async () => ({ ...COUNTS, handlers: COUNTS.handlers.slice(1) }));
+  await idle.clock.pass(9_000);
+  expect(await values(idle, "receiver_oldest_unfinished_event_age_seconds")).toEqual({ "": 0 });
 });
 
 test.each([async () => Promise.reject(new Error("locked")), async () => undefined])(

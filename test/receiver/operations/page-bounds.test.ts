@@ -64,8 +64,12 @@ test("an action on thousands shows its progress, continues without the browser, 
   const inbox = await openInbox();
   for (let count = 0; count < 201; count += 1) await inbox.handled(dead("HTTP 500"));
   const slices: PromiseWithResolvers<number>[] = [];
-  const requeue = async () =>
-    (slices[slices.push(Promise.withResolvers<number>()) - 1] ?? Promise.withResolvers<number>()).promise;
+  const asked: string[] = [];
+  const requeue = async (ids: readonly string[]) => {
+    asked.push(...ids);
+    return (slices[slices.push(Promise.withResolvers<number>()) - 1] ?? Promise.withResolvers<number>())
+      .promise;
+  };
   const { url } = await serveAdmin(inbox, { ledger: { requeue } });
   const shown = async () => words(await get(`${url}/actions`));
   const form = { action: "requeue", state: "dead", total: "201" };
@@ -78,11 +82,16 @@ test("an action on thousands shows its progress, continues without the browser, 
   const [, earlier = ""] = [...running.text.matchAll(/action="(\/actions\/\d+)"/g)].flatMap(([, one]) => one);
   expect((await post(url + earlier, {}, { "sec-fetch-site": "cross-site" })).status).toBe(403);
   expect(await post(url + earlier, {})).toMatchObject({ status: 303, location: "/actions" });
+  const late = await inbox.handled(dead("HTTP 500"));
   for (const slice of slices) slice.resolve(200);
   await expect.poll(() => slices.length).toBe(3);
   slices[2]?.resolve(1);
   await expect.poll(shown).toMatch(/dead 201 of 201 done .* dead 200 of 201 canceled/);
   expect(slices).toHaveLength(3);
+  expect(asked).not.toContain(late);
+  // What has ended stays so.
+  await post(`${url}${earlier.replace(/\d+$/, "2")}`, {});
+  expect(await shown()).toMatch(/dead 201 of 201 done .* dead 200 of 201 canceled/);
   expect((await get(`${url}/actions`)).text).not.toContain("http-equiv");
 });
 

@@ -109,6 +109,10 @@ describe("requeue and discard", () => {
   test("of all states change only the jobs that an action can change", async () => {
     const { unknown, crashed, failing, ...inbox } = await troubled();
     const { url } = await serveAdmin(inbox);
+    await inbox.handled({ kind: "done" });
+    await inbox.ledger.prune({ bodiesMs: Date.now() + 1_000, idsMs: 0 });
+    // Three dead ones and the unwanted one.
+    expect(words(await get(`${url}/confirm?action=requeue`))).toMatch(/Requeue 4 jobs/);
     expect(words(await get(`${url}/confirm?action=discard&handler=log-call`))).toMatch(/Discard 3 jobs/);
     await post(`${url}/confirm`, { action: "discard", handler: "log-call", reason: "test calls" });
     for (const id of [...unknown, failing])
@@ -147,7 +151,7 @@ describe("requeue and discard", () => {
     expect(question.text).toContain(`href="/event?id=${id}"`);
     await post(`${url}/confirm`, { action: "discard", id, reason: "spam" }, { authorization });
     expect(words(await get(`${url}/actions`, { authorization }))).toMatch(
-      /discard: 1 chosen 1 of all done .* maria/,
+      /discard: 1 chosen 1 of all done .* ago .* ago maria/,
     );
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
       { level: "warn", operator: "maria", kind: "discard", reason: "spam", ids: 1, jobs: 1, ended: "done" },
