@@ -58,8 +58,7 @@ export function signForTest(given: { body: Uint8Array | string; secret: string; 
  */
 export function unwrap(signed: Signed): WebhookEvent {
   const verified = verifySignature(signed);
-  if (!verified.ok)
-    throw new WebhookError(verified.reason, CAUSES[verified.reason] ?? `${MALFORMED} (${verified.reason}).`);
+  if (!verified.ok) throw new WebhookError(verified.reason, CAUSES[verified.reason] ?? MALFORMED);
   const parsed = parseEnvelope(signedBytes(signed) ?? new Uint8Array());
   if (!parsed.ok) throw new WebhookError(parsed.error, parsed.message);
   // Only the id and the type were checked: the service may add fields or leave some out.
@@ -82,7 +81,7 @@ function signedBytes({ body }: Signed): Uint8Array | undefined {
 }
 
 const MALFORMED =
-  "The X-Service-Signature header is not of the form t=…,v1=…: the sender is not the service, or a proxy changes headers";
+  "The X-Service-Signature header is not of the form t=…,v1=…: the sender is not the service, or a proxy changes headers.";
 const CAUSES: Partial<Record<VerificationProblem, string>> = {
   body_unusable:
     "The body is an object: a body parser has read it, and its bytes are gone. Pass the raw bytes, for example from express.raw({ type: () => true }).",

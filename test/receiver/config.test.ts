@@ -79,6 +79,7 @@ describe("the configuration", () => {
     ["sqlite:data/receiver.db?mode=ro", "Write sqlite:data/receiver.db"],
     ["sqlite:file:data/receiver.db?cache=shared", "Write sqlite:data/receiver.db"],
     ["sqlite:", "sqlite:/var/lib/receiver.db"],
+    ["sqlite:~/receiver.db", "whole path"],
     ["sqlite::memory:", "sqlite:/var/lib/receiver.db"],
     ["mysql://host/db", "postgres://host/receiver"],
     ["postgres://user:p/w@host:x/db", "/ is %2F"],

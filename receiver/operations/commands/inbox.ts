@@ -60,7 +60,7 @@ export async function requeueEvents(
   const chosen = { type, sinceMs: momentOf(since), ids: isNamed ? ids : undefined };
   let changed = 0;
   if (state !== undefined)
-    changed = await last(act(ledger, { ...chosen, state, handler }, { kind: "requeue" }));
+    for await (changed of act(ledger, { ...chosen, state, handler }, { kind: "requeue" }));
   else
     for await (const page of pagesOf(ledger, chosen))
       changed += await ledger.requeue(
@@ -77,14 +77,9 @@ export async function discardEvents(
   { handler, reason }: { handler: string; reason: string },
 ): Promise<Outcome> {
   await checkHandler(ledger, handler);
-  const changed = await last(act(ledger, { ids, handler }, { kind: "discard", reason }));
+  let changed = 0;
+  for await (changed of act(ledger, { ids, handler }, { kind: "discard", reason }));
   return changeOf("discarded", changed, ids.length - changed);
-}
-
-async function last(numbers: AsyncIterable<number>): Promise<number> {
-  let last = 0;
-  for await (const number of numbers) last = number;
-  return last;
 }
 
 async function checkHandler(ledger: Ledger, handler: string | undefined): Promise<void> {

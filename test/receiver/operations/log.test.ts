@@ -49,6 +49,8 @@ test("fields with a personal or secret name are redacted at any depth, in every 
     at: "1970-01-01T00:00:00.000Z",
   });
   expect(texts[0]?.length).toBeLessThan(2_000);
+  log.info({ apiKey: "k" });
+  expect(lines()[1]).toMatchObject({ apiKey: hidden });
 });
 
 test("an error is logged by its name, its masked message and its place, without what hangs on it", () => {
