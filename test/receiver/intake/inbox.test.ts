@@ -69,4 +69,6 @@ test.each<[Stored, object]>([
 test("nothing of an unsigned body is parsed, and nothing of it stored", async () => {
   const { receipt, events } = await bring(Buffer.from("{"), { signatures: ["t=1,v1=0"] });
   expect([receipt.kind, events]).toEqual(["invalid_signature", []]);
+  const message: unknown = expect.stringMatching(/^The body is not an event: it: /);
+  expect((await bring(Buffer.from("[]"))).receipt).toEqual({ kind: "invalid_event", message });
 });

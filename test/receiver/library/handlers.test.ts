@@ -149,6 +149,8 @@ test("a stop waits for the running handler, and other jobs remain for the next s
   const first = await start([slow, handler], databaseUrl);
   await first.send("slow");
   await begun.promise;
+  // Another one on this file waits for the first to end, and can be stopped meanwhile.
+  await (await start([slow, handler], databaseUrl)).receiver.stop();
   const stopped = first.receiver.stop().then(() => ended.push("stopped"));
   go.resolve();
   await stopped;

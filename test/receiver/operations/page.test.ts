@@ -49,6 +49,8 @@ describe("events", () => {
     expect(list.text).not.toContain(crashed);
     expect(words(list)).toContain(`Events: dead, log-call, ${CAUSE}`);
     expect(words(await get(`${url}/event?id=%20${crashed}%20`))).toContain("kitchen dead 1 ended");
+    const later = await inbox.handled({ kind: "later", error: "closed", delayMs: 7_200_000 });
+    expect(words(await get(`${url}/event?id=${later}`))).toMatch(/put off until \S+ \S+ in 2 h/);
     expect((await get(`${url}/event?id=${newEventId()}`)).status).toBe(404);
     expect((await get(`${url}/event?id=..%2f..`)).status).toBe(404);
   });
@@ -111,6 +113,8 @@ describe("requeue and discard", () => {
     const { url } = await serveAdmin(inbox);
     await inbox.handled({ kind: "done" });
     await inbox.ledger.prune({ bodiesMs: Date.now() + 1_000, idsMs: 0 });
+    const event = /waiting · sent by the service · .* 0 more .* next attempt \S+ \S+ in 60 min/;
+    expect(words(await get(`${url}/event?id=${failing}`))).toMatch(event);
     // What is pruned is none of them.
     expect(words(await get(`${url}/confirm?action=requeue`))).toMatch(/Requeue 3 jobs/);
     expect(words(await get(`${url}/confirm?action=discard&handler=log-call`))).toMatch(/Discard 3 jobs/);

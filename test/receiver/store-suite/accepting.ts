@@ -159,7 +159,10 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
 
       // However many there are, and also what came after it asked.
       const ids = Array.from({ length: 2_100 }, (_, n) => `vm_${String(n)}`);
-      await store.intake.accept(ids.map((objectId) => event({ objectId })));
+      const faxes = [event({ type: "fax.received" }), event({ type: "fax.received" })] as const;
+      await accept(store, faxes[0], ...ids.map((objectId) => event({ objectId })), faxes[1]);
+      for (const page of [{ limit: 9 }, { limit: 9, afterSeq: 0 }])
+        expect(await store.ledger.list({ type: "fax.received" }, page)).toHaveLength(2);
       expect(await store.ledger.known("call.completed", [...ids, "vm_2100"])).toEqual(new Set(ids));
       await accept(store, event({ objectId: "vm_2100" }));
       const late = event({ source: "reconcile", objectId: "vm_2100" });

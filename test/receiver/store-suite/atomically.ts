@@ -164,15 +164,16 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       });
       expect(Buffer.from(row["raw"] as Uint8Array)).toEqual(Buffer.from([0, 255]));
       await expect(store.jobs.query("SELECT $1", [])).rejects.toThrow(/placeholder|parameter/);
+      await expect(store.jobs.query("SELECT $1", [undefined as never])).rejects.toThrow(/\$1 .* Pass null/);
     });
 
     test("placeholders count by their numbers, and texts that look like one are none", async () => {
       const store = await openWorker(await createBackend());
       const [row] = await store.jobs.query(
-        `SELECT '$2 it''s' AS a, CAST($2 AS TEXT) AS b, CAST($1 AS TEXT) || CAST($1 AS TEXT) AS c -- $3`,
+        `SELECT '$2 it''s' AS a, CAST($2 AS TEXT) AS b, CAST($1 AS TEXT) || CAST($1 AS TEXT) AS "c$4" /* $5 */ -- $3`,
         ["one", "two"],
       );
-      expect(row).toEqual({ a: "$2 it's", b: "two", c: "oneone" });
+      expect(row).toEqual({ a: "$2 it's", b: "two", c$4: "oneone" });
     });
 
     test("migrations run once, in order, and only new ones run at the next start", async () => {

@@ -273,9 +273,11 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.prunedBeforeMs()).toBe(beforeMs);
     });
 
-    test("prunes more than a batch, and skips what must stay", async () => {
+    test("requeues and prunes more than a batch, and skips what must stay", async () => {
       const { backend, store } = await begin(createBackend);
-      await accept(store, ...Array.from({ length: 450 }, () => event()));
+      const sent = await accept(store, ...Array.from({ length: 450 }, () => event()));
+      await handleAll(store, undefined, { kind: "dead", error: "no" });
+      expect(await store.ledger.requeue(sent)).toBe(450);
       await bury(store);
       await handleAll(store);
       await backend.pass(1_000);

@@ -327,6 +327,7 @@ describe("a drain", () => {
   test("counts as done what returns after its signal was aborted", async () => {
     const returning = handler("slow", async ({ signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      await turns(200);
     });
     const { worker, send, job } = await startTestWorker([returning]);
     const [id = ""] = await send("slow");
