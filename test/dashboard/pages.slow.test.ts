@@ -153,29 +153,3 @@ test("the call of an old voicemail is found, however far back", async () => {
   const page = await browser.openPage(`${url}/world/calls?open=${last?.call_id}`);
   await expectShown(page.getByRole("dialog", { name: `Call from ${last?.phone}` }));
 });
-
-test("the form is copied as a command that does the same, and Trigger stays visible", async () => {
-  const { url } = await openDashboard({ calls: 0 });
-  const { origin } = new URL(url);
-  const permissions = ["clipboard-read", "clipboard-write"];
-  const page = await browser.openPage(`${url}/trigger?type=order.created`, {
-    viewport: { width: 1366, height: 700 },
-    permissions,
-  });
-  const trigger = page.getByRole("button", { name: "Trigger", exact: true });
-  await trigger.waitFor();
-  const isInSight = async () => {
-    const box = await trigger.boundingBox();
-    return box !== null && box.y >= 0 && box.y + box.height <= 700;
-  };
-  expect(await isInSight()).toBe(true);
-  await page.getByText("Faults", { exact: true }).click();
-  expect(await isInSight()).toBe(true);
-  await page.getByLabel("drop-answer", { exact: false }).check();
-  await page.getByLabel("Attempts with drop-answer").selectOption("2");
-  await page.getByLabel("How many").fill("3");
-  await page.getByRole("button", { name: "Copy the same as a command" }).click();
-  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
-    `voice-agent-simulator trigger order.created --count 3 --fault drop-answer:2 --simulator ${origin}`,
-  );
-});

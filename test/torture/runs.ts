@@ -87,13 +87,6 @@ const SIMULATOR: Run[] = [
     arguments: (size, seed) => ["--seeds", times(10_000, size), "--from", String(seed)],
   },
   {
-    name: "frames of the dashboard",
-    minutes: 1,
-    pace: "alone",
-    files: ["test/dashboard/feed.slow.test.ts"],
-    environment: () => ({ DASHBOARD_FRAMES: "measured" }),
-  },
-  {
     name: "deadline of an attempt",
     minutes: 1,
     pace: "alone",

@@ -1,5 +1,4 @@
-import { connect, type Socket } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { LARGEST_SCENARIO_BYTES } from "../../../simulator/domain/world/scenario.ts";
 import { jsonShapeProblem } from "../../../simulator/text/json-shape.ts";
 import { startService } from "../../helpers/service.ts";
@@ -102,27 +101,4 @@ test.each([
   [`${"[]".repeat(2)}[`, undefined],
 ])("the shape of %s", (text, problem) => {
   expect(jsonShapeProblem(Buffer.from(text), text.length > 20 ? 100 : 3)).toBe(problem);
-});
-
-test("more streams than there may be are refused, and a place is free again when one has gone", async () => {
-  const { port, simulator } = await startService();
-  const open: Socket[] = [];
-  onTestFinished(() => open.forEach((socket) => socket.destroy()));
-  /** Asks for the stream and reads no more than its first bytes. */
-  const stream = () =>
-    new Promise<string>((resolve) => {
-      const socket = connect(port, "127.0.0.1");
-      open.push(socket);
-      socket.once("data", (bytes: Buffer) => {
-        socket.pause();
-        resolve(bytes.toString("latin1", 9, 12));
-      });
-      socket.write(`GET /control/stream HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
-    });
-  const statuses = await Promise.all(Array.from({ length: 70 }, stream));
-  expect(statuses.filter((status) => status === "200")).toHaveLength(64);
-  expect(statuses.filter((status) => status === "503")).toHaveLength(6);
-  for (const socket of open.splice(0, 70)) socket.destroy();
-  await expect.poll(stream, { interval: 10 }).toBe("200");
-  expect(simulator.journal.lastId()).toBeGreaterThan(0);
 });

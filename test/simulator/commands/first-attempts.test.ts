@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createControlClient } from "../../../simulator/commands/control-client.ts";
 import { firstResult, waitForFirstAttempts } from "../../../simulator/commands/first-attempts.ts";
 import { createOutput } from "../../../simulator/commands/output.ts";
@@ -13,6 +13,7 @@ test("a first attempt that is due, and waits for its turn at the endpoint, is wa
     concurrency: 1,
     send: async () => answered.promise.then(() => ({ outcome: { status: 200 }, durationMs: 1 })),
   });
+  onTestFinished(() => answered.resolve());
   register(simulator, "http://localhost:9/");
   const deliveries = emit(simulator, "voicemail.created", 2).map((id) => ({ id }));
   const client = createControlClient({ simulator: url });

@@ -96,18 +96,8 @@ test("no simulator's answer can control a terminal, a build server or a shell th
 });
 
 test.each([
-  [400, 2],
-  [401, 2],
-  [403, 2],
-  [404, 2],
-  [409, 2],
-  [413, 2],
-  [421, 2],
-  [429, 2],
-  [499, 2],
-  [500, 3],
-  [502, 3],
-  [503, 3],
+  ...[400, 401, 403, 404, 409, 413, 421, 429, 499].map((status) => [status, 2] as const),
+  ...[500, 502, 503].map((status) => [status, 3] as const),
 ])(
   "an answer of %i ends a command with exit code %i and its message, on stderr alone",
   async (status, code) => {

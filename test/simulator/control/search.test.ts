@@ -154,7 +154,8 @@ describe("lists", () => {
     const one = await ids("/events?type=order.created");
     expect(one).toHaveLength(1);
     expect(await ids("/events?org_id=org_5f2c81d0a7b94e63&type=order.created")).toEqual(one);
-    expect(await ids("/events?org_id=org_none")).toEqual([]);
+    for (const more of ["", "&q=BOOKING.created"])
+      expect(await ids(`/events?org_id=org_none${more}`)).toEqual([]);
     expect(await ids("/events?q=RED%5C%22%20jacket")).toHaveLength(1);
     expect(await ids("/events?q=BOOKING.created")).toHaveLength(1);
     expect(await ids(`/events?q=${String(one[0]).toUpperCase()}`)).toEqual(one);

@@ -229,7 +229,7 @@ test("64 streams are open at a time, and one that closes lets another open", asy
   const { response } = await watch(url);
   expect([response.ok, response.headers.get("retry-after")]).toEqual([false, "1"]);
   streams[0]?.stop();
-  await expect.poll(async () => (await watch(url)).response.ok).toBe(true);
+  await expect.poll(async () => (await watch(url)).response.ok, { timeout: 5_000 }).toBe(true);
 });
 
 test("a stream that has closed gives back its watcher of the journal and its timer", async () => {

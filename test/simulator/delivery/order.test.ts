@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { Delivery } from "../../../simulator/domain/deliveries.ts";
+import type { Send } from "../../../simulator/domain/flights.ts";
 import { systemTime } from "../../../simulator/domain/wall-time.ts";
 import { parseScenario } from "../../../simulator/domain/world/scenario.ts";
-import { allEvents, openAttempts } from "../../helpers/records.ts";
+import { allDeliveries, allEvents, openAttempts } from "../../helpers/records.ts";
 import {
   deliveryOf,
   emit,
@@ -47,6 +49,32 @@ test("of several that wait for one endpoint, the clock goes to the first", async
   await simulator.clock.next();
   expect(simulator.deliveries.attempts(first)).toHaveLength(2);
   expect(simulator.deliveries.attempts(second)).toHaveLength(1);
+});
+
+test("what is overdue at a busy endpoint goes in the order of its due times, and no hurry changes one", async () => {
+  const wall = createVirtualWall();
+  const sent: string[] = [];
+  const answers: (() => void)[] = [];
+  const send: Send = ({ body }) => {
+    sent.push((JSON.parse(body.toString()) as { type: string }).type);
+    return new Promise((resolve) => answers.push(() => resolve({ outcome: { status: 200 }, durationMs: 1 })));
+  };
+  const simulator = openSimulator({ clock: "real", concurrency: 1, wall, send });
+  register(simulator, "http://localhost:9/");
+  emitOne(simulator, "order.created");
+  await loopTurns(5);
+  simulator.events.emit({ type: "voicemail.created", faults: [{ name: "delay" }] });
+  const [{ id, createdAtMs }] = allDeliveries(simulator) as [Delivery];
+  wall.pass(10_000);
+  emitOne(simulator, "call.completed");
+  wall.pass(60_000);
+  expect(simulator.deliveries.attemptNow(id).ok).toBe(true);
+  for (const count of [1, 2, 3]) {
+    await expect.poll(() => answers.length, { timeout: 5_000 }).toBe(count);
+    answers.at(-1)?.();
+  }
+  expect(sent).toEqual(["order.created", "call.completed", "voicemail.created"]);
+  expect(simulator.deliveries.attempts(id)[0]?.scheduledAtMs).toBe(createdAtMs + 30_000);
 });
 
 test.each([

@@ -11,34 +11,6 @@ async function start(options: StartOptions = {}) {
   return simulator;
 }
 
-test.each([
-  [undefined, 16],
-  [1, 1],
-  [3, 3],
-])(
-  "with a concurrency of %s, %i requests are under way to one endpoint at a time",
-  async (concurrency, most) => {
-    const held: (() => void)[] = [];
-    let seen = 0;
-    let received = 0;
-    const receiver = await startEndpoint((response) => {
-      received += 1;
-      held.push(() => response.writeHead(200).end());
-      seen = Math.max(seen, held.length);
-      // Answered once as many have come as there may be, and those beyond have had the time to come.
-      if (held.length !== most && received !== 40) return;
-      setTimeout(() => {
-        for (const answer of held.splice(0)) answer();
-      }, 50);
-    });
-    const simulator = await start(concurrency === undefined ? {} : { concurrency });
-    simulator.endpoints.add({ url: receiver.url });
-    const { deliveries } = await simulator.emit("call.completed", { count: 40 });
-    expect(new Set(deliveries.map(({ state }) => state))).toEqual(new Set(["delivered"]));
-    expect(seen).toBe(most);
-  },
-);
-
 test("an endpoint has as long to answer as is said, and is asked again when the clock is moved", async () => {
   const receiver = await startEndpoint((response, count) => {
     if (count > 1) response.writeHead(200).end();

@@ -145,7 +145,7 @@ describe("startReceiver", () => {
     expect(restarted?.ok).toBe(true);
     expect(receiver?.pid).not.toBe(before);
     expect((await fetch(url)).status).toBe(200);
-  });
+  }, 20_000);
 
   test("stop lets the receiver finish what it wants to do on SIGTERM", async () => {
     const { result } = await start(`

@@ -1,0 +1,289 @@
+import { type ComponentChild, h } from "preact";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { loopTurns } from "../../helpers/loop-turns.ts";
+import type * as Actions from "../../../simulator/dashboard/app/core/actions.ts";
+import type * as Live from "../../../simulator/dashboard/app/core/live.ts";
+import type * as Load from "../../../simulator/dashboard/app/core/load.ts";
+import type { Clock, Delivery, EventTypeForm } from "../../../simulator/dashboard/app/core/types.ts";
+import { at, attemptAt, deliveryAt } from "./deliveries.ts";
+import { openPage, type Part, show } from "./dom.ts";
+
+/** Components as they are shown, without a browser: what a press, a key or an answer changes. */
+
+const asked: { path: string; body: unknown; answer: (value: unknown, status?: number) => Promise<void> }[] =
+  [];
+const fetchOfTheTest = (url: string, { body = "null" }: { body?: string } = {}): Promise<Response> =>
+  new Promise((resolve) => {
+    const answer = async (value: unknown, status = 200) => {
+      resolve(Response.json(value, { status }));
+      await loopTurns(20);
+    };
+    asked.push({ path: url.replace("/control", ""), body: JSON.parse(body), answer });
+  });
+
+let page: Part;
+let live: typeof Live.live;
+let keys: typeof Actions;
+let load: typeof Load;
+const clockOf = (more: Partial<Clock> = {}) =>
+  ({
+    mode: "manual",
+    now: at(0),
+    wall_now: at(0),
+    next_attempt_at: at(5),
+    deliveries: { attempting: 2, delivered: 0, dead: 0 },
+    ...more,
+  }) as Clock;
+
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "setTimeout", "clearTimeout", "performance"] });
+  page = openPage();
+  vi.stubGlobal("fetch", fetchOfTheTest);
+  ({ live } = await import("../../../simulator/dashboard/app/core/live.ts"));
+  keys = await import("../../../simulator/dashboard/app/core/actions.ts");
+  load = await import("../../../simulator/dashboard/app/core/load.ts");
+  keys.listenToKeys();
+});
+afterAll(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  vi.resetModules();
+});
+beforeEach(() => {
+  asked.length = 0;
+  live.clock = clockOf();
+});
+
+const press = (key: string, more: object = {}) => page.tell("keydown", { key, target: page, ...more });
+const buttonOf = ({ parts }: Part, words: string) =>
+  parts.find(({ localName, words: own }) => localName === "button" && own.includes(words));
+
+test("three presses of a step are three steps, each after the answer to the one before, failed or not", async () => {
+  const { ClockBar } = await import("../../../simulator/dashboard/app/components/clock-bar.tsx");
+  const { root, close } = await show(h(ClockBar, {}));
+  await buttonOf(root, "+1 min")?.tell("click");
+  for (const key of ["m", "h"]) await press(key);
+  expect(asked.map(({ body }) => body)).toEqual([{ seconds: 60 }]);
+  await asked[0]?.answer({ message: "no" }, 500);
+  await asked[1]?.answer(clockOf({ now: at(1) }));
+  expect(asked.map(({ body }) => body)).toEqual([{ seconds: 60 }, { seconds: 60 }, { seconds: 3_600 }]);
+  await asked[2]?.answer(clockOf({ now: at(61), next_attempt_at: null }));
+  expect(live.clock?.now).toBe(at(61));
+  await close();
+  await press("m");
+  expect(asked).toHaveLength(3);
+});
+
+test("a key does what the component shown last wants, once while it is held, and nothing where one types", async () => {
+  const done: string[] = [];
+  const Keys = ({ name, bound }: { name: string; bound: string[] }) => {
+    keys.useKeys(Object.fromEntries(bound.map((key) => [key, () => done.push(`${name} ${key}`)])));
+    return null;
+  };
+  const does = async (key: string, more: object = {}) => {
+    done.length = 0;
+    await press(key, more);
+    return done.join();
+  };
+  const below = await show(h(Keys, { name: "page", bound: ["r", "j", "e", "mod k", "g e"] }));
+  const above = await show(h(Keys, { name: "view", bound: ["r"] }));
+  expect([await does("r"), await does("j")]).toEqual(["view r", "page j"]);
+  expect([await does("r", { repeat: true }), await does("j", { repeat: true })]).toEqual(["", "page j"]);
+  const field = { target: Object.assign(page, { localName: "input" }) };
+  expect([await does("r", field), await does("k", { ...field, ctrlKey: true })]).toEqual(["", "page mod k"]);
+  page.querySelector = () => page as never;
+  expect([await does("r"), await does("k", { metaKey: true })]).toEqual(["", ""]);
+  Object.assign(page, { localName: "document", querySelector: () => null });
+  expect([await does("r", { altKey: true }), await does("r", { ctrlKey: true })]).toEqual(["", ""]);
+  await press("g");
+  expect([await does("e"), await does("e")]).toEqual(["page g e", "page e"]);
+  await press("g");
+  vi.advanceTimersByTime(1_200);
+  expect(await does("e")).toBe("page e");
+  await above.close();
+  expect(await does("r")).toBe("page r");
+  await below.close();
+  expect(await does("r")).toBe("");
+});
+
+test("what is loaded belongs to its key, stays in sight while it is loaded again, and is loaded once for many changes", async () => {
+  const calls: { key: string; answer: (value: string) => Promise<void>; fail: () => Promise<void> }[] = [];
+  const Loads = ({ name, again }: { name: string; again?: number }): ComponentChild => {
+    const read = () => {
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      const settled = async (settle: () => void) => (settle(), loopTurns(20));
+      calls.push({
+        key: name,
+        answer: (value) => settled(() => resolve(value)),
+        fail: () => settled(() => reject(new Error("gone"))),
+      });
+      return promise;
+    };
+    const { value, error } = load.useLoaded(name, read, { again, afterMs: 250 });
+    return `${value ?? "nothing"}${error === undefined ? "" : `, ${error.message}`}`;
+  };
+  const { root, again, close } = await show(h(Loads, { name: "a" }));
+  await again(h(Loads, { name: "b" }));
+  await calls[1]?.answer("of b");
+  await calls[0]?.answer("of a, late");
+  await again(h(Loads, { name: "b" }));
+  expect(root.words).toBe("of b");
+  for (const change of [1, 2, 3]) await again(h(Loads, { name: "b", again: change }));
+  vi.advanceTimersByTime(249);
+  expect(calls).toHaveLength(2);
+  vi.advanceTimersByTime(1);
+  expect(calls).toHaveLength(3);
+  await calls[2]?.fail();
+  await again(h(Loads, { name: "b", again: 4 }));
+  expect(root.words).toBe("of b, gone");
+  vi.advanceTimersByTime(4_000);
+  await calls[3]?.answer("of b again");
+  await again(h(Loads, { name: "b", again: 5 }));
+  expect(root.words).toBe("of b again");
+  await again(h(Loads, { name: "c", again: 5 }));
+  expect(root.words).toBe("nothing");
+  await close();
+  vi.advanceTimersByTime(4_000);
+  expect(calls).toHaveLength(5);
+});
+
+test("a question is asked once its key has rested, and again while its answer says so and somebody looks", async () => {
+  const answers: (number | undefined)[] = [1, undefined, 3];
+  const calls: string[] = [];
+  const Asks = ({ name }: { name: string }): ComponentChild =>
+    load.useLater(
+      name,
+      100,
+      async () => (calls.push(name), answers.shift()),
+      (answer) => (answer === 3 ? undefined : 1_000),
+    );
+  const { root, again, close } = await show(h(Asks, { name: "a" }));
+  vi.advanceTimersByTime(99);
+  await again(h(Asks, { name: "b" }));
+  const wait = async (ms: number) => {
+    vi.advanceTimersByTime(ms);
+    await loopTurns(20);
+    await again(h(Asks, { name: "b" }));
+    return [calls.join(), root.words];
+  };
+  expect(await wait(99)).toEqual(["", ""]);
+  expect(await wait(1)).toEqual(["b", "1"]);
+  expect(await wait(1_000)).toEqual(["b,b", "1"]);
+  expect(await wait(1_000)).toEqual(["b,b,b", "3"]);
+  expect(await wait(9_000)).toEqual(["b,b,b", "3"]);
+  answers.push(1);
+  await again(h(Asks, { name: "c" }));
+  await close();
+  vi.advanceTimersByTime(9_000);
+  expect(calls).toHaveLength(3);
+});
+
+test("a row says how its last attempt ended and what is next", async () => {
+  const { FeedRow } = await import("../../../simulator/dashboard/app/components/feed-row.tsx");
+  const how = async (more: Partial<Delivery>) => {
+    const row = { kind: "delivery", key: "a", delivery: deliveryAt(1, "a", more) } as const;
+    const { root } = await show(
+      h(FeedRow, { row, query: "?q=x", isChosen: false, isPicked: false, onPick() {} }),
+    );
+    const part = (name: string) =>
+      root.parts.find(({ attributes }) => attributes.get("class")?.startsWith(name));
+    return [part("outcome")?.words, part("next")?.words, part("tag tiny")?.words];
+  };
+  const failed = [attemptAt(1, 500)];
+  expect(await how({})).toEqual(["200 OK", "1 ms", undefined]);
+  expect(await how({ attempts: [], state: "attempting", next_attempt_at: at(0) })).toEqual([
+    "not sent yet",
+    "due now",
+    undefined,
+  ]);
+  expect(await how({ attempts: failed, state: "attempting", next_attempt_at: at(5) })).toEqual([
+    "500 Server Error",
+    "in 5:00",
+    undefined,
+  ]);
+  expect(await how({ attempts: failed, state: "dead", resend_of: "b" })).toEqual([
+    "500 Server Error",
+    "gave up",
+    "resent",
+  ]);
+  expect(await how({ attempts: failed, state: "dead", recovered_by: "b" })).toEqual([
+    "recovered",
+    "500 Server Error",
+    undefined,
+  ]);
+});
+
+test("rows that come while one reads wait above, for as long as the list is the same", async () => {
+  const { useHeldRows } = await import("../../../simulator/dashboard/app/pages/live.tsx");
+  const row = (key: string) => ({ kind: "delivery", key, delivery: deliveryAt(1, key) }) as const;
+  const Held = ({ all, isHeld, list }: { all: string; isHeld: boolean; list: string }): ComponentChild => {
+    const { rows, held } = useHeldRows(all.split("").map(row), isHeld, list);
+    return `${rows.map(({ key }) => key).join("")} ${held}`;
+  };
+  const { root, again } = await show(h(Held, { all: "ba", isHeld: true, list: "1" }));
+  const then = async (all: string, isHeld: boolean, list = "1") => (
+    await again(h(Held, { all, isHeld, list })),
+    root.words
+  );
+  expect([await then("dcba", true), await then("edca", true)]).toEqual(["ba 2", "edca 0"]);
+  expect([await then("edcba", false), await then("fedcba", true)]).toEqual(["edcba 0", "edcba 1"]);
+  expect(await then("xfedcba", true, "2")).toBe("xfedcba 0");
+});
+
+test("the form of an event sends what its fields say, with the JSON of others over them, and is a command as well", async () => {
+  const { EventForm, fieldsOf, overridesOf } =
+    await import("../../../simulator/dashboard/app/components/event-form.tsx");
+  const properties = {
+    object: { type: "string" },
+    notes: { type: "string" },
+    reviewed: { type: "boolean" },
+    duration_seconds: { type: "integer" },
+    transfer_to: {},
+  };
+  const example = {
+    object: "call",
+    notes: "n",
+    reviewed: true,
+    duration_seconds: 1,
+    transfer_to: "+1",
+    more: 2,
+  };
+  const type = {
+    type: "call.completed",
+    emitted_when: "",
+    schema: { properties },
+    example,
+  } as unknown as EventTypeForm;
+  const fields = fieldsOf(type);
+  expect(fields.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+    "notes long",
+    "reviewed boolean",
+    "duration_seconds integer",
+    "transfer_to json",
+  ]);
+  const values = { notes: "1", reviewed: "false", duration_seconds: "30", transfer_to: '{"name":"Ada"}' };
+  const object = { notes: "1", reviewed: false, duration_seconds: 30, transfer_to: { name: "Ada" } };
+  expect(overridesOf(fields, values, "")).toEqual({ ok: true, object });
+  expect(overridesOf(fields, { transfer_to: "Ada" }, '{"transfer_to":"Bo"}')).toEqual({
+    ok: true,
+    object: { transfer_to: "Bo" },
+  });
+  for (const wrong of ["[]", "1", "null", "{"]) expect(overridesOf(fields, {}, wrong).ok, wrong).toBe(false);
+
+  const { root } = await show(h(EventForm, { type }));
+  const field = (label: string) => {
+    const id = root.parts
+      .find(({ localName, words }) => localName === "label" && words === label)
+      ?.attributes.get("for");
+    return root.parts.find(({ attributes }) => attributes.get("id") === id);
+  };
+  const fill = (label: string, value: string) => field(label)?.tell("input", { currentTarget: { value } });
+  await fill("notes", "ring twice");
+  await fill("How many", "3");
+  asked.length = 0;
+  await root.parts.find(({ localName }) => localName === "form")?.tell("submit");
+  expect(asked.map(({ body }) => body)).toEqual([
+    { type: "call.completed", count: 3, object: { notes: "ring twice" }, faults: [] },
+  ]);
+  expect(root.words).toContain("trigger call.completed --set 'notes=ring twice' --count 3");
+});

@@ -1,0 +1,113 @@
+import { type ComponentChild, render } from "preact";
+import { act } from "preact/test-utils";
+import { vi } from "vitest";
+import { loopTurns } from "../../helpers/loop-turns.ts";
+
+type Listener = (this: Part, event: object) => unknown;
+
+/** As much of an element, or of a text, as Preact needs to show a component without a browser. */
+export class Part {
+  readonly nodeType: number;
+  readonly localName: string;
+  parentNode: Part | null = null;
+  childNodes: Part[] = [];
+  data = "";
+  value = "";
+  disabled = false;
+  readonly style = {};
+  readonly attributes = new Map<string, string>();
+  private readonly listeners = new Map<string, Set<Listener>>();
+
+  constructor(nodeType: number, localName: string) {
+    [this.nodeType, this.localName] = [nodeType, localName];
+  }
+  get firstChild(): Part | null {
+    return this.childNodes[0] ?? null;
+  }
+  get nextSibling(): Part | null {
+    const all = this.parentNode?.childNodes ?? [];
+    return all[all.indexOf(this) + 1] ?? null;
+  }
+  /** All below it, as a reader comes across them. */
+  get parts(): Part[] {
+    return this.childNodes.flatMap((child) => [child, ...child.parts]);
+  }
+  get words(): string {
+    return this.nodeType === 3 ? this.data : this.childNodes.map(({ words }) => words).join("");
+  }
+  insertBefore(child: Part, before: Part | null): void {
+    child.remove();
+    child.parentNode = this;
+    this.childNodes.splice(
+      before === null ? this.childNodes.length : this.childNodes.indexOf(before),
+      0,
+      child,
+    );
+  }
+  remove(): void {
+    const siblings = this.parentNode?.childNodes ?? [];
+    if (siblings.includes(this)) siblings.splice(siblings.indexOf(this), 1);
+  }
+  setAttribute = (name: string, value: unknown): unknown => this.attributes.set(name, String(value));
+  removeAttribute = (name: string): unknown => this.attributes.delete(name);
+  addEventListener(name: string, listener: Listener): void {
+    this.listeners.set(name, (this.listeners.get(name) ?? new Set()).add(listener));
+  }
+  removeEventListener = (name: string, listener: Listener): unknown =>
+    this.listeners.get(name)?.delete(listener);
+  matches = (): boolean => this.localName === "input";
+  querySelector = (): null => null;
+  focus = (): void => undefined;
+  showModal = (): void => undefined;
+  close = (): void => undefined;
+  /** What a reader does with it; everything that follows from it at once has been shown then. */
+  async tell(type: string, more: object = {}): Promise<void> {
+    const event = {
+      type,
+      target: this,
+      currentTarget: this,
+      preventDefault() {},
+      stopPropagation() {},
+      ...more,
+    };
+    await act(async () => {
+      for (const listener of this.listeners.get(type) ?? []) listener.call(this, event);
+      await loopTurns(5);
+    });
+  }
+}
+
+/** A page of the dashboard at `/`, before anything of it is loaded; its document has what `tell` tells it. */
+export function openPage() {
+  const page = new Part(1, "document");
+  const create = { createElement: made, createElementNS: (_: unknown, name: string) => made(name) };
+  vi.stubGlobal(
+    "document",
+    Object.assign(page, create, { visibilityState: "hidden", createTextNode, activeElement: null }),
+  );
+  vi.stubGlobal("Element", Part);
+  vi.stubGlobal("HTMLElement", Part);
+  vi.stubGlobal("location", { origin: "http://simulator", pathname: "/dashboard", search: "" });
+  vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => undefined });
+  vi.stubGlobal("history", { pushState: () => undefined });
+  vi.resetModules();
+  return page;
+}
+
+/** Shows a component; returns what it is in, and how to take it away. */
+export async function show(component: ComponentChild) {
+  const root = new Part(1, "main");
+  const to = root as unknown as HTMLElement;
+  await act(() => render(component, to));
+  return {
+    root,
+    again: (next: ComponentChild) => act(() => render(next, to)),
+    close: () => act(() => render(null, to)),
+  };
+}
+
+const made = (name: string) => new Part(1, name);
+
+function createTextNode(text: string): Part {
+  return Object.assign(new Part(3, "#text"), { data: text });
+}
