@@ -63,15 +63,61 @@ test("three presses of a step are three steps, each after the answer to the one 
   const { root, close } = await show(h(ClockBar, {}));
   await buttonOf(root, "+1 min")?.tell("click");
   for (const key of ["m", "h"]) await press(key);
+  const isBusy = () => buttonOf(root, "+1 min")?.attributes.has("aria-busy");
+  expect(isBusy()).toBe(true);
   expect(asked.map(({ body }) => body)).toEqual([{ seconds: 60 }]);
   await asked[0]?.answer({ message: "no" }, 500);
   await asked[1]?.answer(clockOf({ now: at(1) }));
   expect(asked.map(({ body }) => body)).toEqual([{ seconds: 60 }, { seconds: 60 }, { seconds: 3_600 }]);
   await asked[2]?.answer(clockOf({ now: at(61), next_attempt_at: null }));
   expect(live.clock?.now).toBe(at(61));
+  await press("unknown");
+  expect(isBusy()).toBe(false);
   await close();
   await press("m");
   expect(asked).toHaveLength(3);
+});
+
+test("one question is asked once at a time, with the others, and one that takes long is counted until it ends", async () => {
+  const { beginReading, control, slowRequests } =
+    await import("../../../simulator/dashboard/app/core/api.ts");
+  const { attempt, toast, toasts } = await import("../../../simulator/dashboard/app/core/toasts.ts");
+  const all = Promise.all([control.get("/counts"), control.get("/clock"), control.get("/counts")]);
+  beginReading();
+  await loopTurns(5);
+  const later = attempt(() => control.get("/counts"));
+  await loopTurns(5);
+  expect(asked.map(({ path }) => path)).toEqual(["/many?path=%2Fcounts&path=%2Fclock", "/counts"]);
+  vi.advanceTimersByTime(2_000);
+  expect(slowRequests.get().count).toBe(2);
+  await asked[0]?.answer({
+    data: [
+      { status: 200, body: "counts" },
+      { status: 200, body: "clock" },
+    ],
+  });
+  expect(await all).toEqual(["counts", "clock", "counts"]);
+  await asked[1]?.answer({ message: "no" }, 404);
+  expect([await later, slowRequests.get().count]).toEqual([undefined, 0]);
+  void control.get("/counts").catch(() => undefined);
+  await loopTurns(5);
+  await asked[2]?.answer({});
+  vi.advanceTimersByTime(2_000);
+  expect(slowRequests.get().count).toBe(0);
+  for (const text of ["b", "c", "d"]) toast("ok", text);
+  expect(toasts.get().map(({ text }) => text)).toEqual(["b", "c", "d"]);
+});
+
+test("an address, a view and a command are what was meant by them, whatever they have in them", async () => {
+  const { hrefTo } = await import("../../../simulator/dashboard/app/core/route.ts");
+  const { apiCurl } = await import("../../../simulator/dashboard/app/core/snippets.ts");
+  const { saveView, useViews } = await import("../../../simulator/dashboard/app/core/views.ts");
+  expect(["/", "/?q=x", "/world"].map(hrefTo)).toEqual(["/dashboard", "/dashboard?q=x", "/dashboard/world"]);
+  expect(apiCurl("/a'b'c", "")).toBe(`curl -i \\\n  'http://simulator/a'\\''b'\\''c'`);
+  for (const query of ["?q=1", "?q=2"]) saveView(" my   view", query);
+  const { root, close } = await show(h(() => JSON.stringify(useViews()), {}));
+  expect(root.words).toBe('[["my view","?q=2"]]');
+  await close();
 });
 
 test("a key does what the component shown last wants, once while it is held, and nothing where one types", async () => {
@@ -100,9 +146,9 @@ test("a key does what the component shown last wants, once while it is held, and
   await press("g");
   vi.advanceTimersByTime(1_200);
   expect(await does("e")).toBe("page e");
-  await above.close();
-  expect(await does("r")).toBe("page r");
   await below.close();
+  expect([await does("r"), await does("j")]).toEqual(["view r", ""]);
+  await above.close();
   expect(await does("r")).toBe("");
 });
 

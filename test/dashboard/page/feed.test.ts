@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { expect, test, vi } from "vitest";
+import { loopTurns } from "../../helpers/loop-turns.ts";
 import { createFeed } from "../../../simulator/dashboard/app/core/feed.ts";
 import { type Filters, NO_FILTERS } from "../../../simulator/dashboard/app/core/filters.ts";
 import { createNewest, createPatience } from "../../../simulator/dashboard/app/core/late-answers.ts";
@@ -26,6 +28,15 @@ const page = (data: Delivery[], next: string | null = null) => ({
   next_cursor: next,
 });
 const NO_EVENTS = { data: [] as EventRecord[] };
+const lonely = (minute: number, id: string): EventRecord => ({
+  object: "event",
+  origin: "world",
+  id,
+  type: "order.created",
+  org_id: "org_1",
+  created_at: at(minute),
+  summary: "",
+});
 
 /** A feed that shows these, under these filters. */
 async function feedOf(deliveries: Delivery[], filters: Partial<Filters> = {}, next: string | null = null) {
@@ -49,32 +60,29 @@ test("new rows are sorted by time, even deliveries of one event", async () => {
 
 test("an event without deliveries has a row until it is delivered", async () => {
   const { feed, keys } = await feedOf([deliveryAt(1, "a"), deliveryAt(3, "c")].toReversed());
-  feed.addEvent({
-    object: "event",
-    origin: "world",
-    id: "evt_b",
-    type: "order.created",
-    org_id: "org_1",
-    created_at: at(2),
-    summary: "",
-  });
+  feed.addEvent(lonely(2, "evt_b"));
   expect(keys()).toEqual(["c", "evt_b", "a"]);
   feed.put(deliveryAt(2, "b", { event_id: "evt_b" }));
   expect(keys()).toEqual(["c", "b", "a"]);
+  for (const [filters, questions, listed] of [
+    [{ type: "order.created" }, 2, ["evt_o"]],
+    [{ type: "call.completed" }, 2, []],
+    [{ state: "dead" }, 1, []],
+    [{ q: "needle" }, 2, []],
+    [{ q: "status:500" }, 1, []],
+  ] as const) {
+    const other = startFeed();
+    void other.feed.load({ ...NO_FILTERS, ...filters });
+    expect(other.asked).toHaveLength(questions);
+    await other.answerNext(page([]), ...(questions > 1 ? [NO_EVENTS] : []));
+    other.feed.addEvent(lonely(2, "evt_o"));
+    expect(other.keys()).toEqual(listed);
+  }
 });
 
 test("a delivery older than the last loaded row appears with its page", async () => {
   const { feed, asked, answerNext, keys } = startFeed();
   void feed.load(NO_FILTERS);
-  const lonely = (minute: number, id: string): EventRecord => ({
-    object: "event",
-    origin: "world",
-    id,
-    type: "order.created",
-    org_id: "org_1",
-    created_at: at(minute),
-    summary: "",
-  });
   await answerNext(page([deliveryAt(5, "e"), deliveryAt(3, "c")], "behind c"), {
     data: [lonely(5, "evt_5"), lonely(4, "evt_4"), lonely(2, "evt_2")],
   });
@@ -88,30 +96,65 @@ test("a delivery older than the last loaded row appears with its page", async ()
   await expect.poll(keys).toEqual(["e", "evt_5", "evt_4", "c", "b", "a"]);
 });
 
-test("a stream update during a page load still counts after the page", async () => {
-  const { feed, asked, answerNext } = startFeed();
-  void feed.load(NO_FILTERS);
-  feed.put(deliveryAt(1, "a", { state: "dead" }));
-  await answerNext(page([deliveryAt(1, "a", { state: "attempting" })]), NO_EVENTS);
-  expect(feed.list.byId.get("a")?.state).toBe("dead");
+type Step = { does: "new" | "ends" | "filter" | "older" | "answer" | "fail"; n: number };
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    does: fc.constantFrom("new", "new", "ends", "filter", "older", "answer", "answer", "fail"),
+    n: fc.nat(11),
+  }),
+  { minLength: 5, maxLength: 60 },
+);
 
-  void feed.load(NO_FILTERS);
-  await answerNext(page([deliveryAt(9, "z")], "z"), NO_EVENTS);
-  void feed.loadOlder();
-  feed.put(deliveryAt(1, "a", { state: "delivered" }));
-  asked.shift()?.answer(page([deliveryAt(1, "a", { state: "attempting" })]));
-  await expect.poll(() => feed.list.byId.get("a")?.state).toBe("delivered");
-});
-
-test("an answer for filters that one has left meanwhile changes nothing", async () => {
-  const { feed, asked, keys } = startFeed();
-  void feed.load({ ...NO_FILTERS, state: "dead" });
-  void feed.load({ ...NO_FILTERS, state: "delivered" });
-  asked[1]?.answer(page([deliveryAt(2, "b")]));
-  await expect.poll(keys).toEqual(["b"]);
-  asked[0]?.answer(page([deliveryAt(1, "a", { state: "dead" })]));
-  await new Promise((resolve) => void setImmediate(resolve));
-  expect(keys()).toEqual(["b"]);
+test("whatever is told, asked, answered or fails in whatever order, the list becomes what the simulator has", async () => {
+  const property = fc.asyncProperty(steps, async (all) => {
+    const have: Delivery[] = [];
+    const asked: { answer: () => void; fail: () => void }[] = [];
+    /** An answer is of the moment of its question, in small pages: what changed since was told. */
+    const get = <Path extends keyof Gets>(path: Path) => {
+      const query = new URLSearchParams(path.split("?")[1]);
+      const [after, state] = [query.get("starting_after"), query.get("state")];
+      const below = have.slice(have.findIndex(({ id }) => id === after) + 1);
+      const matching = below.filter((one) => state === null || one.state === state);
+      const size = query.get("limit") === "60" ? 3 : 4;
+      const data = matching.slice(0, size);
+      const answer = page(data, matching.length > size ? (data.at(-1)?.id ?? null) : null);
+      return new Promise<Gets[Path]>((resolve, reject) => {
+        const known = path.startsWith("/events") ? NO_EVENTS : answer;
+        asked.push({ answer: () => resolve(known as Gets[Path]), fail: () => reject(new Error("gone")) });
+      });
+    };
+    const feed = createFeed({ control: { get }, changed: () => {} });
+    let filters = NO_FILTERS;
+    const put = (at: number, delivery: Delivery) => feed.put((have[at] = delivery));
+    const does: Record<Step["does"], (n: number) => unknown> = {
+      new: (n) =>
+        have.unshift(deliveryAt(0, "")) &&
+        put(0, deliveryAt(have.length, `d${have.length}`, { state: n % 2 ? "attempting" : "dead" })),
+      ends: (n) => have[n] && put(n, { ...have[n], state: "dead" }),
+      filter: (n) => feed.load((filters = { ...NO_FILTERS, state: ["", "attempting", "dead"][n % 3] ?? "" })),
+      older: () => feed.loadOlder(),
+      answer: (n) => asked.splice(n % Math.max(1, asked.length), 1)[0]?.answer(),
+      fail: (n) => asked.splice(n % Math.max(1, asked.length), 1)[0]?.fail(),
+    };
+    for (const step of all) {
+      void does[step.does](step.n);
+      await loopTurns(1);
+    }
+    const answerAll = async () => {
+      for (const { answer } of asked.splice(0)) answer();
+      await loopTurns(1);
+    };
+    await answerAll();
+    if (!feed.list.isLoaded || feed.list.error !== undefined) void feed.load(filters);
+    await answerAll();
+    for (let pages = 0; feed.list.hasMore && pages < 30; pages += 1) {
+      void feed.loadOlder();
+      await answerAll();
+    }
+    const expected = have.filter(({ state }) => filters.state === "" || filters.state === state);
+    expect(feed.rows().map((row) => row.kind === "delivery" && row.delivery)).toEqual(expected);
+  });
+  await fc.assert(property, { numRuns: 150 });
 });
 
 test("rows that no longer match leave the list, and the simulator is asked about uncertain ones", async () => {
@@ -145,9 +188,14 @@ test("rows that no longer match leave the list, and the simulator is asked about
     const many = await feedOf([deliveryAt(3, "c"), deliveryAt(2, "b"), deliveryAt(1, "a")], { q: "x" });
     many.feed.put(deliveryAt(4, "d"));
     await vi.advanceTimersByTimeAsync(1_000);
+    many.asked.shift()?.fail(new Error("gone"));
+    many.feed.put(deliveryAt(4, "d", { state: "dead" }));
+    await vi.advanceTimersByTimeAsync(4_000);
     many.asked.shift()?.answer(page([deliveryAt(4, "d"), deliveryAt(2, "b")], "b"));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(many.keys()).toEqual(["d", "b", "a"]);
+    // What was told is newer than the answer.
+    expect(many.feed.list.byId.get("d")?.state).toBe("dead");
   } finally {
     vi.useRealTimers();
   }
@@ -168,6 +216,8 @@ test("the latest attempt is the one made last, even if an older delivery is upda
   feed.put(deliveryAt(2, "again", { resend_of: "original", attempts: [attemptAt(2, 200)] }));
   feed.put({ ...original, recovered_by: "again" });
   expect(feed.latest()?.id).toBe("again");
+  feed.put(deliveryAt(3, "other", { endpoint_id: "ep_2", attempts: [attemptAt(0, 200)] }));
+  expect([feed.latest()?.id, feed.heardOf("ep_2")?.id]).toEqual(["again", "other"]);
 });
 
 test("of answers to one question the newest counts, also where the older one comes later", async () => {

@@ -3,12 +3,12 @@ import { loopTurns } from "../../helpers/loop-turns.ts";
 import { until } from "../../receiver/helpers/until.ts";
 import type * as Live from "../../../simulator/dashboard/app/core/live.ts";
 import type { Clock, Job } from "../../../simulator/dashboard/app/core/types.ts";
-import { at } from "./deliveries.ts";
+import { at, deliveryAt } from "./deliveries.ts";
 
 /** What the dashboard knows, where the stream and the answers come at the same time. Both are the test's to give here. */
 
 const told = new Map<string, (message: { data: string }) => void>();
-const asked: { paths: string[]; answer: (clock: Clock, version: string) => void }[] = [];
+const asked: { paths: string[]; fail: () => void; answer: (clock: Clock, version: string) => void }[] = [];
 let core: typeof Live;
 
 /** Answers what is asked for in one request, each by its path. */
@@ -23,7 +23,8 @@ async function fetchOfTheTest(url: string): Promise<Response> {
       }));
       resolve(Response.json({ data }));
     };
-    asked.push({ paths, answer });
+    const fail = () => resolve(Response.json({ message: "It cannot." }, { status: 500 }));
+    asked.push({ paths, fail, answer });
   });
 }
 
@@ -50,6 +51,8 @@ beforeAll(async () => {
   vi.resetModules();
   core = await import("../../../simulator/dashboard/app/core/live.ts");
   core.startLive();
+  tell("open");
+  expect(core.live.generation).toBe(0);
 });
 afterAll(() => {
   vi.unstubAllGlobals();
@@ -78,6 +81,35 @@ test("of two loads at once the later one counts, whichever answer comes first", 
   before?.answer(clockAt(4), "earlier");
   await loopTurns(20);
   expect(core.live.about?.version).toBe("later");
+});
+
+test("a load that fails says why, until one succeeds, and says nothing after a later one", async () => {
+  asked[0]?.fail();
+  await expect.poll(() => core.live.problem).toBe("It cannot.");
+  asked.length = 0;
+  tell("delivery", deliveryAt(1, "before"));
+  for (const count of [1, 2]) {
+    tell("reset");
+    await expect.poll(() => asked.length).toBe(count);
+  }
+  asked[1]?.answer(clockAt(6), "later still");
+  await expect.poll(() => [core.live.about?.version, core.live.problem]).toEqual(["later still", undefined]);
+  asked[0]?.fail();
+  await loopTurns(20);
+  expect([core.live.problem, core.live.feed.get("before")]).toEqual([undefined, undefined]);
+});
+
+test("the checks of a run are added to those before, and not to those of another run", () => {
+  for (const [id, check] of [
+    [1, "a"],
+    [1, "b"],
+    [1, "b"],
+    [2, "c"],
+  ] as const) {
+    tell("verification", { id, checks: [{ id: check }] });
+    const known = core.live.verification?.checks.map((one) => one.id).join("");
+    expect(known).toBe({ a: "a", b: "ab", c: "c" }[check]);
+  }
 });
 
 test("pages that load more themselves do so anew after a reset, after what was missed, and after a break", () => {
