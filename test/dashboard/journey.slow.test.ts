@@ -104,24 +104,4 @@ describe("from an empty dashboard to a delivered event", () => {
     await confirm.getByRole("button", { name: "Delete" }).click();
     await page.getByText("No endpoint is registered").waitFor();
   });
-
-  test("the next attempt can be made now, in every mode of the clock", async () => {
-    const { url, simulator } = await openDashboard();
-    const receiver = await startEndpoint(503);
-    const origin = new URL(url).origin;
-    await control(origin, "POST", "/endpoints", { url: receiver.url });
-    await control(origin, "POST", "/events", { type: "call.completed" });
-    await receiver.until(1);
-    const page = await browser.openPage(url);
-    const beforeMs = simulator.clock.now();
-
-    await page.locator(".feed-row").first().click();
-    await page.locator(".timeline").getByText("in 1:00").waitFor();
-    receiver.behave(204);
-    await page.keyboard.press("a");
-    await page.locator(".timeline li").nth(1).getByText("204 No Content").waitFor();
-
-    expect(receiver.received).toHaveLength(2);
-    expect(simulator.clock.now()).toBe(beforeMs);
-  });
 });

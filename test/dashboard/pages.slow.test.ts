@@ -70,37 +70,6 @@ test("a reading is switched, obeyed by the API, and put back", async () => {
   expect(await status()).toBe(400);
 });
 
-test("faults, overrides and counts of the form reach the wire", async () => {
-  const { url } = await openDashboard();
-  const receiver = await startEndpoint(200);
-  await control(new URL(url).origin, "POST", "/endpoints", { url: receiver.url });
-  const page = await browser.openPage(`${url}/trigger?type=call.completed`);
-  await page.getByLabel("duration_sec").fill("7");
-  await page.getByLabel("transferred").selectOption("false");
-  await page.getByText("More fields, as JSON").click();
-  await page.getByLabel("Overrides (JSON)").fill('{"detected_language": ');
-  // Beside the field, and beside the button that it keeps back.
-  await expect.poll(() => page.getByText("This is not JSON yet").count()).toBe(2);
-  expect(await page.getByRole("button", { name: "Trigger", exact: true }).isDisabled()).toBe(true);
-  await page.getByLabel("Overrides (JSON)").fill('{"detected_language": "fr"}');
-  await page.getByText("Faults", { exact: true }).click();
-  await page.getByLabel("stale-timestamp").check();
-  await page.getByLabel("How many").fill("3");
-  await page.getByText("voice-agent-simulator trigger call.completed --set duration_sec=7").waitFor();
-  await page.getByRole("button", { name: "Trigger", exact: true }).click();
-  await page.getByText("3 events: 3 deliveries on the way.").waitFor();
-
-  await receiver.until(3);
-  for (const { body, t } of receiver.received) {
-    expect(JSON.parse(String(body)).data.object).toMatchObject({
-      duration_sec: 7,
-      transferred: false,
-      detected_language: "fr",
-    });
-    expect(Math.abs(Date.now() / 1000 - t)).toBeGreaterThan(300);
-  }
-});
-
 test("a scenario is set off, and traffic is switched on and off", async () => {
   const { url, simulator } = await openDashboard();
   const page = await browser.openPage(`${url}/trigger`);

@@ -56,18 +56,8 @@ test("endpoints: added, listed, shown, changed, tested and removed", async () =>
 test("endpoints: with a secret, an organization and faults of one's own", async () => {
   const { sim, simulator } = await startService();
   const orgId = simulator.organizations()[0]?.id ?? "";
-  const { code, json } = await sim(
-    "endpoints",
-    "add",
-    "http://localhost:9/webhooks",
-    "--secret",
-    "whsec_mine",
-    "--org",
-    orgId,
-    "--fault",
-    "drop-answer:1",
-    "--json",
-  );
+  const words = `endpoints add http://localhost:9/webhooks --secret whsec_mine --org ${orgId} --fault drop-answer:1 --json`;
+  const { code, json } = await sim(...words.split(" "));
   expect(code).toBe(0);
   expect(json()).toMatchObject({ secret: "whsec_mine", org_id: orgId, faults: ["drop-answer:1"] });
 });

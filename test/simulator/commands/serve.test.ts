@@ -22,16 +22,7 @@ test("prints addresses, keys, the endpoint's secret and the next steps; logs wha
       steps: [{ after_seconds: 0, type: "call.completed" }],
     }),
   );
-  const options = [
-    "--port",
-    "0",
-    "--calls",
-    "10",
-    "--clock",
-    "skip",
-    "--reading",
-    "limit_out_of_range=clamp",
-  ];
+  const options = "--port 0 --calls 10 --clock skip --reading limit_out_of_range=clamp".split(" ");
   const forward = ["--forward-to", receiver.url, "--secret", "whsec_mine", "--events", "call.completed"];
   const faults = ["--scenario", story];
   const served = spawnRun("simulator/main.ts", ["serve", ...options, ...forward, ...faults]);
