@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { createFeed } from "../../../simulator/dashboard/app/core/feed.ts";
