@@ -21,10 +21,13 @@ export type Database = {
   schema: string;
   /** One statement in a transaction of its own. Statements call our schema `receiver`, whatever its real name is. */
   run: Query;
-  /** A transaction on its own connection. BEGIN and `first` are sent as one message; `work` gets the last rows. */
+  /**
+   * A transaction on its own connection. BEGIN and `first` are sent as one message, as are `last` and COMMIT; `work` gets the
+   * rows of `first`.
+   */
   transaction: <Result>(
-    work: (query: Query, client: PoolClient, first: QueryResultRow[]) => Promise<Result>,
-    first?: string,
+    work: (query: Query, client: PoolClient, rows: QueryResultRow[]) => Promise<Result>,
+    around?: { first?: string; last?: string },
   ) => Promise<Result>;
   /** A connection that LISTENs. Ends with an error event or when it is released. */
   connect: () => Promise<PoolClient>;
@@ -56,14 +59,14 @@ export function createDatabase(url: string, schema: string, given?: object): Dat
   return {
     schema,
     run: queryOn(pool),
-    transaction: async (work, first = "") => {
+    transaction: async (work, { first = "", last = "" } = {}) => {
       const client = await connect();
       let isSound = false;
       try {
         const query = queryOn(client);
         const found = await query(BEGIN + first);
         const result = await work(query, client, found);
-        await client.query("COMMIT");
+        await query(`${last} COMMIT`);
         isSound = true;
         return result;
       } finally {
@@ -155,7 +158,7 @@ export function described(error: unknown): string {
   return `${message}${code && ` (${code})`}${fix && `. ${fix}`}`;
 }
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 

@@ -63,7 +63,7 @@ export function createIntake({ schema, run, transaction, isClosed }: Database): 
         const isReconcile = batch.some(({ source }) => source === "reconcile");
         const acceptances = await transaction(
           async (query, _, rows) => accept(query, batch, announced(rows)),
-          first(schema, isReconcile),
+          { first: first(schema, isReconcile) },
         );
         void notify(undefined).catch(() => undefined);
         return { ok: true as const, acceptances };

@@ -1,20 +1,21 @@
+import type { PoolClient } from "pg";
 import type { PgBoss } from "pg-boss";
 import type { Clock } from "../clock.ts";
 import { endingOfCrash, writtenOf } from "../store/job-rules.ts";
 import { JobLost, type Ending, type Job, type JobHandler, type Jobs } from "../store/port.ts";
-import { json, together, type Database } from "./connection.ts";
+import { codeOf, json, together, type Database, type Query } from "./connection.ts";
 import { useTransaction } from "./handler-sql.ts";
 import { hexOf } from "./intake.ts";
 import { unixMs } from "./views.ts";
 
-/** Which of these queues have due jobs. Most polls find none, and cost one statement for all queues. */
+/** Which of these queues have due jobs. Most polls find none, and need one statement for all queues. */
 const LOOK = `
   SELECT name FROM unnest($1::text[]) AS queues(name), LATERAL (
     SELECT FROM receiver.job_common AS job WHERE job.name = queues.name AND state < 'active' AND NOT blocked AND start_after <= now() LIMIT 1) AS due`;
 /** pg-boss's own statement, with the fields of the events that a worker needs. */
 const claimWith = (fetch: string): string => `
   WITH claimed AS (${fetch})
-  SELECT claimed.name, id, "startedOn"::text AS token, "retryCount" + 1 AS attempt, output->>'errors' AS errors, type, body,
+  SELECT claimed.name, id, "startedOn"::text AS token, "retryCount" + 1 AS attempt, output->>'errors' AS errors, type, convert_from(body, 'UTF8') AS body,
     replace(id::text, '-', '') AS hex, ${unixMs("received_at")} AS "receivedAtMs", (data->>'since')::bigint AS since
   FROM claimed JOIN receiver.events USING (id) ORDER BY "createdOn"`;
 /** The token of a claim is its time, to the microsecond. */
@@ -39,13 +40,17 @@ const END = `
     DELETE FROM receiver.steps USING updated
     WHERE updated.state = 'done' AND steps.id = updated.id AND steps.handler = split_part(updated.name, '/', 1))
   SELECT n FROM updated`;
-/** The same for one job that is done: a simpler statement, which PostgreSQL plans much faster. */
-const DONE = `
+/**
+ * The same for one job that is done. Without parameters it is sent in one message with COMMIT, which a lost job prevents by
+ * the division.
+ */
+const done = ({ name, id, token }: Claim, handler: string): string => `
   WITH done AS (
     UPDATE receiver.job_common SET state = 'completed', completed_on = clock_timestamp(), policy = NULL
-    WHERE name = $1 AND id = $2 AND state = 'active' AND started_on = $3 RETURNING 1
-  ), forgotten AS (DELETE FROM receiver.steps WHERE id = $2 AND handler = $4 AND EXISTS (SELECT FROM done))
-  SELECT FROM done`;
+    WHERE name = '${name}' AND id = '${id}' AND state = 'active' AND started_on = '${token}' RETURNING 1
+  ), forgotten AS (DELETE FROM receiver.steps WHERE id = '${id}' AND handler = '${handler}' AND EXISTS (SELECT FROM done))
+  SELECT 1 / count(*) FROM done;`;
+const DIVISION_BY_ZERO = "22012";
 /** Includes the queue of another definition of these handlers: with or without a key. */
 const LIST_EXPIRED = `
   SELECT name, id, started_on::text AS token, heartbeat_on::text AS beat, retry_count + 1 AS attempt, output->>'errors' AS errors,
@@ -73,10 +78,13 @@ type Ended = { claim: Claim; ending: Ending };
 type Claimed = Claim & {
   hex: string;
   type: string;
-  body: Buffer;
+  body: string;
   receivedAtMs: number;
   since: number | null;
 };
+
+/** How long a queue counts as having due jobs, if claims find as many as there is room for. */
+const KNOWN_MS = 1_000;
 
 /** Claims jobs and records how their attempts end. */
 export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: Clock) {
@@ -88,6 +96,8 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
   });
   /** Attempts that end while one statement runs are written together by the next one. */
   const end = together(write);
+  /** By handler, the queues that had due jobs a moment ago, if there were as many jobs as it had room for. */
+  const busy = new Map<string, { due: readonly string[]; untilMs: number }>();
 
   const jobs: Omit<Jobs, "begin" | "onArrival"> = {
     claim: async (handler, limit) => {
@@ -97,12 +107,16 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
         claimed.push(...rows);
         return { rows };
       };
+      const found = busy.get(handler);
+      const isKnown = found !== undefined && found.untilMs > clock.monotonicMs();
       // A handler that gained or lost its key has both queues for a while. Neither may block the other.
-      const due = (await look([handler, `${handler}/key`])) ?? [];
+      const due = isKnown ? found.due : ((await look([handler, `${handler}/key`])) ?? []);
       for (const [index, queue] of due.entries()) {
         const batchSize = Math.ceil((limit - claimed.length) / (due.length - index));
         if (batchSize > 0) await boss.fetch(queue, { batchSize, includeMetadata: true, db: { executeSql } });
       }
+      if (claimed.length < limit) busy.delete(handler);
+      else if (!isKnown) busy.set(handler, { due, untilMs: clock.monotonicMs() + KNOWN_MS });
       return claimed.map((row) => toJob(handler, row));
     },
 
@@ -116,12 +130,14 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
     atomically: async (job, work, signal) => {
       signal.throwIfAborted();
       const claim = claimOf(job);
-      const result = await transaction(async (query, client) => {
-        const worked = await useTransaction(client, clock, work);
+      const inTransaction = async (_: Query, client: PoolClient) => {
+        const result = await useTransaction(client, clock, work);
         signal.throwIfAborted();
-        const { name, id, token } = claim;
-        if ((await query(DONE, [name, id, token, job.handler])).length === 0) throw new JobLost(job);
-        return worked;
+        return result;
+      };
+      const last = done(claim, job.handler);
+      const result = await transaction(inTransaction, { last }).catch((error: unknown) => {
+        throw codeOf(error) === DIVISION_BY_ZERO ? new JobLost(job) : error;
       });
       held.delete(job);
       return result;
@@ -168,7 +184,7 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
     const { hex, type, body, attempt, receivedAtMs, since } = row;
     const waitingSinceMs = since ?? receivedAtMs;
     const id = `evt_${hex}`;
-    const job = { handler, id, type, body: body.toString("utf8"), attempt, receivedAtMs, waitingSinceMs };
+    const job = { handler, id, type, body, attempt, receivedAtMs, waitingSinceMs };
     held.set(job, row);
     return job;
   }
