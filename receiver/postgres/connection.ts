@@ -144,10 +144,7 @@ export function refusalOf(error: unknown): Refusal {
   const detail = described(error);
   const [, , reason] = KNOWN.find(([pattern]) => pattern.test(codeOf(error))) ?? [];
   const isOfServer = error instanceof Error && "severity" in error;
-  // The pool's message when all its connections were busy for too long.
-  const isExhausted = detail === "timeout exceeded when trying to connect";
-  const other = isOfServer ? "busy" : isExhausted ? "overloaded" : "outcome_unknown";
-  return { ok: false, reason: reason ?? other, detail };
+  return { ok: false, reason: reason ?? (isOfServer ? "busy" : "outcome_unknown"), detail };
 }
 
 /** An error with its code, and with the fix if its message does not name one. */
@@ -187,10 +184,8 @@ export function storable<Value>(value: Value): Value | string {
   return typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\uFFFD") : value;
 }
 
-/** Rows for `json_to_recordset`. Few contain text that is not storable, and checking each value is slow. */
+/** Rows for `json_to_recordset`, with storable texts. JSON escapes what is not storable, and each backslash. */
 export function json(rows: unknown): string {
-  const text = JSON.stringify(rows);
-  return /\\u(?:0000|d[89a-f])/.test(text)
-    ? JSON.stringify(rows, (_, value: unknown) => storable(value))
-    : text;
+  const escaped = /\\\\|\\u(?:0000|d[89a-f]..)/g;
+  return JSON.stringify(rows).replaceAll(escaped, (found) => (found === "\\\\" ? found : "\uFFFD"));
 }

@@ -1,3 +1,4 @@
+import type { QueryResultRow } from "pg";
 import { z } from "zod";
 import { GONE, keyOf } from "../store/job-rules.ts";
 import type { JobHandler } from "../store/port.ts";
@@ -7,7 +8,7 @@ import { JOB_POLICY, UNWANTED, SET_BOOKMARK } from "./schema.ts";
 const BATCH = 200;
 
 /** The handlers that workers have announced. */
-export const ANNOUNCED = `SELECT name, definition FROM receiver.announced`;
+export const ANNOUNCED = `SELECT definition || jsonb_build_object('name', name) AS handler FROM receiver.announced`;
 const SEEN = `
   INSERT INTO receiver.handlers (name, definition) SELECT key, value FROM jsonb_each($1) ORDER BY key
   ON CONFLICT (name, definition) DO UPDATE SET seen_at = clock_timestamp()`;
@@ -43,13 +44,10 @@ const OFFER = `
 const FIND_MIGRATIONS = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
 
-const definitionSchema = z.object({
-  types: z.union([z.literal("*"), z.array(z.string())]),
-  key: z.array(z.string()),
-});
-const rowsSchema = z.array(z.object({ name: z.string(), definition: z.string() }));
+const typesSchema = z.union([z.literal("*"), z.array(z.string())]);
+const announcedSchema = z.object({ name: z.string(), types: typesSchema, key: z.array(z.string()) });
 
-export type Announced = { name: string } & z.infer<typeof definitionSchema>;
+export type Announced = z.infer<typeof announcedSchema>;
 
 /** The queue of a handler. With a key it is another queue, since pg-boss orders either all jobs of a queue or none. */
 export function queueOf({ name, key }: Pick<JobHandler, "name" | "key">): string {
@@ -57,10 +55,8 @@ export function queueOf({ name, key }: Pick<JobHandler, "name" | "key">): string
 }
 
 /** What ANNOUNCED has found. */
-export function announced(rows: unknown): Announced[] {
-  return rowsSchema
-    .parse(rows)
-    .map(({ name, definition }) => ({ name, ...definitionSchema.parse(JSON.parse(definition)) }));
+export function announced(rows: readonly QueryResultRow[]): Announced[] {
+  return rows.map(({ handler }) => announcedSchema.parse(JSON.parse(String(handler))));
 }
 
 /** The queue and the key of each job that these handlers want for an event. */

@@ -69,12 +69,13 @@ export const openServerStore: ServerRoom["openServerStore"] = async (options): P
   async function work(handlers: readonly JobHandler[], round: number): Promise<void> {
     void listen();
     const cancelNext = clock.after(CUT_OFF_MS, cutOff);
-    const isBeaten = await beat().then(
-      () => true,
-      () => false,
-    );
-    (isBeaten ? cancelCutOff : cancelNext)();
-    if (isBeaten) cancelCutOff = cancelNext;
+    try {
+      await beat();
+      cancelCutOff();
+      cancelCutOff = cancelNext;
+    } catch {
+      cancelNext();
+    }
     if (round % SEEN_ROUNDS === 0) await announce(database, handlers).catch(() => undefined);
     await reap(handlers).catch(() => undefined);
     if (!database.isClosed()) cancelRound = clock.after(BEAT_MS, () => void work(handlers, round + 1));

@@ -16,7 +16,8 @@ const LOOK = `
 const claimWith = (fetch: string): string => `
   WITH claimed AS (${fetch})
   SELECT claimed.name, id, "startedOn"::text AS token, "retryCount" + 1 AS attempt, output->>'errors' AS errors, type, convert_from(body, 'UTF8') AS body,
-    replace(id::text, '-', '') AS hex, ${unixMs("received_at")} AS "receivedAtMs", (data->>'since')::bigint AS since
+    'evt_' || replace(id::text, '-', '') AS event, ${unixMs("received_at")} AS "receivedAtMs",
+    coalesce((data->>'since')::bigint, ${unixMs("received_at")}) AS "waitingSinceMs"
   FROM claimed JOIN receiver.events USING (id) ORDER BY "createdOn"`;
 /** The token of a claim is its time, to the microsecond. */
 const END = `
@@ -75,15 +76,9 @@ type Claim = {
 };
 type Ended = { claim: Claim; ending: Ending };
 
-type Claimed = Claim & {
-  hex: string;
-  type: string;
-  body: string;
-  receivedAtMs: number;
-  since: number | null;
-};
+type Claimed = Claim & Pick<Job, "type" | "body" | "receivedAtMs" | "waitingSinceMs"> & { event: string };
 
-/** How long a queue counts as having due jobs, if claims find as many as there is room for. */
+/** After this time a busy handler looks which of its queues have due jobs. */
 const KNOWN_MS = 1_000;
 
 /** Claims jobs and records how their attempts end. */
@@ -96,7 +91,7 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
   });
   /** Attempts that end while one statement runs are written together by the next one. */
   const end = together(write);
-  /** By handler, the queues that had due jobs a moment ago, if there were as many jobs as it had room for. */
+  /** By handler, its queues with due jobs, if its last claim found as many as it had room for. Most are still due. */
   const busy = new Map<string, { due: readonly string[]; untilMs: number }>();
 
   const jobs: Omit<Jobs, "begin" | "onArrival"> = {
@@ -115,8 +110,9 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
         const batchSize = Math.ceil((limit - claimed.length) / (due.length - index));
         if (batchSize > 0) await boss.fetch(queue, { batchSize, includeMetadata: true, db: { executeSql } });
       }
+      const untilMs = isKnown ? found.untilMs : clock.monotonicMs() + KNOWN_MS;
       if (claimed.length < limit) busy.delete(handler);
-      else if (!isKnown) busy.set(handler, { due, untilMs: clock.monotonicMs() + KNOWN_MS });
+      else busy.set(handler, { due: due.toReversed(), untilMs });
       return claimed.map((row) => toJob(handler, row));
     },
 
@@ -130,14 +126,16 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
     atomically: async (job, work, signal) => {
       signal.throwIfAborted();
       const claim = claimOf(job);
+      let isWorked = false;
       const inTransaction = async (_: Query, client: PoolClient) => {
         const result = await useTransaction(client, clock, work);
         signal.throwIfAborted();
+        isWorked = true;
         return result;
       };
       const last = done(claim, job.handler);
       const result = await transaction(inTransaction, { last }).catch((error: unknown) => {
-        throw codeOf(error) === DIVISION_BY_ZERO ? new JobLost(job) : error;
+        throw isWorked && codeOf(error) === DIVISION_BY_ZERO ? new JobLost(job) : error;
       });
       held.delete(job);
       return result;
@@ -181,9 +179,7 @@ export function createJobs({ run, transaction }: Database, boss: PgBoss, clock: 
   };
 
   function toJob(handler: string, row: Claimed): Job {
-    const { hex, type, body, attempt, receivedAtMs, since } = row;
-    const waitingSinceMs = since ?? receivedAtMs;
-    const id = `evt_${hex}`;
+    const { event: id, type, body, attempt, receivedAtMs, waitingSinceMs } = row;
     const job = { handler, id, type, body, attempt, receivedAtMs, waitingSinceMs };
     held.set(job, row);
     return job;

@@ -5,7 +5,7 @@ import { hexOf } from "./intake.ts";
 import { UNWANTED, SET_BOOKMARK } from "./schema.ts";
 import { createViews, QUEUES, unixMs } from "./views.ts";
 
-/** Events changed, or rows pruned, in one transaction. */
+/** Rows pruned in one transaction. */
 const BATCH = 200;
 const PRUNED_BEFORE = "pruned before";
 
@@ -76,10 +76,8 @@ const KNOWN = `SELECT DISTINCT object_id FROM receiver.events WHERE object_id = 
 const GET_BOOKMARK = `SELECT value FROM receiver.bookmarks WHERE name = $1`;
 const DELETE_BOOKMARK = `DELETE FROM receiver.bookmarks WHERE name = $1`;
 const CHECK = `
-  SELECT line FROM (VALUES
-    (current_setting('fsync') = 'off', 'fsync is off: a power cut loses acknowledged events. Turn it on.'),
-    (current_setting('full_page_writes') = 'off', 'full_page_writes is off: turn it on.'),
-    (pg_is_in_recovery(), 'This server is a standby: name the primary in DATABASE_URL.')) AS checks(found, line) WHERE found`;
+  SELECT name || ' is off: a power cut loses acknowledged events. Turn it on.' AS line
+  FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'`;
 
 /** What operators see and do. */
 export function createLedger({ run, transaction }: Database): Ledger {
@@ -98,17 +96,13 @@ export function createLedger({ run, transaction }: Database): Ledger {
     },
     handlers: async () => announced(await run(ANNOUNCED)).map(({ name, types }) => ({ name, types })),
     requeue: async (ids, handler, state) => {
-      let changed = 0;
-      for (let at = 0; at < ids.length; at += BATCH) {
-        const values = [ids.slice(at, at + BATCH).map(hexOf), handler ?? null];
-        changed += await transaction(async (query) => {
-          const events = await query<StoredEvent>(LIST, values);
-          const handlers = announced(await query(ANNOUNCED)).filter(({ name }) => name === (handler ?? name));
-          const again = await changedBy(query, REQUEUE, [...values, state === "done"]);
-          return again + (await offer(query, events, handlers));
-        });
-      }
-      return changed;
+      const values = [ids.map(hexOf), handler ?? null];
+      return transaction(async (query) => {
+        const events = await query<StoredEvent>(LIST, values);
+        const handlers = announced(await query(ANNOUNCED)).filter(({ name }) => name === (handler ?? name));
+        const again = await changedBy(query, REQUEUE, [...values, state === "done"]);
+        return again + (await offer(query, events, handlers));
+      });
     },
     discard: async (ids, { handler, reason }) =>
       changedBy(run, DISCARD, [ids.map(hexOf), handler ?? null, reason]),
