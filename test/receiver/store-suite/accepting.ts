@@ -133,7 +133,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
 
     test("a webhook for an object that reconcile enqueued is a duplicate with any id, and is found by it", async () => {
       const store = await openWorker(await createBackend());
-      const objectId = "call_1 \0 \uD800";
+      const objectId = "call_1 \\u0000 \0 \uD800";
       const healed = event({ source: "reconcile", objectId });
       const late = event({ objectId });
       await accept(store, healed);
