@@ -74,12 +74,7 @@ describe.skipIf(noServer())("a rolling deploy", () => {
     const today = await openWorker(backend, TODAY);
     const [after] = await accept(today, event({ object: { phone: "k" } }));
     const next = async () => (await claim(today, "everything", 1)).map(({ id }) => id);
-    expect([await next(), await next(), await next(), await next()]).toEqual([
-      before.slice(0, 1),
-      [after],
-      [],
-      before.slice(1),
-    ]);
+    expect([await next(), await next(), await next()]).toEqual([[before[0]], [after], [before[1]]]);
   });
 
   test("a worker of yesterday fails no attempt of a handler that it does not know", async () => {
