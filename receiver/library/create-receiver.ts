@@ -1,18 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Express } from "express";
 import { eventIdSchema } from "../../shared/events.ts";
-import { systemClock as clock } from "../clock.ts";
-import { loadConfig } from "../config.ts";
+import { systemClock as clock, within } from "../clock.ts";
+import { loadConfig, type Config } from "../config.ts";
 import { createLog } from "../operations/log.ts";
 import type { Metrics } from "../operations/metrics.ts";
-import { secretsOf } from "../operations/present.ts";
+import { createOperatorPage } from "../operations/page/index.ts";
+import { createCleaner, secretsOf } from "../operations/present.ts";
+import { createRestClient } from "../operations/rest-client.ts";
 import { compose, superviseHandlers } from "../receiver.ts";
 import { openStore } from "../store/open.ts";
 import type { InboxEvent } from "../store/port.ts";
 import { createFetch } from "./fetch.ts";
 import { readOptions, type ReceiverOptions } from "./options.ts";
 import type { Supervisor } from "../work/supervisor.ts";
-import { workHere } from "./work-here.ts";
+import type { CreateServices } from "../work/handler.ts";
+import { logEnded } from "../work/messages.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../work/worker.ts";
 
 /** A receiver mounted in an app. */
 export type MountedReceiver = Awaited<ReturnType<typeof createReceiver>>;
@@ -36,27 +39,20 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
   const store = await openStore({ ...config, clock, pool, isWorker, onFatal });
   const startWork = async (metrics: Metrics): Promise<Supervisor> => {
     const parts = { config, store, clock, log, metrics, environment: () => environment };
-    if (isWorker) return workHere({ ...parts, ...own, handlers });
-    if (handlers)
-      return superviseHandlers({
-        ...parts,
-        handlersModule: handlers,
-        watchHandlers: isInDevelopment(environment),
-      });
-    throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
+    if (handlers === undefined)
+      throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
+    if (!(handlers instanceof URL)) return workHere({ ...parts, ...own, handlers });
+    const watchHandlers = isInDevelopment(environment);
+    return superviseHandlers({ ...parts, handlersModule: handlers, watchHandlers });
   };
   const receiver = await compose({ config, store, clock, log, startWork }).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
-  const createPage = async (): Promise<Express> => {
-    const { createOperatorPage } = await import("../operations/page/index.ts");
-    const guard = operatorGuard ?? (() => false);
-    return createOperatorPage({ ...receiver, ledger: store.ledger, log, clock, guard });
-  };
+  const guard = operatorGuard ?? (() => false);
+  const page = createOperatorPage({ ...receiver, ledger: store.ledger, log, clock, guard });
   const event = async (id: string): Promise<InboxEvent | undefined> =>
     eventIdSchema.safeParse(id).success ? store.ledger.find(id) : undefined;
-  let page: Promise<Express> | undefined;
   let stopped: Promise<void> | undefined;
   return {
     /** For node:http, Connect, Express 4 and 5: `app.post("/webhooks", receiver.middleware)`, before any body parser. */
@@ -64,8 +60,7 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
     /** From `Request` to `Response`: Hono, route handlers of Next.js. */
     fetch: createFetch(receiver.webhook, receiver.body),
     /** The operator's page: `app.use("/operator", receiver.operator)`. Closed without `operatorGuard`. */
-    operator: async (request: IncomingMessage, response: ServerResponse): Promise<void> =>
-      void (await (page ??= createPage()))(request, response),
+    operator: (request: IncomingMessage, response: ServerResponse): void => void page(request, response),
     /** Whether it can take events now, and the result of each check. */
     health: receiver.health.readiness,
     /** An event by its id, with the job of each handler; undefined if it was not accepted here. */
@@ -80,6 +75,54 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
     metrics: receiver.metrics.text,
     /** Refuses new events (503), finishes running work within SHUTDOWN_TIMEOUT_SECONDS, and closes the database. */
     stop: (): Promise<void> => (stopped ??= receiver.drain().then(receiver.close)),
+  };
+}
+
+/** How long a start waits for the handlers. While another worker has yet to end, events are already taken. */
+const BEGINNING_MS = 1_000;
+
+/** Handles jobs in this process. Nothing replaces the process if a handler blocks it, crashes it or ignores its deadline. */
+async function workHere({
+  metrics,
+  createServices,
+  ...parts
+}: Pick<WorkerOptions, "handlers" | "onDead" | "store" | "log" | "clock"> & {
+  config: Config;
+  metrics: Metrics;
+  createServices?: CreateServices | undefined;
+}): Promise<Supervisor> {
+  const { config, log } = parts;
+  const created = await createServices?.();
+  const stopping = new AbortController();
+  let worker: Worker | undefined;
+  const beginning = startWorker({
+    ...parts,
+    random: Math.random,
+    services: created?.services,
+    clean: createCleaner(secretsOf(config)),
+    api: config.api && createRestClient(config.api),
+    signal: stopping.signal,
+    onEnded: (ended) => {
+      logEnded(log, ended);
+      metrics.handled([ended]);
+    },
+    onStuck: ({ handler, id: event_id }) =>
+      log.error(
+        { handler, event_id },
+        "a handler ignores its deadline; only a restart of this process can end it",
+      ),
+  }).then((begun) => (worker = begun));
+  // Rejects if a migration fails.
+  await within(BEGINNING_MS, beginning, clock);
+  beginning.catch((err: unknown) => log.error({ err }, "the handlers cannot be started"));
+  return {
+    wake: () => worker?.wake(),
+    status: () => ({ state: worker ? "working" : "starting" }),
+    stop: async (graceMs) => {
+      stopping.abort(new Error("stopped"));
+      await beginning.then(async ({ drain }) => drain(graceMs)).catch(() => undefined);
+      await created?.close?.();
+    },
   };
 }
 
