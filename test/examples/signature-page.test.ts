@@ -31,17 +31,9 @@ const vectors = z
 
 /** Rightly signed headers in a form that the service does not write: the receiver's own code refuses them, the page's need not. */
 const REFUSED_BY_THE_RECEIVER_ALONE = [
-  "nine v1",
-  "t twice",
-  "t with a leading zero",
-  "t of 16 digits",
-  "one good v1 beside a malformed one",
-  "a comma at the end",
-  "a comma at the beginning",
-  "a pair without =",
-  "a pair without a key",
-  "1,025 characters",
-];
+  "nine v1|t twice|t with a leading zero|t of 16 digits|one good v1 beside a malformed one",
+  "a comma at the end|a comma at the beginning|a pair without =|a pair without a key|1,025 characters",
+].flatMap((names) => names.split("|"));
 
 const folder = mkdtempSync(join(tmpdir(), "signature-page-"));
 afterAll(() => rmSync(folder, { recursive: true }));

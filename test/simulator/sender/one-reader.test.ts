@@ -70,21 +70,11 @@ const STATUS_LINES = [
 
 /** What decides is the head; these bodies are read to their end by nobody's verdict. */
 const BODIES = [
-  "2\r\nok\r\n0\r\n\r\n",
-  "0\r\n\r\n",
-  "2;a=b\r\nok\r\n0\r\n\r\n",
-  "2\r\nok\r\n0\r\nX: 1\r\n\r\n",
-  "02\r\nok\r\n0\r\n\r\n",
-  "zz\r\nok\r\n0\r\n\r\n",
-  "-1\r\nok\r\n0\r\n\r\n",
-  "0x2\r\nok\r\n0\r\n\r\n",
-  "\r\nok\r\n0\r\n\r\n",
-  "2\nok\n0\n\n",
-  "3\r\nok\r\n0\r\n\r\n",
-  "1\r\nok\r\n0\r\n\r\n",
+  "2\r\nok\r\n0\r\n\r\n|0\r\n\r\n|2;a=b\r\nok\r\n0\r\n\r\n|2\r\nok\r\n0\r\nX: 1\r\n\r\n",
+  "02\r\nok\r\n0\r\n\r\n|zz\r\nok\r\n0\r\n\r\n|-1\r\nok\r\n0\r\n\r\n|0x2\r\nok\r\n0\r\n\r\n",
+  "\r\nok\r\n0\r\n\r\n|2\nok\n0\n\n|3\r\nok\r\n0\r\n\r\n|1\r\nok\r\n0\r\n\r\n|2\r\nok",
   `${"f".repeat(40)}\r\nok`,
-  "2\r\nok",
-];
+].flatMap((bodies) => bodies.split("|"));
 
 const CHARACTERS = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
 const OF_NAMES = CHARACTERS.filter((character) => !/[\r\n:]/.test(character));
