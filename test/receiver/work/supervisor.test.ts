@@ -2,6 +2,7 @@ import { ChildProcess, fork, type ForkOptions } from "node:child_process";
 import { unwatchFile, watchFile } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../../receiver/operations/log.ts";
+import { logEnded } from "../../../receiver/work/messages.ts";
 import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/supervisor.ts";
 import { standingClock } from "../helpers/clock.ts";
 import { until } from "../helpers/until.ts";
@@ -261,6 +262,23 @@ test("ended attempts are handed on, and messages that are not ours are ignored",
   expect(supervisor.status()).toEqual({ state: "starting" });
   says({ kind: "alive", isWorking: true, memoryBytes: 0, ended: [attempt] });
   expect(ended).toEqual([attempt]);
+});
+
+test.each([
+  ["done", "info"],
+  ["later", "info"],
+  ["failed", "warn"],
+  ["lost", "warn"],
+  ["dead", "error"],
+] as const)("an attempt that ended as %s is logged as %s, with its milliseconds", (outcome, level) => {
+  const lines: unknown[] = [];
+  const log = createLog({
+    level: "info",
+    destination: { write: (line) => lines.push(JSON.parse(line)) > 0 },
+  });
+  const ended = { handler: "pos", type: "order.created", attempt: 2, outcome };
+  logEnded(log, { ...ended, id: "evt_1", durationMs: 1_234.5 });
+  expect(lines).toMatchObject([{ ...ended, level, event_id: "evt_1", duration_ms: 1_235 }]);
 });
 
 test("events stored together wake the process once, and a later one again", async () => {

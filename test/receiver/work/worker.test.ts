@@ -109,8 +109,8 @@ describe("when it looks", () => {
   };
 
   test("at once when it is woken, and at least every second", async () => {
-    const { send, end } = await startTestWorker([handler("quick")], { sleep });
-    await until(() => rests.length > 0);
+    const { send, end } = await startTestWorker([handler("idle"), handler("quick")], { sleep });
+    await until(() => rests.length > 1);
     expect(Math.max(...rests)).toBeLessThanOrEqual(1_000);
     await send("quick");
     expect(await end(1)).toMatchObject([{ outcome: "done" }]);
@@ -286,12 +286,14 @@ describe("a drain", () => {
   test("waits for what runs, begins nothing more, and what ends in time is done", async () => {
     const ending = signalled();
     let listeners = 0;
-    const { worker, send, job } = await startTestWorker([handler("slow", async () => ending.promise)], {
+    const slow = handler("slow", async () => ending.promise);
+    const broken = handler("broken", async () => ending.promise.then(() => z.never().parse(1)));
+    const { worker, send, job } = await startTestWorker([slow, broken], {
       workerConcurrency: 1,
       jobs: () => ({ onArrival: () => ((listeners += 1), () => void (listeners -= 1)) }),
     });
-    const [first = "", second = ""] = await send("slow", "slow");
-    await until(worker.running, ({ length }) => length === 1);
+    const [first = "", second = "", failed = ""] = await send("slow", "slow", "broken");
+    await until(worker.running, ({ length }) => length === 2);
     const drained = worker.drain(30_000);
     expect(listeners).toBe(0);
     await turns(5);
@@ -299,6 +301,7 @@ describe("a drain", () => {
     await drained;
     expect(await job(first, "slow")).toMatchObject({ state: "done" });
     expect(await job(second, "slow")).toMatchObject({ state: "waiting", attempts: 0 });
+    expect(await job(failed, "broken")).toMatchObject({ state: "waiting", attempts: 1 });
   });
 
   let after = signalled();
