@@ -34,6 +34,7 @@ test("handlers run with their services, which are closed on a drain, and a termi
   process.kill(pid, "SIGTERM");
   await state(await send("works"), "done");
   expect((await notes())[2]).toBe(first);
+  await until(() => ended.length > 0);
   await supervisor.stop(5_000);
   expect(printed()).toContain("services closed");
   // Each is reported once, the last one too.

@@ -154,7 +154,7 @@ describe("a process is ended", () => {
     await live(1);
     last().ends(1);
     await clock.pass(61_000);
-    expect(last().signals).toEqual([]);
+    expect(children[1]?.signals).toEqual([]);
     await clock.pass(1_000);
     expect(children[1]?.signals).toEqual(["SIGKILL"]);
     expect(lines()[1]).toMatchObject({ msg: expect.stringContaining("does not start") });
