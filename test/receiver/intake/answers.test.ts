@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../../receiver/clock.ts";
 import { chunkedRequest, rawRequest, sendRaw, type RawAnswer } from "../helpers/raw.ts";
 import { SECRET, idOf, newBody, newEventId, signatureFor } from "../helpers/events.ts";
 import { startTestReceiver, useReceiver } from "../helpers/receiver.ts";
@@ -45,20 +44,6 @@ describe("a correctly signed event", () => {
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(answers.filter(({ json }) => !(json as typeof STORED).duplicate)).toHaveLength(1);
     expect(await store.ledger.find(idOf(body))).toMatchObject({ duplicates: 39 });
-  });
-
-  test("is a duplicate under the same id even with another body, and both hashes are logged", async () => {
-    const { url, store, logLines } = receiver();
-    const first = newBody();
-    const second = newBody("voicemail.created", { id: idOf(first) });
-    await send(url, { body: first });
-    const answer = await send(url, { body: second });
-    expect(answer.json).toEqual(DUPLICATE);
-    const found = await store.ledger.find(idOf(first));
-    expect(Buffer.from((await store.ledger.body(found?.seq ?? 0)) ?? []).equals(first)).toBe(true);
-    expect(
-      logLines.some((line) => /"stored_sha256":"[0-9a-f]{64}","received_sha256":"[0-9a-f]{64}"/.test(line)),
-    ).toBe(true);
   });
 
   test.for([
@@ -112,20 +97,13 @@ describe("a correctly signed event", () => {
 describe("the signature", () => {
   const receiver = useReceiver();
 
-  /** The grammar has vectors of its own: here one of each answer. */
+  /** The grammar and the tolerance have tests of their own: here is some of each. */
   test.for<[string, (valid: string, body: Buffer) => string[]]>([
     ["is missing", () => []],
     ["is empty", () => [""]],
     ["comes twice", (valid) => [valid, valid]],
     ["has no t", (valid) => [valid.replace(/^t=\d+,/, "")]],
-    ["has two t", (valid) => [`${valid.split(",")[0]!},${valid}`]],
-    ["has a t in milliseconds", (valid) => [valid.replace(/^t=(\d+)/, "t=$1000")]],
     ["has nine v1", (valid) => [valid + `,v1=${DIGEST}`.repeat(8)]],
-    [
-      "has a v1 in capitals",
-      (valid) => [valid.replace(/v1=.*/, (pair) => `v1=${pair.slice(3).toUpperCase()}`)],
-    ],
-    ["has a pair without =", (valid) => [`${valid},oops`]],
     ["is longer than 1,024 characters", (valid) => [`${valid},x=${"y".repeat(1_024)}`]],
     ["is of another secret", (_valid, body) => [signatureFor(body, { secret: "other" })]],
   ])("that %s is refused", async ([, change]) => {
@@ -135,33 +113,6 @@ describe("the signature", () => {
     const answer = await send(url, { body, signatures });
     expectError(answer, 401, "invalid_signature");
     expect(await store.ledger.find(idOf(body))).toBeUndefined();
-  });
-
-  test.for([
-    ["-301", 401],
-    ["-300", 200],
-    ["-299", 200],
-    ["+299", 200],
-    ["+300", 200],
-    ["+301", 401],
-  ] as const)("made %s seconds from now is answered %i", async ([offset, status]) => {
-    // The clock stands still: on a slow machine a second may pass between signing and verifying.
-    const nowMs = Date.now();
-    const { url } = await startTestReceiver({ clock: { ...systemClock, nowMs: () => nowMs } });
-    const body = newBody();
-    const timestampSeconds = Math.floor(nowMs / 1_000) + Number(offset);
-    const answer = await send(url, { body, signatures: [signatureFor(body, { timestampSeconds })] });
-    expect(answer.status).toBe(status);
-  });
-
-  test.for<[string, (valid: string) => string]>([
-    ["keys in any order", (valid) => valid.split(",").toReversed().join(",")],
-    ["unknown keys beside", (valid) => `v0=old,${valid},scheme=x`],
-    ["several v1 of which one matches", (valid) => `v1=${DIGEST},${valid},v1=${"f".repeat(64)}`],
-  ])("with %s is accepted", async ([, change]) => {
-    const { url } = receiver();
-    const body = newBody();
-    expectStored(await send(url, { body, signatures: [change(signatureFor(body))] }));
   });
 
   test("of any active secret is accepted while rotating, of a retired one not", async () => {

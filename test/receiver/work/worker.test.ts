@@ -395,10 +395,6 @@ test("a handler still running after its deadline fails its job, returns the othe
   expect(await job(other, "other")).toMatchObject({ state: "waiting", attempts: 0 });
 });
 
-test("two handlers of one name are refused", async () => {
-  await expect(startTestWorker([handler("crm"), handler("crm")])).rejects.toThrow('called "crm"');
-});
-
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await setImmediate();
 }
