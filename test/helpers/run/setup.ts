@@ -33,6 +33,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return (await (postgres ??= createPostgres(directory, { port }))).url();
   };
   const programs = createServer((request, response) => {
+    // A kept connection may close just as the next test file asks.
+    response.setHeader("connection", "close");
     addressOf(request.url).then(
       (address) => response.end(address),
       (error: unknown) => response.writeHead(500).end(String(error)),
