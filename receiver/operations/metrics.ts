@@ -8,9 +8,11 @@ import { knownType } from "./present.ts";
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Refusals caused by the receiver. Draining does not count: another process takes the delivery. */
-const OUR_REFUSALS = new Set(["unavailable", "disk_low", "overloaded", "bug"]);
+const OUR_REFUSALS = new Set(["unavailable", "disk_low", "overloaded", "no_bytes", "bug"]);
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const MINUTE_MS = 60_000;
+/** Attempts that end within this time are kept as one number. */
+const SLICE_MS = 5_000;
 
 /**
  * The receiver's Prometheus metrics: base units, no ids or URLs as labels, unknown event types counted as `other`. Each
@@ -26,12 +28,8 @@ export function createMetrics(options: {
   let loaded: ReturnType<typeof createInstruments> | undefined;
   const record = async (one: (to: Awaited<NonNullable<typeof loaded>>) => void): Promise<void> =>
     one(await (loaded ??= createInstruments()));
-  const rates = new Map<string, { perMinute: number; atMs: number }>();
-  /** Attempts of a handler that end in a minute: an average over time in which each counts less as it grows older. */
-  const rateOf = (handler: string): number => {
-    const { perMinute, atMs } = rates.get(handler) ?? { perMinute: 0, atMs: 0 };
-    return perMinute * Math.exp((atMs - options.clock.monotonicMs()) / MINUTE_MS);
-  };
+  /** Oldest first. */
+  let slices: { sinceMs: number; handler: string; ended: number }[] = [];
   const refuse = (reason: string, kind = reason): void => {
     const labels = { reason, class: OUR_REFUSALS.has(kind) ? "unavailable" : "refused" };
     void record(({ rejections }) => rejections.inc(labels));
@@ -50,15 +48,25 @@ export function createMetrics(options: {
     /** A request refused before it became a delivery. */
     refused: (reason: string): void => refuse(reason),
     handled: (attempts: readonly Pick<Ended, "handler" | "type" | "outcome" | "durationMs">[]): void => {
-      const atMs = options.clock.monotonicMs();
-      for (const { handler } of attempts) rates.set(handler, { perMinute: rateOf(handler) + 1, atMs });
+      const nowMs = options.clock.monotonicMs();
+      slices = slices.filter(({ sinceMs }) => nowMs - sinceMs < MINUTE_MS);
+      for (const { handler } of attempts) {
+        const latest = slices.findLast((slice) => slice.handler === handler);
+        if (latest && nowMs - latest.sinceMs < SLICE_MS) latest.ended += 1;
+        else slices.push({ sinceMs: nowMs, handler, ended: 1 });
+      }
       void record(({ handling }) => {
         for (const { handler, type, outcome, durationMs } of attempts)
           handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
       });
     },
     workerDied: (): void => void record(({ restarts }) => restarts.inc()),
-    rateOf,
+    /** Attempts of a handler that ended in this receiver in the last minute. */
+    lastMinute: (of: string): number => {
+      const sinceMs = options.clock.monotonicMs() - MINUTE_MS;
+      const recent = slices.filter((slice) => slice.handler === of && slice.sinceMs > sinceMs);
+      return recent.reduce((sum, { ended }) => sum + ended, 0);
+    },
     text: async () => {
       const counts = await options.counts().catch(() => undefined);
       const instruments = await (loaded ??= createInstruments());
