@@ -35,7 +35,7 @@ export function createDashboard(): Router {
     await send(name, body, request, response.set("Cache-Control", FOR_EVER));
   });
   router.use("/dashboard/assets", (_request, response) => {
-    response.status(404).type("text/plain").send("There is no such file.");
+    response.status(404).type("text/plain").send("File not found.");
   });
   // Every other address is one of the page's own: it decides what to show.
   router.get(["/dashboard", "/dashboard/*path"], async (request, response) => {

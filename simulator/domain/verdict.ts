@@ -75,7 +75,7 @@ function judgeForged(facts: DeliveryFacts): Ruling {
     return ruling("not", "Forged on purpose, refused, and handled all the same", "forgery_handled");
   const silent = forged.find(({ error }) => error !== null);
   if (silent !== undefined)
-    return ruling("unknown", `Forged on purpose, and nobody can tell: no answer (${silent.error})`);
+    return ruling("unknown", `Forged on purpose, unclear: no answer (${silent.error})`);
   return failed === undefined
     ? ruling("ok", `Forged on purpose, refused (${statuses.at(-1)})`)
     : ruling("ok", `Forged on purpose, kept out by ${failed} instead of a 401`, "forgery_not_refused");
@@ -91,13 +91,13 @@ function judgeRetried(meant: string, facts: DeliveryFacts): Ruling {
     return judgeTaken(meant, { ...facts, attempts: attempts.filter((one) => !ours.includes(one)) });
   if (state === "attempting")
     return ruling("waiting", ours.length === 0 ? `${meant}: on its way` : `${meant}: to be tried again`);
-  if (handling === null) return ruling("unknown", `${meant}, each time: nobody can tell what was done`);
+  if (handling === null) return ruling("unknown", `${meant} each time, unclear whether it was handled`);
   return handling.handled > 1
     ? ruling("not", `${meant}, handled ${times(handling.handled)}`, "handled_twice")
     : ruling("ok", `${meant} each time, handled ${times(handling.handled)}`);
 }
 
-/** A correctly signed delivery must be acknowledged, whatever else it contains, and handled once. */
+/** A correctly signed delivery must be acknowledged, with any content, and handled once. */
 function judgeTaken(meant: string, facts: DeliveryFacts): Ruling {
   const { state, attempts } = facts;
   if (state === "delivered") return judgeHandling(meant, facts, meant === "Duplicate");
@@ -137,7 +137,7 @@ function causeOfFailure(meant: string, { httpStatus, error }: Attempt): CauseNam
   return causeOf(ending, MEANINGS[meant]) ?? null;
 }
 
-/** What a delivery was to the receiver, by the words that begin its sentence. */
+/** The purpose of a delivery, by the words that begin its sentence. */
 const MEANINGS: Record<string, Meaning> = {
   Duplicate: "duplicate",
   "Unfamiliar on purpose": "unfamiliar",

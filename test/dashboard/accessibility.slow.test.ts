@@ -15,19 +15,19 @@ const SHELL = { exclude: [".side", ".top"] };
 const WIDTHS = ALL ? [390, 1024, 1440] : [1280];
 
 /** By their words: one page of each kind, whose colours the others share. */
-const OF_EACH_KIND = ["not right", "Take the header apart", "The receiver failed"];
+const OF_EACH_KIND = ["not right", "Parse the header", "The receiver failed"];
 
 type Listed = { id: string; event_id: string; attempts: unknown[] };
 
 test("axe finds nothing on pages with nothing on them, light or dark", async () => {
   const { url } = await openDashboard({ calls: 12 });
   const page = await browser.openPage(url, { script: AXE });
-  await page.getByText("Nobody to deliver to yet").waitFor();
+  await page.getByText("No endpoint yet").waitFor();
   await expectAccessible(page);
   for (const [path, words] of [
     ["/endpoints", "No endpoint is registered"],
     ["/verify", "No report yet"],
-    ["/nowhere", "No page has this address"],
+    ["/nowhere", "This page does not exist"],
   ] as const) {
     await visit(page, path);
     await page.getByText(words).waitFor();
@@ -66,11 +66,11 @@ test("axe finds nothing on pages with something on them, light or dark", async (
   const { page, delivery } = await openFilled();
   const pages = [
     ["", "not right"],
-    [`/deliveries/${delivery.id}`, "Take the header apart"],
+    [`/deliveries/${delivery.id}`, "Parse the header"],
     [`/events/${delivery.event_id}`, "Envelope"],
     ["/endpoints", "in a row"],
     ["/endpoints?new", "listens there"],
-    ["/trigger", "empty fields are made up"],
+    ["/trigger", "empty fields are generated"],
     ["/world", "that is all"],
     ["/world/voicemails", "that is all"],
     ["/world/agents", "Persona"],
@@ -136,7 +136,7 @@ test("in forced colours only the selected page, clock mode, tab, row and attempt
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.emulateMedia({ forcedColors: "active" });
   await visit(page, `/deliveries/${delivery.id}`);
-  await page.getByText("Take the header apart").waitFor();
+  await page.getByText("Parse the header").waitFor();
   const framed = (within: string) =>
     page.evaluate<string[]>(`[...document.querySelectorAll("${within}")]
       .filter((one) => getComputedStyle(one).outlineStyle === "solid")

@@ -23,7 +23,7 @@ test("a card shows how its endpoint answered lately, without failures injected b
   const origin = new URL(url).origin;
   await control(origin, "POST", "/endpoints", { url: "http://localhost:1/never-asked" });
   const page = await browser.openPage(`${url}/endpoints`);
-  await page.getByText("Nothing was sent to it yet.").waitFor();
+  await page.getByText("Nothing sent yet.").waitFor();
   // Times of the schedule, as everywhere: the clock stands still until it is moved.
   await control(origin, "POST", "/clock/advance", { seconds: 7_200 });
   const { body: clock } = await control<{ now: string }>(origin, "GET", "/clock");
@@ -59,10 +59,10 @@ test("a secret is rotated: both sign while they overlap, and the new one is show
   const page = await browser.openPage(`${url}/endpoints`);
   await page.getByRole("button", { name: "Rotate" }).click();
   const dialog = page.getByRole("dialog", { name: "Rotate the signing secret" });
-  await dialog.getByLabel("The old one keeps signing for").selectOption({ label: "One hour" });
+  await dialog.getByLabel("Overlap with the old one").selectOption({ label: "One hour" });
   await dialog.getByRole("button", { name: "Rotate" }).click();
   const once = page.getByRole("dialog", { name: "The signing secret" });
-  await once.getByText("the old one counts, too").waitFor();
+  await once.getByText("the old one signs, too").waitFor();
   const secret = (await once.locator("code.secret").innerText()).trim();
   await once.getByRole("button", { name: "I have copied it" }).click();
   const facts = page.locator(".endpoint .facts", { hasText: "Secret" });
@@ -86,7 +86,7 @@ test("a secret is rotated: both sign while they overlap, and the new one is show
   await page.getByText("A correct receiver accepts this signature.").waitFor();
 });
 
-test("an endpoint is changed, goes by the name it was given, and events pass it by while it is paused", async () => {
+test("an endpoint is changed, shows the name it was given, and gets no new events while it is paused", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   const receiver = await startEndpoint(200);
@@ -98,11 +98,11 @@ test("an endpoint is changed, goes by the name it was given, and events pass it 
   await form.getByLabel("Name").fill("Kitchen");
   for (const fold of await form.locator("summary").all())
     expect((await fold.boundingBox())?.height).toBeGreaterThanOrEqual(24);
-  await form.getByText("Good: somebody listens there.").waitFor();
+  await form.getByText("Good: a server listens there.").waitFor();
   await form.getByRole("button", { name: "Save" }).click();
   const card = page.locator(".endpoint", { hasText: "Kitchen" });
   await card.getByRole("button", { name: "Pause" }).click();
-  await card.getByText("Paused: events pass it by").waitFor();
+  await card.getByText("Paused: no new events").waitFor();
   await control(origin, "POST", "/events", { type: "order.created" });
   await card.getByRole("button", { name: "Send a test event" }).click();
   await page.getByRole("link", { name: "Watch it" }).click();
@@ -117,7 +117,7 @@ test("an endpoint is changed, goes by the name it was given, and events pass it 
     "booking.created",
   ]);
   await visit(page, "");
-  await page.getByText("No endpoint takes it: it went to nobody.").waitFor();
+  await page.getByText("No endpoint selects it: it was not sent.").waitFor();
   await page.getByLabel("Endpoint", { exact: true }).selectOption({ label: "Kitchen" });
   await page.locator(".windowed .feed-row", { hasText: "Kitchen" }).nth(1).waitFor();
 });

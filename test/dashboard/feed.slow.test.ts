@@ -24,7 +24,7 @@ test("thousands of deliveries are all within reach, and only those in sight exis
   await rows.locator(`[href$="${newest}"]`).waitFor();
 
   // To the very end, through every page of the list.
-  const end = page.getByText(`${DELIVERIES.toLocaleString("en")} rows: that is all.`);
+  const end = page.getByText(`${DELIVERIES.toLocaleString("en")} rows in all.`);
   while (!(await end.isVisible())) {
     await scrollDown(page);
     expect(await rows.count()).toBeLessThan(MOST_ROWS_IN_PAGE);

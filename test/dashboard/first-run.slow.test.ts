@@ -31,7 +31,7 @@ test("the first event needs two clicks: the port, and Send again once the secret
   const dialog = page.getByRole("dialog", { name: "The signing secret" });
   const verdict = dialog.getByRole("region", { name: "Test event" });
   await expectShown(verdict.getByText("Not acknowledged so far (401)"));
-  await expectShown(verdict.getByText("It does not know this secret yet"));
+  await expectShown(verdict.getByText("It does not have this secret yet"));
   expect(simulator.endpoints.list().map((endpoint) => endpoint.url)).toEqual([
     `http://127.0.0.1:${receiver.port}/webhook`,
   ]);

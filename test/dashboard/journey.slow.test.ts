@@ -15,14 +15,14 @@ describe("from an empty dashboard to a delivered event", () => {
     const readClipboard = () => page.evaluate<string>("navigator.clipboard.readText()");
 
     // Register: the rules as one types, then the secret.
-    await page.getByText("Nobody to deliver to yet").waitFor();
+    await page.getByText("No endpoint yet").waitFor();
     await page.getByRole("link", { name: "Register an endpoint" }).click();
     const form = page.getByRole("dialog", { name: "Register an endpoint" });
     await form.getByLabel("URL", { exact: true }).fill("http://example.com/hook");
     await form.getByText("http:// is for localhost only, and example.com is not").waitFor();
     expect(await form.getByRole("button", { name: "Register" }).isDisabled()).toBe(true);
     await form.getByLabel("URL", { exact: true }).fill(receiver.url);
-    await form.getByText("Good: somebody listens there.").waitFor();
+    await form.getByText("Good: a server listens there.").waitFor();
     await form.getByRole("button", { name: "Register" }).click();
 
     const once = page.getByRole("dialog", { name: "The signing secret" });

@@ -17,7 +17,7 @@ test("five hundred endpoints are listed ten to a page, failing ones first, and f
   await page.goto(`${url}/endpoints`);
   const cards = page.locator(".card.endpoint");
   await page.getByText("1 to 10 of 500").waitFor();
-  await page.getByText("Nothing was sent to it yet.").nth(9).waitFor();
+  await page.getByText("Nothing sent yet.").nth(9).waitFor();
   expect(await cards.count()).toBe(10);
   expect(asked).toBeLessThan(25);
   expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(2_000);
@@ -42,7 +42,7 @@ test("a run of verify is fetched where it is shown, and one that is canceled lea
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
   await page.goto(url);
-  await page.getByText("Nothing has happened yet").waitFor();
+  await page.getByText("No event yet").waitFor();
   expect(asked.filter((path) => /verif/.test(path))).toEqual([]);
 
   await page.goto(`${url}/verify`);

@@ -16,7 +16,7 @@ test("eight tabs share a stream, and continue when the tab that holds it is clos
     tabs.push(tab);
   }
   await control(origin, "POST", "/events", { type: "call.completed" });
-  for (const tab of tabs) await tab.locator(".feed-row").getByText("it went to nobody").waitFor();
+  for (const tab of tabs) await tab.locator(".feed-row").getByText("it was not sent").waitFor();
   for (const tab of tabs)
     expect(await tab.evaluate("fetch('/control/clock').then(({ status }) => status)")).toBe(200);
 

@@ -47,7 +47,7 @@ test("a recording on another site is a link, and anything but a web address is t
   expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
   await page.keyboard.press("Escape");
   await page.locator(".row", { hasText: "+12125550102" }).click();
-  await page.getByRole("dialog").getByText("No recording that can be played: javascript:alert(1)").waitFor();
+  await page.getByRole("dialog").getByText("Not a web address: javascript:alert(1)").waitFor();
   expect(await page.getByRole("dialog").getByRole("link").count()).toBe(0);
 });
 
@@ -99,7 +99,7 @@ test("an event can be sent again, under its own id or a new one", async () => {
   await page.getByRole("heading", { name: "1 delivery" }).waitFor();
   // What happened, in words, and its type below.
   await page.getByRole("heading", { level: 1, name: / ordered / }).waitFor();
-  await page.getByText(/^order\.created set off by a trigger, /).waitFor();
+  await page.getByText(/^order\.created from a trigger, /).waitFor();
   await page.getByRole("button", { name: "Send again, same id" }).click();
   await page.getByRole("heading", { name: "2 deliveries" }).waitFor();
   await page.getByRole("button", { name: "Send again, new id" }).click();

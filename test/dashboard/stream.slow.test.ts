@@ -49,10 +49,10 @@ test("what happens shows without a reload, and a reset empties the list", async 
   const { url } = await openDashboard();
   const origin = new URL(url).origin;
   const page = await browser.openPage(url);
-  await page.getByText("Nobody to deliver to yet").waitFor();
+  await page.getByText("No endpoint yet").waitFor();
 
   await control(origin, "POST", "/events", { type: "call.completed" });
-  await page.getByText("No endpoint takes it: it went to nobody.").waitFor();
+  await page.getByText("No endpoint selects it: it was not sent.").waitFor();
   const receiver = await startEndpoint(503);
   await control(origin, "POST", "/endpoints", { url: receiver.url });
   await control(origin, "POST", "/events", { type: "voicemail.created" });
@@ -67,7 +67,7 @@ test("what happens shows without a reload, and a reset empties the list", async 
   await page.getByRole("button", { name: "Delivered 1" }).waitFor();
 
   await control(origin, "POST", "/reset", { keep_endpoints: true });
-  await expectShown(page.getByText("Nothing has happened yet"));
+  await expectShown(page.getByText("No event yet"));
 });
 
 test("the clock's modes and buttons do what they say", async () => {

@@ -63,7 +63,7 @@ test("each delivery says whether the receiver did right, and a line at the top s
   const detail = page.getByRole("region", { name: "Delivery" });
   await detail.getByText("Insert the event id under a unique constraint").waitFor();
   await detail.getByText("The receiver says: done, handled twice.").waitFor();
-  const shown = await detail.getByRole("link", { name: "As its receiver shows it" }).getAttribute("href");
+  const shown = await detail.getByRole("link", { name: "Show it in the receiver" }).getAttribute("href");
   expect(shown).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/event\?id=evt_[0-9a-f]{32}$/);
   expect(page.url()).toContain("verdict=not");
   await page.keyboard.press("u");

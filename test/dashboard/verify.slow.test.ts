@@ -24,7 +24,7 @@ test("an endpoint's card verifies its receiver: failures first, each with its re
   await page.getByText("The receiver failed").waitFor();
 
   const groups = page.locator(".report-group");
-  const names = ["Failed", "Advice that is not followed", "Could not be judged", "Passed"];
+  const names = ["Failed", "Advice not followed", "Could not be judged", "Passed"];
   expect(await groups.locator("header h2").allTextContents()).toEqual(names);
   const failed = groups.first().locator(".check-row", { hasText: "signature.stale-hour" });
   await failed.getByText("It should be refused, but the receiver answered 200").click();

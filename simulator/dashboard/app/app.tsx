@@ -36,10 +36,10 @@ function LaterPage({ path, query }: { path: string; query: URLSearchParams }) {
   }
   return (
     <>
-      <PageHead title="There is nothing here" />
-      <Empty icon="search" title="No page has this address">
+      <PageHead title="Not found" />
+      <Empty icon="search" title="This page does not exist">
         <p>
-          Everything that happens stands in <a href={hrefTo("/")}>Live</a>.
+          See all deliveries in <a href={hrefTo("/")}>Live</a>.
         </p>
       </Empty>
     </>

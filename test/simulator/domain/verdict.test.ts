@@ -162,12 +162,7 @@ describe("a forged event", () => {
       "not",
       "Forged on purpose, refused, and handled all the same",
     ],
-    [
-      "silent",
-      () => forged(["timeout"]),
-      "unknown",
-      "Forged on purpose, and nobody can tell: no answer (timeout)",
-    ],
+    ["silent", () => forged(["timeout"]), "unknown", "Forged on purpose, unclear: no answer (timeout)"],
     [
       "then honest",
       () => delivery([401, 200], { faults: ["stale-timestamp:1"], handled: 1 }),
@@ -227,7 +222,7 @@ describe("an event whose answer was lost, or that was cut off", () => {
       "each time, unseen",
       () => lost(always, { faults: ["drop-answer"] }),
       "unknown",
-      "Answer lost on purpose, each time: nobody can tell what was done",
+      "Answer lost on purpose each time, unclear whether it was handled",
     ],
   ] as const)("%s", (_name, judged, result, sentence) => {
     const verdict = judged();

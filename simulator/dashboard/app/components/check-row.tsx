@@ -24,7 +24,7 @@ type Message = {
 /** What a check of a report counts as, the worst first: its words, colour and mark. */
 export const STANDINGS: Record<Standing, { title: string; word: string; tone: Tone; icon: IconName }> = {
   failed: { title: "Failed", word: "failed", tone: "bad", icon: "cross" },
-  advice: { title: "Advice that is not followed", word: "advice", tone: "wait", icon: "flag" },
+  advice: { title: "Advice not followed", word: "advice", tone: "wait", icon: "flag" },
   unverified: { title: "Could not be judged", word: "not judged", tone: "plain", icon: "question" },
   passed: { title: "Passed", word: "passed", tone: "ok", icon: "check" },
 };
@@ -70,7 +70,7 @@ function checkRow(check: Check) {
           {evidence.map((exchange, index) => (
             <Exchange key={index} exchange={exchange} label={`${id}, ${index + 1}`} />
           ))}
-          {evidence.length === 0 && <p class="muted">There is no request of its own to show.</p>}
+          {evidence.length === 0 && <p class="muted">This check has no request to show.</p>}
         </div>
       </details>
     </li>

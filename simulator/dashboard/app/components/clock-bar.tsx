@@ -25,7 +25,7 @@ export function ClockBar() {
   const waiting = clock?.deliveries.attempting ?? 0;
   /** Skipping makes every waiting attempt at once, so it asks for confirmation. */
   async function chooseMode(mode: ClockMode) {
-    const words = `${countOf(waiting, "delivery is", "deliveries are")} still in progress. With Skip, schedule time jumps from one due attempt to the next: all that is left of them is sent now, as fast as the receiver answers.`;
+    const words = `${countOf(waiting, "delivery is", "deliveries are")} still in progress. With Skip, schedule time jumps from one due attempt to the next: all remaining attempts are made now, as fast as the receiver answers.`;
     const question = { title: "Skip all waiting?", action: "Skip", keep: "Keep waiting", text: words };
     const mustAsk = mode === "skip" && clock?.mode !== "skip" && waiting > 0;
     if (mustAsk && !(await isMeant({ ...question, tone: "accent" }))) return;

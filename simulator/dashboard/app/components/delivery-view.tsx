@@ -34,7 +34,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
   }
 
   async function attemptNow() {
-    if (!canAttempt) return toast("bad", "No attempt waits: there is nothing to bring forward.");
+    if (!canAttempt) return toast("bad", "No attempt is waiting.");
     setChosen(undefined);
     await attempt(() => control.post(`${path}/attempt`));
     await reload();
@@ -49,7 +49,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
   const endEditing = () => setEditing(false);
   function sentEdited(sentId: string) {
     endEditing();
-    toast("ok", "Sent: this is how it goes.");
+    toast("ok", "Sent: watch it here.");
     navigate(`/deliveries/${sentId}${query}`);
   }
   async function copyCurl() {
@@ -115,8 +115,8 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
         <AttemptView key={number} attempt={shown} />
       ) : (
         <p class="notice">
-          No attempt has been made yet: the first one is due{" "}
-          {fullTimeOf(delivery.next_attempt_at ?? delivery.created_at)} of schedule time.
+          No attempt yet: the first one is due {fullTimeOf(delivery.next_attempt_at ?? delivery.created_at)}{" "}
+          of schedule time.
         </p>
       )}
       {isEditing && shown && (
@@ -157,7 +157,7 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
         )}{" "}
         {delivery.handling !== null && about?.operator_page && (
           <a href={about.operator_page.replace("{id}", eventId)} target="_blank" rel="noreferrer">
-            As its receiver shows it
+            Show it in the receiver
           </a>
         )}{" "}
         {delivery.faults.map((fault) => (

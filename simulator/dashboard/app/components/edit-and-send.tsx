@@ -48,10 +48,10 @@ export function EditAndSend({ delivery, attempt, onSent, onClose }: EditProps) {
         value={text}
         onInput={setText}
         problem={envelope.ok ? undefined : envelope.message}
-        hint="Sent to this endpoint alone, whatever it has selected; signed with its secret when it goes out."
+        hint="Sent only to this endpoint, even if it has not selected the type; signed when it is sent."
       />
       <CheckBox checked={isSameId} onChange={() => setSameId(!isSameId)}>
-        Keep its id: a duplicate, which has to be unchanged
+        Keep its id: a duplicate, with an unchanged event
       </CheckBox>
       <FaultPicker chosen={faults} onChange={setFaults} />
     </FormDialog>

@@ -30,11 +30,11 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
   }
   const pause = () => attempt(() => control.patch(`/endpoints/${id}`, { paused: !paused }));
   async function remove() {
-    const text = `Deliveries that still wait for ${url} are given up as dead. Its secret cannot be had again.`;
+    const text = `Deliveries that still wait for ${url} become dead. Its secret is lost.`;
     if (!(await isMeant({ title: "Delete this endpoint?", action: "Delete", text }))) return;
     await attempt(async () => {
       await control.delete(`/endpoints/${id}`);
-      toast("ok", "The endpoint was deleted. Its past deliveries stay in sight.");
+      toast("ok", "The endpoint was deleted. Its past deliveries stay in the list.");
       navigate("/endpoints", { replace: true });
     });
   }
@@ -48,7 +48,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
       <header class="flex wraps between">
         <h2 class="foreign">
           <a href={hrefTo(`/endpoints/${id}`)}>{name || url}</a>{" "}
-          {paused && <Chip tone="wait">Paused: events pass it by</Chip>}
+          {paused && <Chip tone="wait">Paused: no new events</Chip>}
         </h2>
         <Chip tone={flagged ? "bad" : failures > 0 ? "wait" : "plain"}>
           {flagged && <Icon name="flag" size={13} />}
@@ -106,9 +106,9 @@ function LatelyAnswered({ endpoint }: { endpoint: Endpoint }) {
   if (answers === undefined) return <div class="answers" />;
   const { attempts, counted, acknowledged, p95_ms: p95Ms } = answers;
   const last = attempts.at(-1);
-  if (last === undefined) return <p class="answers muted">Nothing was sent to it yet.</p>;
+  if (last === undefined) return <p class="answers muted">Nothing sent yet.</p>;
   const share = counted === 0 ? "–" : `${percentOf(acknowledged, counted)} %`;
-  const shareTitle = `${acknowledged} of the last ${counted} attempts; what we made fail on purpose is left out`;
+  const shareTitle = `${acknowledged} of the last ${counted} attempts, without those that failed on purpose`;
   const p95 = p95Ms === null ? "–" : millisecondsOf(p95Ms);
   return (
     <dl class="answers facts flex wraps hangs">

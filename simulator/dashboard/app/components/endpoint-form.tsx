@@ -41,7 +41,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
       return props.onDone(await control.post("/endpoints", { ...settings, secret: secret || undefined }));
     await control.patch(`/endpoints/${props.endpoint.id}`, settings);
     props.onDone();
-    toast("ok", "Saved. Deliveries that wait go to the new address.");
+    toast("ok", "Saved. Waiting deliveries go to the new address.");
   }
 
   return (
@@ -90,27 +90,26 @@ function OwnSecret(own: { label: string; value: string; onInput: (secret: string
       <summary>Use a secret of your own</summary>
       <TextField
         {...own}
-        placeholder="made up for you"
-        hint="Handy where your receiver is configured already. No white space."
+        placeholder="generated"
+        hint="For a receiver that has a secret already. No white space."
       />
     </details>
   );
 }
 
 function selectionWords(count: number): string {
-  if (count === 0) return "None selected: every event is delivered, also of types that come later.";
+  if (count === 0) return "None selected: every event is delivered, future types included.";
   return count === 1 ? "Only this type is delivered." : `Only these ${count} types are delivered.`;
 }
 
 function hintOf(checked: CheckedUrl | undefined): string {
   if (!checked?.ok) return "Checking…";
-  if (checked.is_listening === false)
-    return "Nothing listens there yet: start your receiver, and this becomes good by itself.";
-  return checked.is_listening ? "Good: somebody listens there." : "Good: events can be delivered here.";
+  if (checked.is_listening === false) return "Nothing listens there yet: start your receiver.";
+  return checked.is_listening ? "Good: a server listens there." : "Good: events can be delivered here.";
 }
 
 const OVERLAPS: [seconds: string, words: string][] = [
-  ["0", "None: the old one signs no more"],
+  ["0", "No overlap: the old one stops signing"],
   ["3600", "One hour"],
   ["86400", "One day"],
   ["604800", "One week"],
@@ -129,16 +128,16 @@ export function RotateSecret({ endpoint, onDone, onClose }: RotateProps) {
   return (
     <FormDialog title="Rotate the signing secret" action="Rotate" onSubmit={submit} onClose={onClose}>
       <p>
-        <span class="foreign">{endpoint.url}</span> gets a new secret. Meanwhile deliveries carry two
-        signatures, so a receiver may take either; the open question <code>rotated_secret_signs</code> makes
-        it one of them.
+        <span class="foreign">{endpoint.url}</span> gets a new secret. During the overlap, deliveries carry
+        two signatures, so a receiver may verify either; the open question <code>rotated_secret_signs</code>
+        reduces them to one.
       </p>
       <SelectField
-        label="The old one keeps signing for"
+        label="Overlap with the old one"
         value={overlap}
         onChange={setOverlap}
         options={OVERLAPS}
-        hint="In schedule time: move the clock to see the overlap end."
+        hint="In schedule time: advance the clock to end the overlap."
       />
       <OwnSecret label="New signing secret" value={secret} onInput={setSecret} />
     </FormDialog>

@@ -50,12 +50,12 @@ export function EventForm({ type }: { type: EventTypeForm }) {
   const command = commandOf({ type: type.type, object, orgId, count, faults });
   return (
     <form onSubmit={send}>
-      <Panel title={type.type} aside="empty fields are made up">
+      <Panel title={type.type} aside="empty fields are generated">
         <div class="stack">
           {error && <Problem error={error} />}
           {endpoints?.size === 0 && (
             <p class="notice wait">
-              It will go to nobody. <a href={hrefTo("/endpoints?new")}>Register an endpoint</a>.
+              No endpoint will receive it. <a href={hrefTo("/endpoints?new")}>Register an endpoint</a>.
             </p>
           )}
           {fields.length > 0 && (
@@ -88,7 +88,7 @@ export function EventForm({ type }: { type: EventTypeForm }) {
               label="Organization"
               value={orgId}
               onChange={setOrgId}
-              options={[["", "Whichever fits"], ...organizationChoices()]}
+              options={[["", "Any that fits"], ...organizationChoices()]}
             />
             <TextField label="How many" type="number" {...COUNT_LIMITS} value={count} onInput={setCount} />
           </div>

@@ -12,9 +12,7 @@ export function FeedEnd({ onRetry }: { onRetry: () => unknown }) {
   return (
     <p class="feed-end faint" role={hasMore && error === undefined ? "status" : undefined}>
       {error?.message ??
-        (hasMore
-          ? "Searching older deliveries…"
-          : `${countOf(feed.rows().length, "row")}: that is all.`)}{" "}
+        (hasMore ? "Searching older deliveries…" : `${countOf(feed.rows().length, "row")} in all.`)}{" "}
       {error !== undefined && <Button kind="small" onClick={onRetry} words="Try again" />}
     </p>
   );

@@ -10,13 +10,13 @@ import { Button, Copyable } from "./button.tsx";
 import { Empty } from "./page.tsx";
 import { tellSecret } from "./secret-once.tsx";
 
-/** Nothing was sent yet: what to do first depends on whether there is somebody to send to. */
+/** Nothing was sent yet: register an endpoint first, or trigger an event. */
 export function EmptyFeed() {
   const { endpoints } = useLive();
   if (endpoints === undefined || endpoints.size === 0)
     return (
-      <Empty icon="endpoints" title="Nobody to deliver to yet">
-        <p>Press the port of your receiver: it is registered, and a first event sent to it.</p>
+      <Empty icon="endpoints" title="No endpoint yet">
+        <p>Press the port of your receiver to register it and to send it a first event.</p>
         <ReceiverOffers onFound={register} />
         <p>
           <Button kind="accent" href={hrefTo("/endpoints?new")} words="Register an endpoint" />
@@ -25,8 +25,8 @@ export function EmptyFeed() {
       </Empty>
     );
   return (
-    <Empty icon="trigger" title="Nothing has happened yet">
-      <p>Let a call end, a caller leave a voicemail or an order come in, and watch its delivery here.</p>
+    <Empty icon="trigger" title="No event yet">
+      <p>Trigger a call, a voicemail or an order, and watch its delivery here.</p>
       <p>
         <Button kind="accent" href={hrefTo("/trigger")} words="Trigger an event" />
       </p>
@@ -52,11 +52,11 @@ function FromShell({ words }: { words: string[] }) {
   );
 }
 
-/** Filters that nothing passes. */
+/** No delivery matches the filters. */
 export function NothingMatches({ onClear }: { onClear: () => void }) {
   return (
     <Empty icon="search" title="Nothing matches">
-      <p>No delivery passes these filters; payloads were searched, too.</p>
+      <p>No delivery matches these filters. Payloads were searched, too.</p>
       <p>
         <Button onClick={onClear} words="Clear the filters" />
       </p>

@@ -57,7 +57,7 @@ export function PickedBar({ filters, total: known, listed, query, onResend }: Ba
       <Button
         icon="resend"
         kind="small"
-        title="Counts first, then sends (R)"
+        title="Counts them first (R)"
         disabled={total === 0}
         onClick={onResend}
         words={isSome ? "Send again…" : "Send all again…"}

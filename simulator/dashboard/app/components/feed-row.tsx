@@ -113,7 +113,7 @@ function LonelyRow({ event: { id, type, summary, created_at: at } }: { event: Ev
         <span class="cut foreign">{lineOf({ summary, event_type: type })}</span>
       </span>{" "}
       <code class="type-word cut faint foreign">{withControlsShown(type)}</code>{" "}
-      <span class="where cut muted">No endpoint takes it: it went to nobody.</span> <When at={at} />
+      <span class="where cut muted">No endpoint selects it: it was not sent.</span> <When at={at} />
     </a>
   );
 }

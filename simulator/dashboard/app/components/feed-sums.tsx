@@ -10,7 +10,7 @@ import { Button, type Choice, Segments } from "./button.tsx";
 import { CAUSES } from "../../../domain/causes.ts";
 import type { FilterProps } from "./feed-filters.tsx";
 
-/** Counting what only a look at each delivery can tell takes the simulator some time. */
+/** Some counts need a look at each delivery, which takes the simulator some time. */
 const AGAIN_AFTER_MS = 1_500;
 
 /** How many deliveries pass the filters, counted anew as deliveries change; undefined until it is known. */
@@ -42,7 +42,7 @@ export function StateTabs({ filters, onChange, sums }: SumProps) {
     const [words, title] = STATES[state];
     return [state, tab(words, counts?.get(state) ?? 0), title];
   });
-  const lost: Choice = ["lost", "Still lost", "Gave up, and was not sent again since (state lost)"];
+  const lost: Choice = ["lost", "Still lost", "Gave up, and not sent again since (state lost)"];
   const isDead = filters.state === "lost" || filters.state === "dead";
   return (
     <Segments
@@ -59,7 +59,7 @@ export function StateTabs({ filters, onChange, sums }: SumProps) {
 const RESULTS: [result: VerdictResult, words: string][] = [
   ["ok", "right"],
   ["not", "not right"],
-  ["unknown", "nobody can tell"],
+  ["unknown", "undecidable"],
   ["waiting", "too early to tell"],
 ];
 
@@ -81,9 +81,9 @@ export function VerdictSum({ filters, onChange, sums }: SumProps) {
       {live.clock?.verdicts.is_observed === false && (
         <span
           class="side-note one-line faint"
-          title="Start with --observe 'http://localhost:3001/inbox/{id}', and the simulator asks your receiver how often it handled each event."
+          title="Start with --observe 'http://localhost:3001/inbox/{id}': the simulator then asks your receiver how often it handled each event."
         >
-          by answers alone; <code>--observe</code> shows what was done
+          judged by answers only; <code>--observe</code> shows what was handled
         </span>
       )}
     </>

@@ -84,7 +84,7 @@ export function Palette({ onClose, toggleTheme, openHelp }: PaletteTools & { onC
           </li>
         ))}
       </ul>
-      {choices.length === 0 && <p class="feed-end muted">Nothing is called so.</p>}
+      {choices.length === 0 && <p class="feed-end muted">Nothing found.</p>}
     </dialog>
   );
 }
@@ -127,14 +127,14 @@ const SHORTCUTS: Record<string, Record<string, string>> = {
   "Go to": { ...Object.fromEntries(PLACES.map(({ key, words }) => [`g ${key}`, words])), "g d": "API docs" },
   Clock: {
     ...Object.fromEntries(STEPS.map(({ key, title }) => [key, title])),
-    s: "To the line of what lies ahead: arrows, Enter",
+    s: "To the time line: arrows, Enter",
   },
   Live: {
     "j k": "Next and previous delivery",
     Enter: "Open it",
     "/": "Search",
     p: "Pause and resume",
-    x: "Choose a delivery; or press its box, a range with Shift",
+    x: "Choose a delivery (or press its box; a range with Shift)",
     R: "Send again",
   },
   "A delivery": {

@@ -10,7 +10,7 @@ const VERDICTS: Record<string, [tone: string, icon: IconName, words: string]> = 
   passed: ["ok", "check", "The receiver passed"],
   failed: ["bad", "cross", "The receiver failed"],
   could_not_run: ["wait", "flag", "Nothing could be verified"],
-  incomplete: ["wait", "flag", "The run did not come to its end"],
+  incomplete: ["wait", "flag", "The run did not finish"],
 };
 
 /** A report of `verify`, also one that is still being made: the verdict, then the checks, what failed first. */

@@ -61,16 +61,15 @@ export function Resend({ filters, onClose }: { filters: Filters; onClose: () => 
         <>
           <p class="muted">
             {isSome
-              ? `Of ${numberOf(ids.length)} chosen deliveries`
-              : "Of all that the list's filters let through"}
-            , the last of each event to each endpoint: one that was sent again since, or whose endpoint is
-            gone, is left out.
+              ? `${numberOf(ids.length)} chosen deliveries`
+              : "All deliveries that match the list's filters"}
+            , without those that were sent again since or whose endpoint was deleted.
           </p>
           <Loaded from={counted}>
             {({ counts }) =>
               counts.length === 0 ? (
                 <p role="status">
-                  <b>Nothing can be sent again:</b> it was sent again already, or its endpoint is gone.
+                  <b>Nothing to send:</b> all were sent again already, or their endpoints were deleted.
                 </p>
               ) : (
                 <CountTable counts={counts} />
@@ -94,7 +93,7 @@ function CountTable({ counts }: Pick<Job, "counts">) {
   const { endpoints } = useLive();
   return (
     <Table
-      label="What is sent again"
+      label="Deliveries to send again"
       head={["Event type", "Endpoint", "Deliveries"]}
       rows={counts
         .toSorted((a, b) => b.count - a.count)
@@ -154,7 +153,7 @@ function JobView({ job }: { job: Job }) {
         {waiting > 0 && `, ${numberOf(waiting)} on the way`}.
       </p>
       {problem && <p class="foreign">{problem}</p>}
-      {failed > 0 && <p class="muted">What failed again is tried up to six times, as ever.</p>}
+      {failed > 0 && <p class="muted">Those that failed again are tried up to six times.</p>}
     </div>
   );
 }
@@ -175,7 +174,7 @@ function PastJobs({ jobs }: { jobs: Job[] }) {
   return (
     <details>
       <summary>{countOf(jobs.length, "job")} before</summary>
-      <Table label="Jobs before" head={["Started", "What was asked", "Result"]} rows={rows} />
+      <Table label="Jobs before" head={["Started", "Selection", "Result"]} rows={rows} />
     </details>
   );
 }

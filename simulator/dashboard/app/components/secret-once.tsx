@@ -8,7 +8,7 @@ import { Button, CopyButton } from "./button.tsx";
 import { OutcomeChip, VerdictLine } from "./chips.tsx";
 import { Dialog } from "./dialog.tsx";
 
-/** The secret of a new endpoint, the one time that it is shown, and a first event that shows whether it is known. */
+/** The secret of a new endpoint, shown only once, and a test event that shows whether the receiver has it. */
 export function SecretOnce() {
   const told = toldSecret.use();
   if (told === undefined) return null;
@@ -17,7 +17,7 @@ export function SecretOnce() {
   return (
     <Dialog title="The signing secret" foot={close}>
       <p class="notice wait">
-        <b>Copy it now.</b> It is shown this once: from then on only its last four characters are.
+        <b>Copy it now.</b> It is shown only once; later, only its last four characters are shown.
       </p>
       <SecretRow text={secret} label="Copy secret" />
       <p>
@@ -26,8 +26,8 @@ export function SecretOnce() {
       <SecretRow text={`SIGNING_SECRET=${secret}`} label="Copy line" />
       {until !== null && (
         <p>
-          Until {dayAndTimeOf(until)} of schedule time the old one counts, too: a receiver that takes several
-          has the new one first, a comma, and the old one.
+          Until {dayAndTimeOf(until)} of schedule time the old one signs, too: give a receiver that takes
+          several secrets both, with a comma between.
         </p>
       )}
       <p class="muted">
@@ -87,13 +87,13 @@ function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnc
         <p class="muted" role="status">
           {isUnderWay
             ? "On its way…"
-            : "Once your receiver has the secret, this shows whether it takes what is signed with it."}
+            : "Once your receiver has the secret, this shows whether it accepts the signature."}
         </p>
       )}
       {last?.http_status === 401 && (
         <p class="muted">
-          Most likely it does not know this secret yet: put the line into its <code>.env</code>, start it
-          again, and press Send again.
+          Most likely it does not have this secret yet: put the line into its <code>.env</code>, restart it,
+          and press Send again.
         </p>
       )}
     </section>

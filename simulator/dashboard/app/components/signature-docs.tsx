@@ -12,10 +12,10 @@ import { TextField } from "./field.tsx";
 /** How a signature is verified in each language (docs/signature.md has the same code). */
 const LANGUAGES = Object.entries({ "Node.js": node, Python: python, Go: go, PHP: php, Ruby: ruby });
 
-/** HMAC-SHA256 of `text` under `secret`, in lower-case hexadecimal; empty until it is known, and without a secret. */
+/** HMAC-SHA256 of `text` under `secret`, in lower-case hexadecimal; empty until computed, and without a secret. */
 function useDigest(secret: string, text: string): string {
   const { value = "" } = useLoaded(`${secret} ${text}`, async () => {
-    // An empty key is none that a browser takes.
+    // Browsers refuse an empty key.
     if (secret === "") return "";
     const encoder = new TextEncoder();
     const algorithm = { name: "HMAC", hash: "SHA-256" };
@@ -28,7 +28,7 @@ function useDigest(secret: string, text: string): string {
 
 const FIRST = { secret: "whsec_example", t: "1769882709", body: '{"id":"evt_1","type":"call.completed"}' };
 
-/** How a signature is made and checked (SPEC §6 Signature), worked out with values that one can change, and as code. */
+/** How a signature is made and checked (SPEC §6 Signature), with an example to change, and as code. */
 export function SignatureDocs() {
   const [values, setValues] = useState(FIRST);
   const { secret, t, body } = values;
@@ -39,38 +39,37 @@ export function SignatureDocs() {
       <h2>The signature</h2>
       <p>
         Each attempt carries <code>X-Service-Signature: t=…,v1=…</code>. It proves that the service sent this
-        body, lately; nothing else does.
+        body, not long ago; nothing else proves it.
       </p>
       <ol class="stack near">
         <li>
-          <b>Take the body as bytes</b>, before any parser. JSON that was parsed and written again is another
-          text.
+          <b>Read the body as bytes</b>, before any parser: JSON that was parsed and written again has other
+          bytes.
         </li>
         <li>
-          <b>Take the header apart</b>: <code>key=value</code> with commas between, in no promised order.
-          Without <code>t</code> or <code>v1</code>, refuse.
+          <b>Parse the header</b>: <code>key=value</code> pairs, separated by commas, in any order. Refuse it
+          without <code>t</code> or <code>v1</code>.
         </li>
         <li>
           <b>Compute</b> HMAC-SHA256 of <code>t</code>, a full stop and the body. The key is the secret as it
           was shown, <code>whsec_</code> included; the digest is 64 lower-case hexadecimal digits.
         </li>
         <li>
-          <b>Compare</b> all 64 in constant time with each <code>v1</code>; one has to match.
+          <b>Compare</b> all 64 in constant time with each <code>v1</code>; one must match.
         </li>
         <li>
-          <b>Look at the clock</b>: more than 300 s between <code>t</code> and now, on either side, is
-          refused; 300 is still inside. Each retry is signed afresh, so an old event has a young{" "}
-          <code>t</code>.
+          <b>Check the time</b>: refuse when <code>t</code> is more than 300 s before or after now; exactly
+          300 s is accepted. Each retry is signed anew, so even an old event has a fresh <code>t</code>.
         </li>
       </ol>
       <div class="docs-worked card box stack">
-        <h3>Worked out</h3>
+        <h3>An example</h3>
         <div class="field-grid">
           <TextField label="Secret" value={secret} onInput={set("secret")} />
           <TextField label="t" value={t} onInput={set("t")} inputmode="numeric" />
         </div>
         <TextField label="Body" value={body} onInput={set("body")} rows={2} />
-        <h4>Signed is</h4>
+        <h4>The signed string</h4>
         <Code label="Signed string" text={`${t}.${body}`} />
         <h4>The header</h4>
         <Code label="Signature header" text={`X-Service-Signature: t=${t},v1=${digest}`} />

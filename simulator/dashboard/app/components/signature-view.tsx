@@ -19,19 +19,19 @@ export function SignatureView({ attempt }: { attempt: AttemptDetail }) {
         <code class="signed foreign">x-service-signature: {signature.header}</code>
       )}
       <ol class="stack near">
-        <Step ok={problem === null} title="Take the header apart">
+        <Step ok={problem === null} title="Parse the header">
           {problem === null ? (
             <>
               <code>t</code> is {t} ({fullTimeOf(Number(t) * 1000)}); there{" "}
               {v1.length === 1 ? "is one" : `are ${v1.length}`} <code>v1</code> of 64 hexadecimal characters.
             </>
           ) : (
-            <>It cannot be read: {problem.replaceAll("_", " ")}.</>
+            <>It is invalid: {problem.replaceAll("_", " ")}.</>
           )}
         </Step>
-        <Step ok={problem === null} title="Put the signed string together">
+        <Step ok={problem === null} title="Build the signed string">
           {signature.signed_string_start === null ? (
-            "Without t and v1 there is nothing to check."
+            "Nothing to check without t and v1."
           ) : (
             <>
               The value of <code>t</code>, a full stop, and the raw body, {signature.signed_bytes} bytes in
@@ -52,7 +52,7 @@ export function SignatureView({ attempt }: { attempt: AttemptDetail }) {
 }
 
 function verdictWords({ verdict, problem }: Signature) {
-  if (verdict === null && problem === null) return "the endpoint, and its secret with it, was deleted";
+  if (verdict === null && problem === null) return "the endpoint and its secret were deleted";
   const reason = `A correct receiver refuses it: ${String(verdict ?? problem).replaceAll("_", " ")}.`;
   return <Held ok={verdict === "accepted"}>{VERDICTS[verdict ?? ""] ?? reason}</Held>;
 }
@@ -86,14 +86,14 @@ function Step({ ok, title, children }: StepProps) {
 
 function matchWords({ matches, problem }: Signature): string {
   if (problem !== null) return "Nothing to compare.";
-  if (matches === null) return "The secret is gone, so nobody can tell.";
+  if (matches === null) return "The secret was deleted, so this cannot be checked.";
   return matches
-    ? "The digest that the secret gives equals the v1 that was sent."
-    : "The digest that the secret gives is another one: the body or the secret differs from what was signed.";
+    ? "The digest under the secret equals the v1 that was sent."
+    : "The digest under the secret differs from v1: another body or another secret was signed.";
 }
 
 function ageWords(age: number): string {
-  if (age === 0) return "It was signed in the second in which it was sent";
+  if (age === 0) return "It was signed in the second it was sent";
   return age > 0
     ? `When sent, t was ${secondsOf(age)} old`
     : `When sent, t was ${secondsOf(-age)} in the future`;

@@ -44,7 +44,7 @@ export function TimeStrip() {
       title: "Move schedule time?",
       action: "Move",
       keep: "Keep waiting",
-      text: `To ${momentOf(toMs, nowMs())}. On the way: ${words}. All of it happens now, each in its turn, and so do retries that fall due by then.`,
+      text: `To ${momentOf(toMs, nowMs())}. On the way: ${words}. All of it happens now, in order, and so do retries that fall due by then.`,
     };
     if (words === "" || (await isMeant({ ...question, tone: "accent", isExpected: true }))) {
       const seconds = Math.max(0, toMs - nowMs()) / 1000;

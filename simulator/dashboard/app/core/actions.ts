@@ -70,7 +70,7 @@ const DOCS: [words: string, path: string, also: string][] = [
   ["Docs: objects and their fields", "/docs#objects", "call voicemail order booking schema"],
 ];
 
-export const VERIFY_TITLE = "Sends it hundreds of deliveries: honest, forged, broken and repeated ones";
+export const VERIFY_TITLE = "Sends it hundreds of deliveries: honest, forged, broken and repeated";
 
 /** Begins a run of `verify` on the receiver of an endpoint, of all checks or `only` some, and goes to where it can be watched. */
 export async function verifyEndpoint(id: string, only?: string[]): Promise<void> {

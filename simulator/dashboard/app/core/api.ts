@@ -18,7 +18,7 @@ export function asError(error: unknown): ApiError {
 }
 
 const SLOW_MS = 2_000;
-const UNREACHABLE = "The simulator does not answer. Is it still running? This page comes back when it does.";
+const UNREACHABLE = "The simulator does not answer. Is it still running? This page reloads when it does.";
 
 /** The control API: answers the parsed body, or throws an `ApiError` with the words of the answer. */
 export const control = {
@@ -32,7 +32,7 @@ async function send<Answer>(method: string, path: string, body?: object): Promis
   const url = `/control${path}`;
   // An id can come from the address of the page: it must not climb to another route.
   const { pathname, search } = new URL(url, location.origin);
-  if (pathname + search !== url) throw new ApiError(0, `There is nothing at ${url}.`);
+  if (pathname + search !== url) throw new ApiError(0, `${url} does not exist.`);
   const headers = new Headers(body === undefined ? {} : { "content-type": "application/json" });
   const response = await reach(url, { method, headers, body: JSON.stringify(body) });
   return read<Answer>(response);

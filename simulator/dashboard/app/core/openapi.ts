@@ -110,7 +110,7 @@ function formOf(pattern: string): string {
 function envelopeOf(fields: FieldDocs[]): FieldDocs[] {
   const words: Record<string, Partial<FieldDocs>> = {
     id: { note: "evt_ and 32 hexadecimal characters; the same in each attempt" },
-    type: { type: "string", note: "One of the event types below; others may come" },
+    type: { type: "string", note: "One of the event types below; others may be added" },
     data: { type: "{ object }", note: "What the event is about, as below" },
   };
   return fields.map((field) => ({ ...field, ...words[field.name] }));

@@ -22,7 +22,7 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
   const opened = endpoints?.get(id ?? "");
   return (
     <>
-      <PageHead title="Endpoints" lead="Where events are delivered to, each with a secret and a selection.">
+      <PageHead title="Endpoints" lead="Where events are delivered, each with a secret and a selection.">
         <Button icon="plus" kind="accent" href={hrefTo("/endpoints?new")} words="Register an endpoint" />
       </PageHead>
       {endpoints === undefined && <Loading />}
@@ -39,7 +39,7 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
       )}
       {id !== undefined && <Crumb path="/endpoints">All endpoints</Crumb>}
       {id !== undefined && endpoints !== undefined && opened === undefined && (
-        <Empty icon="endpoints" title="This endpoint is gone">
+        <Empty icon="endpoints" title="This endpoint does not exist">
           <p>
             It was deleted, or the simulator was reset. Its past deliveries stay in{" "}
             <a href={hrefTo("/")}>Live</a>.

@@ -13,7 +13,7 @@ import { DeliveryRow } from "../components/feed-row.tsx";
 import { Crumb, Empty, Fact, Loaded, PageHead, Panel } from "../components/page.tsx";
 
 const ORIGINS: Record<string, string> = {
-  world: "the business itself",
+  world: "the simulated business",
   trigger: "a trigger",
   replay: "a replay",
   test: "the test action of an endpoint",
@@ -51,7 +51,7 @@ function EventView({ event, reload }: { event: EventDetail; reload: () => Promis
   const lead = (
     <>
       <code class="foreign">{type}</code>{" "}
-      {`set off by ${ORIGINS[origin] ?? origin}, ${fullTimeOf(createdAt)} of schedule time.`}
+      {`from ${ORIGINS[origin] ?? origin}, ${fullTimeOf(createdAt)} of schedule time.`}
     </>
   );
   return (
@@ -71,9 +71,9 @@ function EventView({ event, reload }: { event: EventDetail; reload: () => Promis
       </dl>
       <Panel title={countOf(deliveries.length, "delivery", "deliveries")}>
         {deliveries.length === 0 ? (
-          <Empty icon="endpoints" title="It went to nobody">
+          <Empty icon="endpoints" title="Not sent">
             <p>
-              No endpoint had selected it. <a href={hrefTo("/endpoints")}>Look at the endpoints</a>, then send
+              No endpoint had selected it. <a href={hrefTo("/endpoints")}>Check the endpoints</a>, then send
               it again.
             </p>
           </Empty>

@@ -18,7 +18,7 @@ export function ReadingsPage() {
   }
   async function useDefaults() {
     await choose(Object.fromEntries(readings.map((reading) => [reading.name, reading.default])));
-    toast("ok", "Every open question has its default answer again.");
+    toast("ok", "All open questions have their defaults again.");
   }
   const changed = readings.filter((reading) => reading.choice !== reading.default).length;
 
@@ -26,7 +26,7 @@ export function ReadingsPage() {
     <>
       <PageHead
         title="Open questions"
-        lead="What the specification leaves open, and how this simulator answers it (readings, in commands and options). A receiver that works under every choice depends on nothing unstated. * marks the default."
+        lead="What the specification leaves open, and how this simulator reads it (readings, in commands and options). A receiver that works under every choice depends on nothing unstated. * marks the default."
       >
         <Button
           disabled={changed === 0}

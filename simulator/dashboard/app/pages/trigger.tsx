@@ -10,7 +10,7 @@ import { isMeant } from "../components/dialog.tsx";
 import { EventForm } from "../components/event-form.tsx";
 import { Loaded, PageHead, Panel } from "../components/page.tsx";
 
-/** Lets things happen: an event, a scenario, or the traffic of a whole business. */
+/** Triggers an event, a scenario, or traffic. */
 export function TriggerPage({ query }: { query: URLSearchParams }) {
   const [chosen, setChosen] = useState(query.get("type") ?? "call.completed");
   function choose(next: string) {
@@ -19,7 +19,7 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
   }
   return (
     <>
-      <PageHead title="Trigger" lead="Something happens: the world changes first, then the event goes out." />
+      <PageHead title="Trigger" lead="The simulated world changes first; then the event is sent." />
       <Loaded from={useGot("/event-types")}>
         {({ data: types }) => {
           const type = types.find((known) => known.type === chosen) ?? types[0];
@@ -63,9 +63,9 @@ export function TrafficSwitch() {
   const rate = String(traffic?.per_minute ?? 0);
   return (
     <Panel title="Traffic">
-      <p class="muted">Let calls, orders and voicemails happen by themselves, so many a minute.</p>
+      <p class="muted">Calls, orders and voicemails that happen by themselves.</p>
       <Segments
-        label="Happenings a minute"
+        label="Calls a minute"
         value={rate}
         options={RATES.some(([known]) => known === rate) ? RATES : [...RATES, [rate, rate]]}
         onChange={set}
@@ -89,7 +89,7 @@ export function ScenarioList() {
   }
   return (
     <Panel title="Scenarios">
-      <p class="muted">Things that belong together, told in schedule time: step the clock to go on.</p>
+      <p class="muted">Stories of several events in schedule time: step the clock to continue.</p>
       <ul class="scenarios stack">
         {scenarios?.data.map(({ name, summary, events }) => (
           <li class="flex hangs between" key={name}>
@@ -113,18 +113,17 @@ export function ScenarioList() {
   );
 }
 
-/** Forgets every event and delivery, after asking. */
+/** Deletes every event and delivery, after asking. */
 export function StartAfresh() {
   async function reset() {
-    const text =
-      "All events and deliveries are deleted, and the world is as it was at the start. Endpoints and their secrets stay.";
-    if (!(await isMeant({ title: "Forget everything that was sent?", action: "Reset", text }))) return;
+    const text = "Deletes all events and deliveries, and resets the world. Endpoints and their secrets stay.";
+    if (!(await isMeant({ title: "Delete all events and deliveries?", action: "Reset", text }))) return;
     const done = await attempt(async () => [await control.post("/reset", { keep_endpoints: true })]);
-    if (done) toast("ok", "Everything that was sent is forgotten; the endpoints are still here.");
+    if (done) toast("ok", "All events and deliveries were deleted; the endpoints stay.");
   }
   return (
     <Panel title="Start afresh">
-      <p class="muted">Forget all that was sent, and bring the world back to its beginning.</p>
+      <p class="muted">Delete all events and deliveries, and reset the world.</p>
       <Button kind="danger-words" onClick={reset} words="Reset…" />
     </Panel>
   );

@@ -104,7 +104,7 @@ function NoReport({ hasEndpoints }: { hasEndpoints: boolean }) {
     <Empty icon="verify" title="No report yet">
       <p>
         {hasEndpoints ? (
-          "Press Verify: hundreds of deliveries, honest, forged, broken and repeated, say what your receiver does right."
+          "Press Verify to send your receiver hundreds of deliveries: honest, forged, broken and repeated."
         ) : (
           <>
             <a href={hrefTo("/endpoints?new")}>Register an endpoint</a>, then verify it here.

@@ -32,7 +32,7 @@ export function WorldPage({ section, query }: { section?: string | undefined; qu
     <>
       <PageHead
         title="World"
-        lead={`The made-up businesses behind the REST API. The API key of this one is ${organization.api_key}.`}
+        lead={`The simulated businesses behind the REST API. The API key of this one is ${organization.api_key}.`}
       >
         <label class="inline-field flex muted">
           <span>Organization</span>{" "}
@@ -68,7 +68,7 @@ function WorldList({ section, organization, openedId }: ListProps) {
   if (!isLoaded) return <Loading />;
   if (items.length === 0)
     return (
-      <Empty icon="world" title="There is none">
+      <Empty icon="world" title="Empty">
         <p>
           <a href={hrefTo("/trigger")}>Trigger an event</a>: the world changes with it.
         </p>
@@ -85,7 +85,7 @@ function WorldList({ section, organization, openedId }: ListProps) {
         {hasMore ? (
           <Button onClick={loadMore} words="Load the next 50" />
         ) : (
-          `${countOf(items.length, "item")}: that is all.`
+          `${countOf(items.length, "item")} in all.`
         )}
       </p>
       {opened && <OpenedItem item={opened} organization={organization} onClose={() => open()} />}
@@ -146,7 +146,7 @@ const OWN_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 function Recording({ url: text }: { url: unknown }) {
   const url = typeof text === "string" ? URL.parse(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    return <p class="muted foreign">No recording that can be played: {String(text)}</p>;
+    return <p class="muted foreign">Not a web address: {String(text)}</p>;
   const isHere = [location.hostname, ...OWN_HOSTS].includes(url.hostname) && url.port === location.port;
   if (isHere && /^\/recordings\/[\w-]+\.mp3$/.test(url.pathname))
     return <audio controls preload="none" src={url.pathname} aria-label="Recording of the call" />;
