@@ -4,7 +4,7 @@ import type { WorldObject } from "../domain/world/objects.ts";
 
 type List = { object: "list"; data: readonly WorldObject[]; has_more?: boolean };
 
-/** What an endpoint says: a status and a JSON body. */
+/** An answer: a status and a JSON body. */
 export type Answer = { status: number; body: Organization | WorldObject | List | ErrorBody };
 type ErrorBody = { error: string; message: string };
 

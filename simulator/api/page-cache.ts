@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import type { Answer } from "./answer.ts";
 
-/** An answer of 200 as bytes, and the tag by which a client that has it already can tell. */
+/** An answer of 200 as bytes, with its ETag. */
 export type ReadyAnswer = { bytes: Buffer; etag: string };
 
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_KEY_CHARACTERS = 500;
 
-/** Remembers answers, at most 32 MB of them, until a part of `version` is another one: each page is computed once. */
+/** Caches answers, 32 MB at most, until a part of `version` changes: each page is computed once. */
 export function createPageCache(options: { version: () => readonly unknown[]; mostBytes?: number }) {
   const { mostBytes = MOST_BYTES } = options;
   const kept = new Map<string, ReadyAnswer>();
@@ -39,7 +39,7 @@ export function createPageCache(options: { version: () => readonly unknown[]; mo
       forgetWhatChanged();
       const known = kept.get(key);
       if (known !== undefined) {
-        // A page that is requested again becomes the last to be evicted.
+        // A page that is requested again is evicted last.
         kept.delete(key);
         kept.set(key, known);
         return known;

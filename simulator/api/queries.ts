@@ -32,7 +32,7 @@ export function parseVoicemailsQuery(source: Source): Parsed<PageQuery & { revie
   return refused(`reviewed must be true or false, not ${JSON.stringify(text)}.`);
 }
 
-/** What every list takes. Which of two values the service would take is not stated, so a repeated one is refused. */
+/** The parameters of every list. A repeated one is refused, since the specification does not say which value counts. */
 function parsePage({ query, readings }: Source, filter: string): Parsed<PageQuery> {
   const repeated = ["limit", "starting_after", filter].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined)

@@ -5,7 +5,7 @@ import { type Answer, ok, refusal } from "./answer.ts";
 import { createPageCache } from "./page-cache.ts";
 import { type PageQuery, type Parsed, parseCallsQuery, parseVoicemailsQuery } from "./queries.ts";
 
-/** What a caller with a valid key asks for. */
+/** A request with a valid key. */
 export type ApiRequest = { organization: Organization; query: URLSearchParams; id: string };
 
 /** The endpoints by path (SPEC §4), and the two that exist only under the reading `single_item_paths=present`. */

@@ -36,7 +36,7 @@ export function createApi(options: {
   }
 
   for (const [path, endpoint] of Object.entries(endpoints.documented)) {
-    // Any key may ask who it belongs to (SPEC §4 GET /api/v1/me).
+    // Any key may ask for its owner (SPEC §4 GET /api/v1/me).
     router
       .route(path)
       .get(serve(endpoint, path !== "/me"))
@@ -73,7 +73,7 @@ export function createApi(options: {
 
 const INTERNAL_FAILURE = refusal("server_error", "Something went wrong on our side. Please try again later.");
 
-/** What a key without the scope `read` gets: neither code nor status is published (SPEC §7 Gaps). */
+/** The answer to a key without the scope `read`: neither its code nor its status is published (SPEC §7 Gaps). */
 const NO_SCOPE = refusal(
   "insufficient_scope",
   "This key lacks the scope read: GET /api/v1/me shows its scopes.",

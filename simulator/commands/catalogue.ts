@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** Every command, with the line that `--help` shows for it. Its own file says the rest. */
+/** Every command, with its line in `--help` and its file. */
 const SUMMARIES: Record<string, [summary: string, load: () => Promise<{ default: () => Command }>]> = {
   serve: ["run the whole service: REST API, dashboard, webhook delivery", () => import("./serve.ts")],
   dev: [

@@ -45,7 +45,7 @@ export function simulatorUrl(simulator: string, path: string): URL {
   throw usageError(`--simulator ${simulator} is not a URL: write it in full, such as ${DEFAULT_SIMULATOR}.`);
 }
 
-/** A client of the control API. An error ends the command with a line that says what to do. */
+/** A client of the control API. An error ends the command with one line that says what to do. */
 export function createControlClient(flags: SimulatorFlags) {
   async function call<Schema extends z.ZodType>(
     method: "GET" | "POST" | "PATCH" | "DELETE",
@@ -62,7 +62,7 @@ export function createControlClient(flags: SimulatorFlags) {
       }),
       ...(flags.token !== undefined && { authorization: `Bearer ${flags.token}` }),
     };
-    // No limit to when it begins: the clock may have hours of attempts to make before there is an answer.
+    // No time limit until the answer begins: the clock may have to make hours of attempts first.
     const answer = await interruptible((signal) =>
       requestText(url, {
         method,

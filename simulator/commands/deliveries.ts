@@ -200,7 +200,7 @@ function jobEnded(begun: JobShape, client: ControlClient, output: Output): Promi
   }).finally(() => output.clearProgress());
 }
 
-/** What the receiver said with its answers; the same again is not repeated. */
+/** Prints the receiver's answers, each repeated one only once. */
 function printAnswers({ attempts }: DeliveryDetailShape, output: Output): void {
   let before: string | undefined;
   for (const { number, answer } of attempts) {

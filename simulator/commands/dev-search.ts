@@ -31,7 +31,7 @@ export async function createLocator(givenPort: number, secret: string, usualPort
       found ??= (await searchReceivers(others, secret))[0];
       if (found === undefined) return false;
       firstSeenMs ??= performance.now();
-      // It may open another port or add its routes later.
+      // It may open another port, or add its routes, later.
       const isWhereTold = found.finding === "everywhere" && found.listener.port === givenPort;
       return (
         found.hasSecret || takesWebhooks(found) || isWhereTold || performance.now() - firstSeenMs >= ROUTES_MS

@@ -56,7 +56,7 @@ export default function devCommand(): Command {
         );
       const output = createOutput(flags);
       process.exitCode = await interruptible(async (interruption) => {
-        // Loaded only now, so that --help and a wrong option are answered at once.
+        // Loaded only now, so that --help and a wrong option respond at once.
         const { startSimulatorForCommand } = await import("./running-simulator.ts");
         const running = await startSimulatorForCommand(flags);
         const context = { running, output, interruption };

@@ -31,7 +31,7 @@ export function waitForFirstAttempts(
   const read = async () => ({ found: await findAll(), now: (await client.get("/clock", clockSchema)).now });
   return interruptible((signal) => untilFirstAttempts(read, { signal, output }));
 
-  /** Newest first, page by page, until all are found; those forgotten meanwhile are left out. */
+  /** Newest first, page by page, until all are found; without those that were removed meanwhile. */
   async function findAll(): Promise<DeliveryShape[]> {
     const found = new Map<string, DeliveryShape>();
     for (let after: string | undefined; found.size < ids.size;) {
@@ -68,13 +68,13 @@ function isUnderWay({ state, attempts: [first], next_attempt_at: due }: Delivery
   return first === undefined ? due === null || due <= now : first.ended_at === null;
 }
 
-/** How the first attempt ended: a status, a word for what went wrong, or that it is due later or still runs. */
+/** How the first attempt ended: a status, an error, or that it is due later or under way. */
 export function firstResult({ attempts: [first], next_attempt_at: due }: DeliveryShape): string {
   if (first === undefined) return due === null ? "under way" : "later";
   return first.ended_at === null ? "under way" : String(first.http_status ?? first.error);
 }
 
-/** One attempt of a delivery: `[200] POST url [evt_…] attempt 1, 12 ms`, and what follows from a failure. */
+/** One attempt of a delivery: `[200] POST url [evt_…] attempt 1, 12 ms`, and the consequence of a failure. */
 export function attemptLine(
   delivery: DeliveryShape,
   attempt: DeliveryShape["attempts"][number] | undefined,

@@ -1,5 +1,5 @@
 const EXIT_INTERRUPTED = 130;
-/** At Ctrl-C npm sends the signal again that the terminal has sent already; no person presses twice this fast. */
+/** At Ctrl-C npm repeats the signal that the terminal has sent already; no user presses twice this fast. */
 const ECHO_MS = 100;
 const LOOK_EVERY_MS = 500;
 /** Read at the start, so that a parent that ends early is noticed too. */
@@ -17,7 +17,7 @@ export async function interruptible<Result>(work: (signal: AbortSignal) => Promi
   }
 }
 
-/** Calls `first` at the first interruption, ends the process at the second. Under npm, the parent's end counts as one. */
+/** Calls `first` at the first interruption, and ends the process at the second. Under npm, the parent's end counts as one. */
 function onInterruption(first: () => void): () => void {
   let firstMs: number | undefined;
   const interrupt = (): void => {

@@ -23,7 +23,7 @@ export function printLiveLog(simulator: Simulator, output: Output): () => void {
   });
 }
 
-/** Wall time in the machine's zone: what a person at the terminal compares it with. */
+/** Wall time in the machine's zone, which a user compares with other logs. */
 function time(output: Output): string {
   return output.style("dim", new Date().toTimeString().slice(0, 8));
 }

@@ -96,7 +96,7 @@ async function measure(
 function planOf(url: string, flags: Flags): LoadPlan {
   const secret = wantSecret(flags.secret);
   const { hostname } = new URL(url);
-  // A load test needs --allow-host even over https: nobody should load another's machine by mistake.
+  // A load test needs --allow-host even over https: it must not hit another machine by mistake.
   const checked = checkEndpointUrl(`http://${hostname}/`, flags.allowHost);
   if (!checked.ok)
     throw usageError(

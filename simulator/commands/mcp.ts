@@ -17,7 +17,7 @@ export default function mcpCommand(): Command {
   return addSimulatorOptions(new Command("mcp"))
     .description("serve a running simulator to a developer's assistant: Model Context Protocol over stdio")
     .action(async (flags: SimulatorFlags) => {
-      // A mistake in the configuration is said at the start, to the person who made it.
+      // Reports a mistake in the configuration at the start.
       simulatorUrl(flags.simulator, "/");
       const { McpServer, StdioServerTransport } = await loadSdk();
       const server = new McpServer({ name: "voice-agent-simulator", version: VERSION });
@@ -33,7 +33,7 @@ export default function mcpCommand(): Command {
       await server.connect(new StdioServerTransport());
       await interruptible((signal) => Promise.race([ended, untilAborted(signal)]));
       await server.close();
-      // It would keep us running.
+      // An open input would keep the process running.
       process.stdin.destroy();
     });
 }

@@ -24,39 +24,39 @@ export function createOutput(options: { json?: boolean | undefined }) {
 
   return {
     json: isJson,
-    /** A line of the result; nothing with `--json`. */
+    /** Prints a line of the result; nothing with `--json`. */
     line(text = ""): void {
       clearProgress();
       if (!isJson) stdout.write(`${shown(text)}\n`);
     },
-    /** A whole text that is printable already, with or without `--json`, and the styles in it. */
+    /** Prints a text that is already printable, with its styles, with or without `--json`. */
     document(text: string): void {
       clearProgress();
       stdout.write(pieces(text).join(""));
     },
-    /** The result itself, for programs: one JSON value on one line; nothing without `--json`. */
+    /** Prints the result for programs: one JSON value on one line; nothing without `--json`. */
     value(value: unknown): void {
       clearProgress();
       if (isJson) stdout.write(`${printableJson(JSON.stringify(value))}\n`);
     },
-    /** A JSON value as a result for people; nothing with `--json`. */
+    /** Prints a JSON value as a result for people; nothing with `--json`. */
     structure(value: unknown): void {
       clearProgress();
       if (!isJson) stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
     },
-    /** What to do next, or what went on meanwhile: one line, empty ones around it where `text` has a line break; nothing with `--json`. */
+    /** Prints a next step or a message: one line, with empty ones around it for line breaks at the ends of `text`; nothing with `--json`. */
     note(text: string): void {
       clearProgress();
       if (!isJson) stderr.write(`${noteLines(text).map(shown).join("\n")}\n`);
     },
-    /** Redraws one line on a terminal; elsewhere nothing. */
+    /** Redraws one line on a terminal; does nothing elsewhere. */
     progress(text: string): void {
       if (!stderr.isTTY) return;
       stderr.write(`\r\u001b[2K${shown(text)}`);
       isProgressShown = true;
     },
     clearProgress,
-    /** Marks `text` for a style, which it gets where it is written. */
+    /** Marks `text` with a style, which is applied when it is written. */
     style(style: Style, text: string): string {
       const [open = "", close = ""] = styleText(style, "\n", { stream: stdout }).split("\n");
       return open === "" ? text : mark(open) + text + mark(close);
@@ -97,13 +97,13 @@ function widthOf(cell: string): number {
   return stringWidth(seen.map(printable).join(""));
 }
 
-/** A line break at an end is an empty line of ours; one inside comes from somebody else. */
+/** A line break at an end is an empty line of ours; one inside is foreign text. */
 function noteLines(text: string): string[] {
   const [, before = "", inner = "", after = ""] = /^(\n?)([^]*?)(\n?)$/.exec(text) ?? [];
   return [...(before === "" ? [] : [""]), inner, ...(after === "" ? [] : [""])];
 }
 
-/** The mark holds a random id, so that foreign text cannot contain it: escape sequences in foreign text stay text. */
+/** The mark contains a random id, so that escape sequences in foreign text stay text. */
 const MARK = `\u0001${randomUUID()} `;
 const MARKED = new RegExp(`${MARK}([^\u0002]*)\u0002`);
 
@@ -111,7 +111,7 @@ function mark(sequence: string): string {
   return `${MARK}${sequence.replaceAll("\u001b", "^")}\u0002`;
 }
 
-/** Text and, at odd places, the escape sequences that were marked in it. */
+/** Splits text: every odd item is a marked escape sequence. */
 function pieces(text: string): string[] {
   return text
     .split(MARKED)

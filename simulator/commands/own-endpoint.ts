@@ -2,7 +2,7 @@ import type { Endpoint } from "../domain/endpoints.ts";
 import { orUsageError } from "./command-error.ts";
 import type { RunningSimulator } from "./running-simulator.ts";
 
-/** Finds or registers the endpoint of `url`; one that a data file has keeps its secret unless another is given. */
+/** Finds or registers the endpoint of `url`; one from a data file keeps its secret unless another is given. */
 export function ownEndpoint(
   { simulator: { endpoints } }: RunningSimulator,
   settings: {

@@ -31,7 +31,7 @@ function withoutEmptyLists(option: Option): string {
   return new Help().optionDescription(option).replace(" (default: [])", "");
 }
 
-/** `… | head` closes our output when it has seen enough: that ends the command and is no failure. */
+/** `… | head` closes our output early: that ends the command without a failure. */
 function endWithTheReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.off("error", onOutputError);
@@ -45,7 +45,7 @@ function onOutputError({ code, message }: NodeJS.ErrnoException): void {
   process.exit(EXIT.couldNotRun);
 }
 
-/** Commander copies settings to commands that it made itself; ours come ready-made, with commands of their own. */
+/** Copies the settings to subcommands: commander does so only for commands that it made itself. */
 function inherit(command: Command, parent: Command): Command {
   command.copyInheritedSettings(parent);
   for (const child of command.commands) inherit(child, command);
@@ -63,7 +63,7 @@ function exitCodeOf(error: unknown): number {
   return EXIT.couldNotRun;
 }
 
-/** Ends the program with one line after a bug of ours; a user is not shown a stack. */
+/** Ends the program with one line after a bug of ours, without a stack. */
 export function endUnexpectedly(error: unknown): void {
   complain(`${unexpected(error)}\n`);
   process.exit(EXIT.couldNotRun);

@@ -3,7 +3,7 @@ import type { ReplayProgress } from "../replay/state-file.ts";
 import { countsInWords } from "./first-attempts.ts";
 import type { Output } from "./output.ts";
 
-/** What became of one envelope: a status, a word for what went wrong, or `accepted` by the simulator. */
+/** The result for one envelope: a status, an error, or `accepted` by the simulator. */
 export type ReplayResult = { eventId: string; outcome: number | string };
 
 export type ReplayReport = ReturnType<typeof createReplayReport>;

@@ -128,7 +128,7 @@ async function run(
     const results = await target.send(batch).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
-    // What became of an interrupted batch is not known: the next run sends it again.
+    // The result of an interrupted batch is unknown: the next run sends it again.
     if (results === undefined) return;
     report.add(results);
     if (!signal.aborted && !report.isHopeless()) state?.save(report.progress());

@@ -35,7 +35,7 @@ export async function startSimulatorForCommand(flags: ServeFlags) {
   return {
     simulator,
     server,
-    /** What the dashboard and the control API want, when bound wider than loopback. */
+    /** The token of the dashboard and the control API when bound wider than loopback. */
     token,
     async close(): Promise<void> {
       await server.close();

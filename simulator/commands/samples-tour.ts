@@ -14,7 +14,7 @@ const HANDLING_MS = 21_000;
 const UNREAD_MS = 3_000;
 const LOOK_EVERY_MS = 50;
 
-/** `unread` says why the receiver's own record could not be read, if it was asked. */
+/** `unread` says why the receiver's record could not be read. */
 type Row = { delivery: DeliveryShape; isDuplicate: boolean; unread?: string };
 
 /** Sends a sample of each type and a duplicate, and shows the answers. `allHandled`: every one was handled correctly. */
@@ -55,7 +55,7 @@ export async function sendSamples(options: {
   );
   return { allHandled };
 
-  /** Waits for the first attempt at our endpoint: a data file may contain others, which are not judged here. */
+  /** Waits for the first attempt at our endpoint: a data file may contain other endpoints. */
   async function follow(result: EmitResult, isDuplicate: boolean): Promise<void> {
     if (!result.ok) throw new Error(`The world could not make a sample: ${result.message}`);
     const ours = result.emitted

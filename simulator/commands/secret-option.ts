@@ -10,7 +10,7 @@ export function secretOption(): Option {
   );
 }
 
-/** The secret, ready for use: a line break at the end of a file is an editor's, not the secret's. */
+/** The secret without a line break at its end, which editors add to files. */
 export function wantSecret(given: string | undefined): string {
   const secret = wantWrittenSecret(given).replace(/\r?\n$/, "");
   if (/^\S+$/.test(secret)) return secret;
@@ -24,7 +24,7 @@ export function wantWrittenSecret(given: string | undefined): string {
   return given.startsWith("@") ? secretFile(given.slice(1)) : given;
 }
 
-/** A label to tell a hidden secret from others; `last4` is empty if it is too short to show any of it. */
+/** A label that distinguishes a hidden secret; `last4` is empty if the secret is too short to show any of it. */
 export function secretHint(last4: string | null): string {
   return last4 === null || last4 === "" ? "too short to show its end" : `ends in ${last4}`;
 }

@@ -29,7 +29,7 @@ export function addSelectionOptions(command: Command): Command {
   return command;
 }
 
-/** What these options of a command select, in the words of the control API; empty where none was given. */
+/** The selection of a command's options, in the words of the control API; empty if none was given. */
 export function selectedBy(command: Command): Record<string, string> {
   const given = command.opts<Record<string, string | undefined>>();
   return Object.fromEntries(

@@ -97,7 +97,7 @@ export function simulatorOptions(flags: ServeFlags): SimulatorOptions {
   };
 }
 
-/** A token that is too long to be guessed; empty where a variable of the shell is not set. */
+/** A token too long to be guessed; refused if empty, as from an unset variable of the shell. */
 function accessToken(text: string): string {
   const isLongEnough = text.length >= SHORTEST_TOKEN_CHARACTERS && text.length <= LONGEST_TOKEN_CHARACTERS;
   if (isLongEnough && /^[\x21-\x7e]+$/.test(text)) return text;

@@ -28,7 +28,7 @@ export default function serveCommand(): Command {
     .action(async (flags: Flags) => {
       const output = createOutput(flags);
       const eventTypes = flags.events ?? [];
-      // Loaded only now, so that --help and a wrong option are answered at once.
+      // Loaded only now, so that --help and a wrong option respond at once.
       const { startSimulatorForCommand } = await import("./running-simulator.ts");
       const running = await startSimulatorForCommand(flags);
       try {
@@ -50,7 +50,7 @@ export default function serveCommand(): Command {
     });
 }
 
-/** Where all is. The secret of an endpoint that a data file has already is not shown again. */
+/** Prints all addresses. The secret of an endpoint from a data file is not shown again. */
 function print(
   running: RunningSimulator,
   flags: Flags,

@@ -47,7 +47,7 @@ export default function signCommand(): Command {
     });
 }
 
-/** A file is sent from where it is; another body is written by the shell itself. */
+/** curl reads a file itself; the shell prints any other body. */
 function curlCommand(url: string, signature: string, { bytes, file }: BodyInput): string {
   const body = file === undefined ? `${printfOf(bytes)} | ` : "";
   return [

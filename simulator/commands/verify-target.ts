@@ -37,7 +37,7 @@ function receiverOf(words: readonly string[], given: Given): VerifyTarget["recei
   if (hasUrl && given.url !== undefined)
     throw usageError(`There are two URLs: ${first} and --url ${given.url}. Give one.`);
   const url = hasUrl ? first : given.url;
-  // A URL that the service would not send to is not judged; `verifyTarget` asks which hosts are allowed.
+  // A URL that the service would refuse is not judged; `verifyTarget` checks the allowed hosts.
   if (url !== undefined)
     orUsageError(checkEndpointUrl(url, [bareHost(URL.parse(url) ?? new URL(DEFAULT_URL))]));
   if (command.length > 0) {

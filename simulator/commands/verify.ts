@@ -88,7 +88,7 @@ export default function verifyCommand(): Command {
     .action(async (words: string[], flags: Flags) => {
       await interruptible(async (signal) => {
         process.exitCode = await verify(words, flags, signal);
-        // Requests that are still under way would keep the process alive, and their results are not needed.
+        // Requests under way would keep the process alive, and their results are not needed.
         if (signal.aborted) process.exit();
       });
     });
@@ -104,7 +104,7 @@ Examples:
 Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 could not run (nothing, or not all, was verified).`;
 
 async function verify(words: string[], flags: Flags, signal: AbortSignal): Promise<number> {
-  // Loaded only now, so that --help and a wrong option are answered at once.
+  // Loaded only now, so that --help and a wrong option respond at once.
   const { selectChecks } = await import("../verify/catalogue.ts");
   const output = createOutput(flags);
   const events = someOf(flags.events);

@@ -4,12 +4,12 @@ import { exactNumbers } from "../domain/exact-json.ts";
 import { jsonShapeProblem } from "../text/json-shape.ts";
 import { type ErrorCode, refusedBy, type Refused, STATUS_OF } from "../domain/refused.ts";
 
-/** An error of the control API: `{ "error", "message" }`, where the message says what to do. */
+/** An error of the control API: `{ "error", "message" }`; the message says what to do. */
 export function answerError(response: Response, error: ErrorCode, message: string): void {
   response.status(STATUS_OF[error]).json({ error, message });
 }
 
-/** The value of a result. A refusal ends the route: `answerRefusals` answers it. */
+/** The value of a result. A refusal ends the route, and `answerRefusals` sends it. */
 export function orRefuse<Done extends { ok: true }>(result: Done | Refused): Done {
   if (result.ok) return result;
   throw new Refusal(result.message, result.reason);
@@ -38,7 +38,7 @@ export function answerPage(response: Response, data: unknown[], next: string | n
   response.json({ object: "list", data, has_more: next !== null, next_cursor: next });
 }
 
-/** Reads the body by its schema; refused with each field that is wrong and why. */
+/** Reads the body by its schema; a refusal names each wrong field and why. */
 export function readBody<Schema extends z.ZodType>(schema: Schema, request: Request): z.infer<Schema> {
   return read(schema, request.body ?? {});
 }
@@ -53,7 +53,7 @@ function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer
   throw new Refusal(refusedBy(parsed.error).message);
 }
 
-/** Reads JSON bodies of at most `limitBytes`; one that is nested too deeply, or has too many values, is not parsed at all. */
+/** Reads JSON bodies of at most `limitBytes`; bodies nested too deeply or with too many values are refused unparsed. */
 export function jsonBody(limitBytes: number): RequestHandler {
   return express.json({
     limit: limitBytes,

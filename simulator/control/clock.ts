@@ -38,7 +38,7 @@ export function clockRoutes(router: Router, simulator: Simulator): void {
     response.json(clockView(simulator));
   });
 
-  // Answers when the attempts that fell due have been made, not before.
+  // Answers once the attempts that fell due were made.
   router.post("/clock/advance", async (request, response) => {
     const body = readBody(advanceSchema, request);
     if ("seconds" in body) await clock.advance(body.seconds);

@@ -19,9 +19,9 @@ const historySchema = countSchema.pick({ since: true, until: true, endpoint_id: 
 const signSchema = z.strictObject({ attempt: z.int().min(1).max(6) });
 
 const NOTHING_SELECTED =
-  'Say which deliveries: all that gave up and was not sent again since is { "state": "lost" }, everything { "until": "0" }.';
+  'Give a selection: { "state": "lost" } for all that gave up and were not sent again, { "until": "0" } for everything.';
 
-/** Deliveries: list, count and show them, send one again, or all of a selection as a job, sign or make an attempt now. */
+/** Deliveries: list, count, show, send one or a selection again, sign or make an attempt now. */
 export function deliveryRoutes(router: Router, simulator: Simulator): void {
   const { deliveries, jobs, clock } = simulator;
   router.get("/deliveries", async (request, response) => {

@@ -38,11 +38,11 @@ export function endpointRoutes(router: Router, { endpoints, deliveries }: Simula
     const body = readBody(registrationSchema, request);
     const { url, secret } = body;
     const { endpoint } = orRefuse(endpoints.register({ ...settingsOf(body), url, secret }));
-    // The only answer that has the secret.
+    // The only answer with the secret.
     response.status(201).json({ ...endpointView(endpoint), secret: endpoint.secret });
   });
 
-  // Says whether a URL would be accepted, and why not, and whether somebody listens there: for forms.
+  // For forms: whether a URL would be accepted, why not, and whether a server listens there.
   router.post("/endpoints/check", async (request, response) => {
     response.json(await endpoints.probe(readBody(checkSchema, request).url));
   });
@@ -63,7 +63,7 @@ export function endpointRoutes(router: Router, { endpoints, deliveries }: Simula
     const { secret, overlap_seconds: overlapSeconds } = readBody(rotationSchema, request);
     const overlapMs = Math.round(overlapSeconds * 1000);
     const { endpoint } = orRefuse(endpoints.rotate(request.params.id, { secret, overlapMs }));
-    // The only answer that has the new secret.
+    // The only answer with the new secret.
     response.json({ ...endpointView(endpoint), secret: endpoint.secret });
   });
 
@@ -96,7 +96,7 @@ export function receiverRoutes(router: Router, { listListeners }: Simulator): vo
     response.json(listenersView(listeners.filter(({ port }) => port !== request.socket.localPort)));
   });
 
-  // It sends requests, so no page of another site may trigger it: a POST, as every change is. Only a listed port is probed.
+  // A POST, since it sends requests, which no page of another site may trigger. Only listed ports are probed.
   router.post("/listeners/probe", async (request, response) => {
     const { port } = readBody(probeSchema, request);
     const listener = (await listListeners()).find((known) => known.port === port);

@@ -15,10 +15,10 @@ import { answerList, answerPage, orRefuse, readBody, readQuery } from "./answers
 import { faultsSchema, nameSchema, pageSchema } from "./schemas.ts";
 import { deliveryView, emittedView, eventView } from "./views.ts";
 
-/** Maximum number of envelopes in one request: what a developer's machine takes without a pause. */
+/** Maximum number of envelopes in one request: what a developer's machine handles without a pause. */
 const MOST_ENVELOPES = 1_000;
 
-/** Events that are set off before others get their turn: 20 to 50 ms of work. */
+/** Events triggered in one turn of the event loop: 20 to 50 ms of work. */
 const MOST_A_TURN = 100;
 
 const triggerSchema = z.strictObject({

@@ -5,7 +5,7 @@ import { answerError } from "./answers.ts";
 const CHANGES = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 const TOKEN_COOKIE = "simulator_token";
 
-/** Refuses requests whose `Host` is not ours, so that a site that rebinds its name to this machine reaches nothing. */
+/** Refuses requests for another `Host`, so that a site that rebinds its name to this machine reaches nothing. */
 export function hostGuard(isAllowedHost: (host: string) => boolean): RequestHandler {
   return (request, response, next) => {
     const host = request.headers.host?.toLowerCase() ?? "";
@@ -13,7 +13,7 @@ export function hostGuard(isAllowedHost: (host: string) => boolean): RequestHand
     answerError(
       response,
       "misdirected_request",
-      `This simulator does not answer for the host ${JSON.stringify(host)}.`,
+      `This simulator does not serve the host ${JSON.stringify(host)}.`,
     );
   };
 }
@@ -25,7 +25,7 @@ export function changeGuard(isAllowedHost: (host: string) => boolean): RequestHa
     const { origin } = request.headers;
     const host = request.headers.host?.toLowerCase();
     const originHost = origin === undefined ? host : (URL.parse(origin)?.host ?? "");
-    // The host of the request has been checked, so a page from there is our own, under any name.
+    // The Host was checked, so a page from that origin is ours.
     if (originHost !== host && !isAllowedHost(originHost ?? ""))
       return answerError(
         response,
@@ -59,7 +59,7 @@ export function tokenGuard(token: string): RequestHandler {
     answerError(
       response,
       "unauthorized",
-      "This simulator is reachable from other machines, so it wants its token: send Authorization: Bearer TOKEN, or open the dashboard by the link that serve printed.",
+      "This simulator is reachable from other machines and needs its token: send Authorization: Bearer TOKEN, or open the dashboard by the link that serve printed.",
     );
   };
 }

@@ -15,7 +15,7 @@ const manySchema = z.strictObject({
   ),
 });
 
-/** Several GETs in one request, for a page that shows many things at first: a status and a body for each `path`. */
+/** Several GETs in one request, for the first load of a page: a status and a body for each `path`. */
 export function manyRoutes(router: Router): void {
   router.get("/many", async (request, response) => {
     const { path: paths } = readQuery(manySchema, request);

@@ -28,7 +28,7 @@ export function verificationRoutes(router: Router, { verification }: Simulator):
     response.json({ canceled: await verification.cancel() });
   });
 
-  // The report of the last run, as a file.
+  // The report of the last run as a file.
   router.get("/verification/:format", (request, response) => {
     const { format } = request.params;
     const report = verification.current()?.report;
@@ -36,7 +36,7 @@ export function verificationRoutes(router: Router, { verification }: Simulator):
       return answerError(
         response,
         "not_found",
-        `There is no report as ${JSON.stringify(format)}: after a run there is one as ${Object.keys(FILES).join(", ")}.`,
+        `There is no report as ${JSON.stringify(format)}: the formats, after a run, are ${Object.keys(FILES).join(", ")}.`,
       );
     const { name, type } = FILES[format];
     response.attachment(name).type(type).send(FORMATS[format](report, plainly));

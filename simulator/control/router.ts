@@ -12,7 +12,7 @@ import { streamRoutes } from "./stream.ts";
 
 const LARGEST_BODY_BYTES = 10 * 1024 * 1024;
 
-/** The control API: all that dashboard and commands do with a running simulator. JSON, snake_case. */
+/** The control API: everything that the dashboard and the commands do with a running simulator. JSON, snake_case. */
 export function createControl(simulator: Simulator): Router {
   const router = Router({ caseSensitive: true });
   router.use((_request, response, next) => {

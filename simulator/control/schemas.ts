@@ -7,7 +7,7 @@ const MOST_FAULTS = 100;
 
 export const nameSchema = z.string().max(LONGEST_NAME_CHARACTERS);
 
-/** Faults as they are written everywhere: `NAME`, or `NAME:N` for the first N attempts. */
+/** Faults as text: `NAME`, or `NAME:N` for the first N attempts. */
 export const faultsSchema = z
   .array(
     nameSchema.transform((text, context): Fault => {

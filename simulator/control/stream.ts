@@ -14,7 +14,7 @@ const RECONNECT_AFTER_MS = 1_000;
 const LARGEST_BACKLOG_BYTES = 1024 * 1024;
 const MOST_STREAMS = 64;
 const LAST_WORDS_MS = 5_000;
-/** A client that missed more entries than this must reload everything, which is less to read. */
+/** A client that missed more entries than this must reload everything, which is shorter. */
 const MOST_RESUMED_ENTRIES = 500;
 
 type Message = { name: string; data: unknown };
@@ -42,7 +42,7 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
     // Loaded with the first stream, so that a simulator without a dashboard starts faster.
     const { createSession } = await import("better-sse");
     const session = await createSession(request, response, {
-      // The library's own keeps writing after the stream has ended, which throws.
+      // The library's own keep-alive keeps writing after the stream has ended, which throws.
       keepAlive: null,
       retry: RECONNECT_AFTER_MS,
       // Texts are JSON already.

@@ -21,7 +21,7 @@ import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { signatureView } from "./signature-view.ts";
 
-/** How the control API shows things: as their shapes say (`domain/shapes.ts`). */
+/** How the control API shows objects, by their shapes (`domain/shapes.ts`). */
 
 export const eventView = told(eventSchema);
 export const deliveryView = told(deliverySchema);
@@ -36,7 +36,7 @@ const tellDetail = told(deliveryDetailSchema);
 const tellEmitted = told(emittedSchema);
 const tellClock = told(clockSchema);
 
-/** An endpoint without its secret, of which only the last four characters are ever shown again. */
+/** An endpoint without its secret, except for the last four characters. */
 export function endpointView(endpoint: Endpoint): EndpointShape {
   return tellEndpoint(shownEndpoint(endpoint));
 }

@@ -1,17 +1,17 @@
-/** What `create` can make: one receiver of the examples, as a project of its own. */
+/** A kind of project for `create`: one receiver of the examples, as a project. */
 export type Kind = {
   title: string;
   /** The example under examples/, and its name in the project. */
   files: Record<string, string>;
-  /** The words that start it, for a shell; one of Node.js reads `.env` itself. */
+  /** The shell command that starts it; a Node.js project reads `.env` itself. */
   start: string;
   node?: {
-    /** npm packages besides the kit, with versions if the kit itself has none. */
+    /** npm packages besides the kit, with versions if the kit does not install them. */
     packages: Readonly<Record<string, string | undefined>>;
     dev: string;
     build?: string;
   };
-  /** Debian packages that it needs on a build server that only has Node.js. */
+  /** Debian packages that it needs on a build server with only Node.js. */
   debian?: string;
   github?: string;
 };
@@ -48,7 +48,7 @@ export const KINDS = {
     },
     start: "next start --hostname 127.0.0.1",
     node: {
-      // The kit has none of these: they are many times its size, and tried by the long tests.
+      // Not installed in the kit, since they are many times its size; the long tests try them.
       packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" },
       dev: "next dev --hostname 127.0.0.1",
       build: "next build",

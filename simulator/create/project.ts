@@ -14,18 +14,18 @@ export type MadeFile = { text: string; executable?: boolean };
 export type Sources = { examples: URL; manifest: URL };
 
 const NODE = "24.21.0";
-/** npm puts the `node` of the one that fits the machine first in the PATH of the project's scripts. */
+/** npm puts this `node` first in the PATH of the project's scripts. */
 const NODES = Object.fromEntries(
   ["linux-arm64", "linux-x64", "win-x64"].map((machine) => [`node-${machine}`, NODE]),
 );
 /** The same for programs run by npx, if the machine's own is too old. */
 const BRING_NODE = `node=$(node -p 'parseInt(process.versions.node) < 23 ? \`--package=node-\${process.platform}-\${process.arch}@${NODE}\` : ""')`;
 
-/** At PORT, or 3000. Includes the path that reports what was handled: without it, a receiver that loses events would pass. */
+/** At PORT, or 3000. With the path that reports what was handled: without it, a receiver that loses events would pass. */
 const WHERE = "--url /webhooks --observe /handled/{id}";
 const VERIFY = `verify --level must ${WHERE} --fail-on unverified`;
 
-/** Every file of a project of that kind, by its path; `secret` goes into its `.env`, which no repository gets. */
+/** Every file of a project of that kind, by its path; `secret` goes into its `.env`, which is not committed. */
 export function projectFiles(
   name: KindName,
   options: { project: string; secret: string; sources: Sources; nodeIsTooOld?: boolean },
@@ -90,14 +90,14 @@ export function nextSteps(name: KindName): string[] {
 function stepsOf(kind: Kind): { line: string; does: string }[] {
   const isNode = kind.node !== undefined;
   return [
-    ...(isNode ? [{ line: "npm install", does: "what it is made of" }] : []),
+    ...(isNode ? [{ line: "npm install", does: "its packages" }] : []),
     {
       line: isNode ? "npm run dev" : "./dev",
-      does: "the whole service beside it: one event of each type, then a dashboard",
+      does: "the receiver beside the whole service: one event of each type, then a dashboard",
     },
     ...(isNode ? [{ line: "npm test", does: "the tests of the handlers" }] : []),
     { line: isNode ? "npm run verify" : "./verify", does: "the verdict, as the build server runs it" },
-    ...(isNode ? [] : [{ line: "./start", does: "it alone, with the settings in .env" }]),
+    ...(isNode ? [] : [{ line: "./start", does: "the receiver alone, with the settings in .env" }]),
   ];
 }
 

@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** The kind of place an IP address is; `link-local` is also where clouds keep a machine's credentials. */
+/** The kind of an IP address; clouds serve a machine's credentials at `link-local` ones. */
 export type AddressKind = "loopback" | "private" | "link-local" | "reserved" | "public";
 
-/** The ranges of ipaddr.js by kind. All others, tunnels and documentation among them, have no receiver. */
+/** The ranges of ipaddr.js by kind. All others, such as tunnels and documentation, have no receiver. */
 const KIND_OF_RANGE: Readonly<Record<string, AddressKind>> = {
   unicast: "public",
   loopback: "loopback",
@@ -14,10 +14,10 @@ const KIND_OF_RANGE: Readonly<Record<string, AddressKind>> = {
   carrierGradeNat: "private",
 };
 
-/** Where Alibaba, Oracle and AWS answer a machine's questions about itself. */
+/** The metadata services of Alibaba, Oracle and AWS. */
 const METADATA: readonly string[] = ["100.100.100.200", "192.0.0.192", "fd00:ec2::254"];
 
-/** The kind of an IP address; undefined for other text. An IPv6 address that stands for an IPv4 one is judged like that. */
+/** The kind of an IP address; undefined for other text. An IPv6 address that maps an IPv4 one has its kind. */
 export function kindOfAddress(text: string): AddressKind | undefined {
   const bare = text.replace(/%.*$/, "");
   if (isIP(bare) === 0) return undefined;

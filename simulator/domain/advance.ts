@@ -35,7 +35,7 @@ export function createAdvance(options: {
 
   return {
     isUnderWay: () => walks > 0,
-    /** Moves by `seconds`, making every attempt that falls due on the way, in order of due time. Two at once add up. */
+    /** Moves by `seconds` and makes every attempt that falls due on the way, in order of due time. Two calls at once add up. */
     advance: (seconds: number): Promise<void> => {
       furthestMs = Math.max(clock.now(), furthestMs) + seconds * 1000;
       return walkTo(furthestMs);
@@ -45,7 +45,7 @@ export function createAdvance(options: {
       const nextMs = isStopped() ? undefined : nextDueMs();
       if (nextMs !== undefined) await walkTo(Math.max(nextMs, clock.now()));
     },
-    /** Moves until nothing waits any more: every delivery is delivered or dead. */
+    /** Moves until every delivery is delivered or dead. */
     run: (): Promise<void> => walkTo(Number.POSITIVE_INFINITY),
   };
 }

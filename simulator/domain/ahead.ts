@@ -10,8 +10,8 @@ export type Ahead = { due: Due[]; hasMore: boolean };
 const MOST_LOOKED_AT = 20_000;
 
 /**
- * The group that a due time belongs to. Groups are what one can tell apart on a line of 14 h 36 min: one or two seconds wide
- * in the next minute, a quarter of an hour at the end.
+ * The group of a due time, as wide as a point on a line of 14 h 36 min: one or two seconds in the next minute, a quarter of
+ * an hour at the end.
  */
 const MOMENT = `CAST(60 * ln(1 + max(0, due_at - @nowMs) / 60000.0) AS INTEGER)`;
 

@@ -45,7 +45,7 @@ export function attemptRequest(options: {
 
 export function wireHeaders(options: {
   url: string;
-  /** Whether the connection is to be used again, as `load` does; an attempt has one of its own. */
+  /** Whether the connection is kept for reuse, as by `load`; an attempt has its own connection. */
   keepAlive?: boolean;
   signature: string;
   body: Uint8Array;
@@ -79,13 +79,13 @@ function reserialize(body: Buffer): Buffer {
 
 function reordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reordered);
-  // A number that is kept as it was written has no keys to put in another order.
+  // A number kept as it was written has no keys to reorder.
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [key, reordered(inner)]);
   return Object.fromEntries(entries.toReversed());
 }
 
-/** Changes the body after signing into another valid envelope, so that only the signature shows it. */
+/** Changes the body after signing into another valid envelope, which only the signature reveals. */
 function tamper(body: Buffer): Buffer {
   const envelope = envelopeSchema.parse(parseExactly(body.toString()));
   return Buffer.from(

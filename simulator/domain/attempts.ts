@@ -6,14 +6,14 @@ import { columnsOf, type Kept } from "./spelling.ts";
 import type { Fault } from "./faults.ts";
 import { isSuccess } from "./judgement.ts";
 
-/** One HTTP try, without its request and answer. */
+/** One attempt, without its request and answer. */
 export type AttemptSummary = Omit<Kept<typeof attemptSchema>, "fault" | "blame"> & { deliveryId: string };
 
 export type Attempt = AttemptSummary & {
-  /** Where it was sent: the address of an endpoint may change. */
+  /** The address it was sent to, since that of an endpoint may change. */
   requestUrl: string;
   requestHeaders: Record<string, string>;
-  /** The bytes sent, where they were not the delivery's own. */
+  /** The bytes sent, if they differ from the delivery's. */
   requestBody: Buffer | null;
   answer: Answer | null;
 };
@@ -85,7 +85,7 @@ export function createAttempts(options: { database: Database }) {
       );
       return Number(lastInsertRowid);
     },
-    /** Records how an attempt ended; one that has ended already stays as it is. */
+    /** Records how an attempt ended; has no effect on one that has ended. */
     close(
       { row }: Pick<OpenAttempt, "row">,
       end: { endedAtMs: number; durationMs: number | null; outcome: Outcome; answer?: Answer | undefined },
@@ -106,7 +106,7 @@ export function createAttempts(options: { database: Database }) {
     ofDelivery: (deliveryId: string): Attempt[] => ofDelivery.all(deliveryId).map(fromRow),
     summariesOf: (deliveryIds: readonly string[]): Map<string, AttemptSummary[]> =>
       Map.groupBy(summaries.all(JSON.stringify(deliveryIds)), ({ deliveryId }) => deliveryId),
-    /** Attempts that an earlier life of this data file began and did not end. */
+    /** Attempts that an earlier process with this data file began and did not end. */
     leftOpen: (): LeftOpen[] => leftOpen.all(),
   };
 }
@@ -127,10 +127,10 @@ function fromRow({ answerHeaders, answerBody, answerTruncated, ...row }: Attempt
   };
 }
 
-/** An attempt with its injected fault, and who caused its failure (null: it did not fail). */
+/** An attempt with its injected fault and the cause of its failure (null: it did not fail). */
 export type JudgedAttempt = AttemptSummary & { injected: Fault[]; fault: string | null; blame: Blame | null };
 
-/** Who caused a failed attempt; null if it did not fail. Failures after our own faults and interruptions are ours. */
+/** Who caused a failed attempt; null if it did not fail. Failures by our faults and interruptions are ours. */
 export function blameOf(
   attempt: Pick<AttemptSummary, "httpStatus" | "error">,
   injected: readonly Fault[],
@@ -140,7 +140,7 @@ export function blameOf(
   return injected.length > 0 || error === "interrupted" ? "simulator" : "receiver";
 }
 
-/** Counts some attempts of one endpoint without our own failures; `p95Ms` is null where no answer came. */
+/** Counts attempts of one endpoint, without our own failures; `p95Ms` is null if no answer came. */
 export function answerFigures(attempts: readonly JudgedAttempt[]) {
   const counted = attempts.filter(({ endedAtMs, blame }) => endedAtMs !== null && blame !== "simulator");
   const acknowledged = counted.filter(({ httpStatus }) => httpStatus !== null && isSuccess(httpStatus));

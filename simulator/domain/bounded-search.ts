@@ -1,4 +1,4 @@
-/** How much one look through a list may cost: rows that are looked at, and milliseconds. */
+/** The maximum cost of one search: rows and milliseconds. */
 export type SearchBounds = { rows: number; milliseconds: number };
 
 /** The maximum cost of one request for a page: attempts with a deadline must not wait for a search. */
@@ -24,7 +24,7 @@ export function searchPage<Row extends { id: string }>(options: {
   let last: string | null = null;
   for (const row of options.rows) {
     const isSpent = looked >= bounds.rows || monotonicMs() > untilMs;
-    // One row at least, or the next page would begin where this one did.
+    // At least one row, or the next page would begin at the same row.
     if (isSpent && looked > 0) return { found, next: last };
     looked += 1;
     if (matches(row)) {
@@ -52,7 +52,7 @@ export function textMatcher(query: string): (text: string) => boolean {
 const PHONE = /^\s*\+?(?:[\s()./-]*\d){7,15}\s*$/;
 const BETWEEN_DIGITS = String.raw`[\s()./-]{0,3}`;
 
-/** Whether a text has a number with the digits of `query` in it, however either is written. */
+/** Whether a text contains a phone number with the digits of `query`, in any notation. */
 export function phoneMatcher(query: string): (text: string) => boolean {
   const pattern = new RegExp(query.replaceAll(/\D/g, "").split("").join(BETWEEN_DIGITS));
   return (text) => pattern.test(text);

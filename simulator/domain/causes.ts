@@ -7,12 +7,12 @@ export type Cause = {
   fix: string;
 };
 
-/** What a delivery was: as the service sends it, a copy of one before, one with something new in it, or not signed by it. */
+/** The kind of a delivery: honest, a duplicate, with something new in it, or not signed by the service. */
 export type Meaning = "genuine" | "duplicate" | "unfamiliar" | "forged";
 
 export type CauseName = keyof typeof CAUSES;
 
-/** Why an attempt is a failure of the receiver; undefined if the receiver did right. */
+/** Why an attempt is a failure of the receiver; undefined if the receiver was right. */
 export function causeOf(ending: Outcome, meaning: Meaning = "genuine"): CauseName | undefined {
   if ("error" in ending) return OF_ERROR[ending.error];
   const { status } = ending;
@@ -81,7 +81,7 @@ export const CAUSES = {
   },
   unknown_host: {
     words: "The host name has no address",
-    fix: "Correct the name, or wait until its DNS record is known everywhere.",
+    fix: "Correct the name, or wait until its DNS record has spread.",
   },
   tls_failed: {
     words: "The TLS connection failed, and nothing was sent",
@@ -97,7 +97,7 @@ export const CAUSES = {
   },
   redirected: {
     words: "The receiver answered with a redirect",
-    fix: "Redirects are failures and never followed: register the address that answers itself (https, trailing slash, host name).",
+    fix: "Redirects are failures and never followed: register the final address (https, trailing slash, host name).",
   },
   signature_refused: {
     words: "A signed delivery was refused as if it were forged",
@@ -125,7 +125,7 @@ export const CAUSES = {
   },
   wrong_media_type: {
     words: "The Content-Type was refused",
-    fix: "Take every body as raw bytes, whatever its Content-Type says.",
+    fix: "Read every body as raw bytes, under any Content-Type.",
   },
   rate_limited: {
     words: "The receiver refused because of too many requests",
@@ -137,7 +137,7 @@ export const CAUSES = {
   },
   refused: {
     words: "A signed delivery was refused",
-    fix: "Acknowledge whatever is signed and has an id, and judge its content afterwards: a refusal is only repeated.",
+    fix: "Acknowledge every signed event that has an id, and judge its content afterwards: after a refusal, it is only sent again.",
   },
   server_error: {
     words: "The receiver failed with a server error",
@@ -149,7 +149,7 @@ export const CAUSES = {
   },
   unavailable: {
     words: "The receiver was unavailable",
-    fix: "It starts, stops, or is overloaded: read its log, and keep the answer independent of the work.",
+    fix: "It was starting, stopping or overloaded: read its log, and answer before the work.",
   },
   forgery_accepted: {
     words: "A delivery that the service did not sign was accepted",
@@ -157,7 +157,7 @@ export const CAUSES = {
   },
   forgery_not_refused: {
     words: "A delivery that the service did not sign was kept out, but not by a 4xx",
-    fix: "Answer 401. A redirect or a 5xx means that it got further than it should, or that something broke on bytes that anyone can send.",
+    fix: "Answer 401. A redirect or a 5xx means that it got too far, or that something failed on bytes that anyone can send.",
   },
   forgery_handled: {
     words: "A delivery that the service did not sign was handled",
@@ -169,6 +169,6 @@ export const CAUSES = {
   },
   handled_twice: {
     words: "An event was handled more than once",
-    fix: "Insert the event id under a unique constraint in the transaction that holds the effect, and do nothing for an id that was there.",
+    fix: "Insert the event id under a unique constraint in the transaction of the effect, and do nothing if the id exists.",
   },
 } as const satisfies Record<string, Cause>;

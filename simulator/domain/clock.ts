@@ -7,7 +7,7 @@ export type ClockMode = (typeof CLOCK_MODES)[number];
 
 export type ScheduleClock = ReturnType<typeof createClock>;
 
-/** Schedule time dates the world and decides what is due. It never runs backwards, even if the machine's clock does. */
+/** Schedule time dates the world and decides what is due. It never goes back, even if the machine's clock does. */
 export function createClock(options: { mode: ClockMode; wall: WallTime; startMs?: number }) {
   const { wall } = options;
   let mode = options.mode;
@@ -26,7 +26,7 @@ export function createClock(options: { mode: ClockMode; wall: WallTime; startMs?
       return mode;
     },
     now,
-    /** Moves schedule time forward to `targetMs`; a moment that has passed already changes nothing. */
+    /** Moves schedule time forward to `targetMs`; a past time changes nothing. */
     moveTo(targetMs: number): void {
       scheduleMs = Math.max(now(), Math.ceil(targetMs));
     },

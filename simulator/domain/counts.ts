@@ -16,14 +16,14 @@ const OF_SELECTION = `
     AND state = coalesce(@state, state) AND verdict = coalesce(@verdict, verdict) AND cause = coalesce(@cause, cause)
   GROUP BY 1, 2, 3, 4, 5`;
 const LOST = `SELECT count(*) FROM deliveries d WHERE d.state = 'dead' AND ${LAST}`;
-/** Changes, besides the counts by state, when the number of lost deliveries changes. */
+/** A value that changes with the number of lost deliveries, except where the counts by state change, too. */
 const LOST_DEPENDS_ON = `
   SELECT (SELECT count(*) FROM endpoints WHERE deleted_at IS NULL) || ' ' || (SELECT max(seq) FROM deliveries)`;
 const EVENTS = `SELECT count(*) FROM events`;
 
 export type Counts = ReturnType<typeof createCounts>;
 
-/** How many deliveries and events there are. Triggers keep the numbers of deliveries, but for that of the lost ones. */
+/** The numbers of deliveries and events. Triggers keep those of deliveries, except for the lost ones. */
 export function createCounts(options: { database: Database }) {
   const byState = options.database.prepare<[], { state: DeliveryState; count: number }>(BY_STATE);
   const ofSelection = options.database.prepare<[object], GroupRow>(OF_SELECTION);
@@ -41,7 +41,7 @@ export function createCounts(options: { database: Database }) {
       }
       return counts;
     },
-    /** How many a selection has; undefined where one has to look for them. */
+    /** How many a selection has; undefined if that needs a search. */
     of(selection: Selection): DeliveryCount | undefined {
       const {
         endpointId = null,
@@ -57,7 +57,7 @@ export function createCounts(options: { database: Database }) {
         return undefined;
       return countOf(ofSelection.all({ endpointId, type, state, verdict, cause }));
     },
-    /** How many gave up and were not sent again since, to endpoints that are still there. */
+    /** How many gave up and were not sent again since, to existing endpoints. */
     lost(): number {
       const counted = `${lostDependsOn.get()} ${JSON.stringify(byState.all())}`;
       if (counted !== known?.of) known = { of: counted, lost: lost.get() ?? 0 };

@@ -17,11 +17,11 @@ export type Delivery = Omit<Kept<typeof deliverySchema>, "faults" | CamelCase<(t
   seq: number;
   attemptsMade: number;
   faults: Fault[];
-  /** The bytes to send where they are not the event's own. */
+  /** The bytes to send, if they differ from the event's. */
   body: Buffer | null;
 };
 
-/** What an attempt needs to know of a delivery that is due: the bytes to send, and what the receiver did wrong so far. */
+/** A due delivery, with the bytes to send and the verdict so far. */
 export type DueDelivery = Pick<Delivery, "seq" | "id" | "endpointId" | "attemptsMade" | "faults"> & {
   dueAtMs: number;
   body: Buffer;
@@ -85,7 +85,7 @@ const HURRY = `UPDATE deliveries SET next_attempt_at = ? WHERE id = ? AND next_a
 const ABANDON = `
   UPDATE deliveries SET state = 'dead', next_attempt_at = NULL
   WHERE endpoint_id = ? AND next_attempt_at IS NOT NULL RETURNING id`;
-// The table's counter, not its last row: ids continue after a reset, since receivers remember them.
+// The table's counter, not its last row: ids continue after a reset, since receivers keep them.
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'deliveries'`;
 
 export type Deliveries = ReturnType<typeof createDeliveries>;

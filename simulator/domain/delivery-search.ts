@@ -11,7 +11,7 @@ import {
 import { meetsPaths } from "./query.ts";
 import type { Selection } from "./selection.ts";
 
-/** A delivery that was found: enough to count it, and to look for the rest. */
+/** A found delivery, with what counting and filtering need. */
 export type FoundDelivery = Record<"id" | "endpoint_id" | "event_type" | "state" | "verdict", string> & {
   cause: string | null;
 };
@@ -23,9 +23,9 @@ type Column = "endpoint_id" | "event_id" | "event_type" | "state" | "verdict" | 
 type Candidate = FoundDelivery &
   Record<Column, string | null> & {
     created_at: number;
-    /** 1 where it gave up, or failed so far. */
+    /** 1 if it gave up or failed so far. */
     has_failed: number;
-    /** How its attempts ended, with commas between, and when the last one did. */
+    /** How its attempts ended, separated by commas, and when the last one did. */
     outcomes: string | null;
     ended_at: number | null;
   };
@@ -37,7 +37,7 @@ const HOW_ATTEMPTS_ENDED = `(
   SELECT group_concat(coalesce(error, http_status)) FROM attempts WHERE delivery_seq = d.seq)`;
 const LAST_END = `(SELECT max(ended_at) FROM attempts WHERE delivery_seq = d.seq)`;
 const BELOW = `d.seq < coalesce((SELECT seq FROM deliveries WHERE id = ?), 9223372036854775807)`;
-/** Not sent again since, to an endpoint that is still there: of what gave up, this is lost. */
+/** Not sent again since, and its endpoint exists: a dead delivery like this is lost. */
 export const LAST = `
   EXISTS (SELECT 1 FROM endpoints WHERE id = d.endpoint_id AND deleted_at IS NULL)
   AND NOT EXISTS (
@@ -74,7 +74,7 @@ export function createDeliverySearch(options: {
     for (const row of database
       .prepare<unknown[], Row>(`${rows} WHERE ${BELOW}${last}${chosen}${column} ORDER BY d.seq DESC`)
       .iterate(search.after ?? null, ...ids, ...values)) {
-      // All that follow are older.
+      // All following rows are older.
       if (row.created_at < (search.sinceMs ?? 0)) return;
       yield row;
     }
@@ -128,7 +128,7 @@ function hasGaveUp({ gaveUpSinceMs, gaveUpUntilMs }: Selection): boolean {
   return gaveUpSinceMs !== undefined || gaveUpUntilMs !== undefined;
 }
 
-/** From the filter that lets least through to the one that lets most. */
+/** The filters, from the narrowest to the widest. */
 function columnsOf(search: DeliverySearch): [Column, string][] {
   const { eventId, endpointId, state, type, verdict, cause } = search;
   const ofState = state === "failed" || state === "lost" ? undefined : state;

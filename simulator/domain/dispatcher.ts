@@ -9,7 +9,7 @@ export type Dispatcher = ReturnType<typeof createDispatcher>;
 /** Maximum number of requests in progress to one endpoint by default; a slow endpoint delays no others. */
 export const DEFAULT_CONCURRENCY = 16;
 
-/** The longest sleep: a suspended machine or a set clock is noticed within this. */
+/** The longest sleep, within which a suspended machine or a changed clock is noticed. */
 const LONGEST_SLEEP_MS = 1_000;
 
 /** Makes attempts when they are due (SPEC §6). Due times are stored, so a restart or a suspended machine causes no burst. */
@@ -80,7 +80,7 @@ export function createDispatcher(
   function sleep(): void {
     const nextMs = clock.mode === "manual" ? undefined : nextDueMs();
     const untilMs = nextMs === undefined ? LONGEST_SLEEP_MS : nextMs - clock.now();
-    // Something overdue waits for a free place at its endpoint: the end of an attempt wakes us, not the clock.
+    // An overdue attempt waits for a free connection to its endpoint: the end of another attempt wakes us, not the clock.
     const delayMs = untilMs <= 0 ? LONGEST_SLEEP_MS : Math.min(untilMs, LONGEST_SLEEP_MS);
     cancelSleep();
     cancelSleep = wall.after(delayMs, wake);
@@ -107,7 +107,7 @@ export function createDispatcher(
 
   return {
     wake,
-    /** Begins to work: first settles what an earlier life of the data file left open. */
+    /** Starts: first settles the attempts that an earlier process left open. */
     start(): void {
       transaction(() => settleInterrupted({ attempts, deliveries, settle, nowMs: clock.now() }));
       wake();
@@ -129,7 +129,7 @@ export function createDispatcher(
         wake();
       }
     },
-    /** Begins no further attempt and ends those in flight as `interrupted`; resolves when they are recorded. */
+    /** Starts no further attempt and ends those in flight as `interrupted`; resolves when they are recorded. */
     async stop(): Promise<void> {
       cancelSleep();
       stopping.abort();

@@ -1,6 +1,6 @@
 const UNIT_SECONDS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** How durations are written, for those who wrote one otherwise. */
+/** Examples of durations, for error messages. */
 export const DURATIONS = "90s, 90m, 1h or 1h30m";
 
 /** `90s`, `5m`, `12h`, `1h30m`, `1d` or `0` in seconds; undefined for other text: a bare number has no unit. */

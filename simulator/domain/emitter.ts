@@ -21,13 +21,13 @@ export type EmitResult = { ok: true; emitted: EmittedEvent[] } | Refused;
 export type ReplaySettings = {
   newIds: boolean;
   faults?: readonly Fault[] | undefined;
-  /** The only endpoint to send to, whatever it selects; by default all that selected the type. */
+  /** The only endpoint to send to, even if it has not selected the type; by default all that selected it. */
   endpointId?: string | undefined;
 };
 
 export type Emitter = ReturnType<typeof createEmitter>;
 
-/** Lets things happen: first the world changes, then the event is stored and fans out to the endpoints. */
+/** Emits events: the world changes first; then the event is stored and delivered to the endpoints. */
 export function createEmitter(options: {
   world: World;
   events: EventLog;
@@ -108,7 +108,7 @@ export function createEmitter(options: {
         return { ok: true, emitted };
       });
     },
-    /** What the business itself does: the event and its `call.completed`, in the order of the reading `emission_order`. */
+    /** An event of the business itself, with its `call.completed`, in the order of the reading `emission_order`. */
     live: (happening: Happening): EmitResult =>
       announced(() => happen(happening, "world", { withItsCall: true })),
     /** The dashboard's test action: a synthetic `call.completed` for one endpoint (SPEC §6 Registration). */
@@ -147,7 +147,7 @@ export function createEmitter(options: {
         ...delivery,
         createdAtMs: nowMs,
         dueAtMs: nowMs,
-        // These are in the bytes already.
+        // The bytes contain these faults already.
         faults: delivery.faults.filter(({ name }) => FAULTS[name].at === "body"),
         resendOf: delivery.id,
       });
@@ -160,7 +160,7 @@ export function createEmitter(options: {
 
 function idTaken(id: string): string {
   return (
-    `An event with the id ${id} and another content is stored already, and would be sent in its place: ` +
-    "give what you send an id of its own (--new-ids, or new_ids in the API)."
+    `Another event with the id ${id} is stored already: ` +
+    "send yours under a new id (--new-ids, or new_ids in the API)."
   );
 }

@@ -19,13 +19,10 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
   if (url.protocol !== "https:" && url.protocol !== "http:")
     return refused(`${url.protocol}// is not a web address: use https://, or http://localhost.`);
   if (url.username !== "" || url.password !== "")
-    return refused(
-      "An endpoint URL carries no user name or password: the signature authenticates deliveries.",
-    );
+    return refused("Remove the user name and password from the URL: the signature authenticates deliveries.");
   if (url.hash !== "" || text.includes("#"))
-    return refused("An endpoint URL carries no #fragment: it is never sent to a server.");
-  if (url.port === "0")
-    return refused("No server can listen at port 0: give the port that your receiver has.");
+    return refused("Remove the #fragment from the URL: it is never sent to a server.");
+  if (url.port === "0") return refused("Port 0 is not valid: give the port of your receiver.");
   const host = bareHost(url);
   const isAllowed = allowedHosts.includes(host);
   const kind = kindOfAddress(host) ?? "public";
@@ -38,14 +35,14 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
   return { ok: true, url: url.href };
 }
 
-/** Whether it may connect to an address of `url`'s host; checked at every attempt, since names can move. */
+/** Whether an attempt may connect to this address of `url`'s host; checked each time, since names can move. */
 export function isAllowedAddress(url: URL, address: string, allowedHosts: readonly string[]): boolean {
   if (allowedHosts.includes(bareHost(url))) return true;
   const kind = kindOfAddress(address);
   return kind === "loopback" || (kind === "public" && url.protocol === "https:");
 }
 
-/** The host of a URL as everybody but a URL writes it: an address of IPv6 without brackets. */
+/** The host of a URL; an IPv6 address without brackets. */
 export function bareHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "");
 }

@@ -57,7 +57,7 @@ const COUNT_SUCCESS = `
   UPDATE endpoints SET consecutive_failures = 0
   WHERE id = ? AND consecutive_failures > 0 AND deleted_at IS NULL`;
 const EXISTS = `SELECT 1 FROM endpoints WHERE id = ? AND deleted_at IS NULL`;
-// The table's counter, not its last row: ids continue after a reset, since receivers remember them.
+// The table's counter, not its last row: ids continue after a reset, since receivers keep them.
 const LAST_SEQ = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'endpoints'`;
 
 const stringListSchema = z.array(z.string());
@@ -175,7 +175,7 @@ export function shownEndpoint({
   };
 }
 
-/** Enough to tell two secrets apart; of a short one that would be too much of it. */
+/** The last four characters, which distinguish secrets; empty for a short one, since it would reveal too much. */
 function lastCharacters(secret: string): string {
   return secret.length < 12 ? "" : secret.slice(-4);
 }
@@ -184,9 +184,9 @@ function faultList(faults: readonly Fault[]): string {
   return JSON.stringify(faults.map(formatFault));
 }
 
-/** Reads what `faultList` wrote; a name that a later version dropped is left out. */
+/** Reads the output of `faultList`, without names that this version does not know. */
 export function readFaults(json: string): Fault[] {
-  // The usual case, and read with every attempt.
+  // The usual case, read with every attempt.
   if (json === NO_FAULTS) return [];
   return stringListSchema
     .parse(JSON.parse(json))
@@ -224,7 +224,7 @@ export function signingSecrets(
   return { both: [secret, previous], new: [secret], old: [previous] }[reading];
 }
 
-/** Every secret that an earlier attempt may have been signed with, as far as it is still known. */
+/** Every known secret that may have signed an earlier attempt. */
 export function knownSecrets({ secret, previousSecret }: EndpointSecrets): string[] {
   return previousSecret === null ? [secret] : [secret, previousSecret.secret];
 }

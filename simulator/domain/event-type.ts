@@ -16,11 +16,11 @@ export type ParsedEventType = { ok: true; type: EventType } | Refused;
 export function parseEventType(text: string): ParsedEventType {
   if (isEventType(text)) return { ok: true, type: text };
   return refused(
-    `There is no event type ${JSON.stringify(text)}.${didYouMean(text, EVENT_TYPES)} The types are ${EVENT_TYPES.join(", ")}.`,
+    `Unknown event type ${JSON.stringify(text)}.${didYouMean(text, EVENT_TYPES)} The types are ${EVENT_TYPES.join(", ")}.`,
   );
 }
 
-/** What of `object` cannot be a part of an event of `type`, and why; undefined where all of it can. */
+/** Which field of `object` an event of `type` cannot have, and why; undefined if all are valid. */
 export function objectProblem(
   type: EventType,
   object: Readonly<Record<string, unknown>>,
@@ -38,7 +38,7 @@ export function objectProblem(
   return undefined;
 }
 
-/** Whether only the kind of the event's object is published (orders, bookings), so that nothing may rely on its other fields. */
+/** Whether only the kind of the event's object is published (orders, bookings): nothing may rely on its other fields. */
 export function hasOpenShape(type: string): boolean {
   return isEventType(type) && Object.keys(objectSchemas[type].shape).length === 1;
 }

@@ -46,7 +46,7 @@ export function createEventLog(options: {
     return { seq: Number(lastInsertRowid), id, type, orgId, createdAtMs, origin, body };
   }
 
-  /** Returns an id that no event has. Ids have a counter of their own, so that replays change none of them. */
+  /** Returns an unused event id. Ids have their own counter, so that replays do not change them. */
   function newId(): string {
     for (;;) {
       const id = stableId("evt_", 32, { seed, purpose: "event", index: meta.count("event_ids") });
@@ -68,7 +68,7 @@ export function createEventLog(options: {
       };
       return store(envelope, event.origin, createdAtMs);
     },
-    /** An event that somebody recorded earlier, under its own id; undefined when another one has that id. */
+    /** A recorded event, under its own id; undefined if another event has that id. */
     adopt(envelope: Envelope): StoredEvent | undefined {
       const known = find.get(envelope.id);
       if (known === undefined) return store(envelope, "replay", clock.now());
@@ -90,7 +90,7 @@ export type EventSearch = {
   text?: string | undefined;
 };
 
-/** Newest first. With `next`, there may be more below the event that it names. */
+/** Newest first. With `next`, there may be more below that event. */
 export type EventPage = { events: EventSummary[]; next: string | null };
 
 type Candidate = { id: string; type: string; org_id: string };

@@ -1,11 +1,11 @@
 declare global {
   interface JSON {
-    /** A value that `JSON.stringify` writes as `text`, to the letter. */
+    /** A value that `JSON.stringify` writes exactly as `text`. */
     rawJSON(text: string): unknown;
   }
 }
 
-/** A double holds this many decimal digits of any number. */
+/** Any number of so many decimal digits fits a double. */
 const SAFE_DIGITS = 15;
 
 /** Parses JSON so that `JSON.stringify` writes each number unchanged, even one too long for a double. */
@@ -13,7 +13,7 @@ export function parseExactly(text: string): unknown {
   return JSON.parse(text, exactNumbers);
 }
 
-/** The same of a text that may be no JSON: undefined then. */
+/** The same; undefined for a text that is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return parseExactly(text);

@@ -16,7 +16,7 @@ const DUPLICATE_AFTER_MS = 1_000;
 const DELAY_MS = 30_000;
 const REORDER_WITHIN_MS = 5_000;
 
-/** Creates one delivery for every endpoint that selected the event (SPEC §3), and more where a fault asks for duplicates. */
+/** Creates one delivery for every endpoint that selected the event (SPEC §3), and more for faults that duplicate it. */
 export function fanOut(options: {
   event: StoredEvent;
   endpoints: readonly Endpoint[];
@@ -68,7 +68,7 @@ function dueTimes(
   return times;
 }
 
-/** The bytes for one endpoint where faults, or an id of its own, make them differ from the event's own. */
+/** The bytes for one endpoint, if faults or a distinct id make them differ from the event's. */
 export function faultyBody(
   event: Pick<StoredEvent, "type" | "body">,
   faults: ReadonlySet<FaultName>,

@@ -6,11 +6,11 @@ export const FAULTS = {
   "duplicate-concurrently": { at: "fan-out", title: "every event is delivered twice at the same time" },
   reorder: { at: "fan-out", title: "later events overtake earlier ones" },
   delay: { at: "fan-out", title: "deliveries start 30 s of schedule time late" },
-  "unknown-type": { at: "body", title: "the event has a type that is not documented" },
-  "unknown-fields": { at: "body", title: "envelope and object carry fields that are not documented" },
-  "minimal-objects": { at: "body", title: "orders and bookings carry nothing but `object`" },
+  "unknown-type": { at: "body", title: "the event has an undocumented type" },
+  "unknown-fields": { at: "body", title: "envelope and object have undocumented fields" },
+  "minimal-objects": { at: "body", title: "orders and bookings have only the field `object`" },
   "next-version": { at: "body", title: "`api_version` is `v2`: a rehearsal of the next version" },
-  "large-event": { at: "body", title: "the object carries 900 KiB more: the largest event there may be" },
+  "large-event": { at: "body", title: "the object has 900 KiB more: the largest event that can be sent" },
   "tampered-body": { at: "signature", title: "the body is changed after signing" },
   "bad-signature": { at: "signature", title: "signed with another secret" },
   "stale-timestamp": { at: "signature", title: "`t` lies 10 minutes in the past" },
@@ -41,12 +41,12 @@ export const FAULT_NAMES = Object.keys(FAULTS).filter((name) => isFaultName(name
 export function parseFault(text: string): ParsedFault {
   const [name = "", count, ...rest] = text.split(":");
   if (!isFaultName(name))
-    return refused(`There is no fault ${JSON.stringify(name)}: use one of ${FAULT_NAMES.join(", ")}.`);
+    return refused(`Unknown fault ${JSON.stringify(name)}: use one of ${FAULT_NAMES.join(", ")}.`);
   if (count === undefined) return { ok: true, fault: { name } };
   if (FAULTS[name].at === "fan-out" || FAULTS[name].at === "body")
-    return refused(`${text}: ${name} is done to the event, and so to every attempt: leave :${count} out.`);
+    return refused(`${text}: ${name} changes the event, and so every attempt: leave :${count} out.`);
   if (rest.length > 0 || !/^[1-6]$/.test(count))
-    return refused(`${text}: after the colon goes the number of attempts to spoil, 1 to 6.`);
+    return refused(`${text}: give a number of attempts from 1 to 6 after the colon.`);
   return { ok: true, fault: { name, attempts: Number(count) } };
 }
 

@@ -40,7 +40,7 @@ export type FlightParts = {
   remember: (entriesToCome: number) => void;
 };
 
-/** Attempts that end, and that begin, in one turn of the event loop: the endpoint works on the others meanwhile. */
+/** Attempts that end and begin in one turn of the event loop; the endpoint works on the others meanwhile. */
 export const MOST_PER_TURN = 8;
 
 /** The attempts under way. What ends and what begins in one turn of the event loop shares one transaction. */
@@ -91,7 +91,7 @@ export function createFlights(
     const { delivery, startedAtMs, request } = flight;
     const startedMs = wall.monotonicMs();
     const { outcome, durationMs, answer } = await options.send(request);
-    // It ended when its outcome was known, though reading the rest of the answer may have taken longer.
+    // It ended when its outcome was known; reading the rest of the answer may have taken longer.
     const sinceEndMs = Math.max(0, Math.round(wall.monotonicMs() - startedMs - durationMs));
     const { endpointId } = delivery;
     byEndpoint.set(endpointId, (byEndpoint.get(endpointId) ?? 1) - 1);
@@ -107,7 +107,7 @@ export function createFlights(
 
   return {
     to: (endpointId: string): number => byEndpoint.get(endpointId) ?? 0,
-    /** Whether an attempt is under way, or has come back and is not recorded yet. */
+    /** Whether an attempt is under way, or has ended and is not recorded yet. */
     any: (): boolean => underWay.size > 0 || landings.length > 0,
     turn(departures: readonly Departure[]): void {
       const landed = landings.splice(0, MOST_PER_TURN);
@@ -133,12 +133,12 @@ export function createFlights(
       }
       for (const flight of flights) depart(flight);
     },
-    /** Resolves when everything that is under way now has come back. */
+    /** Resolves when every attempt under way now has ended. */
     returned: async (): Promise<void> => void (await Promise.all(underWay)),
   };
 }
 
-/** Whether the verdict on a delivery stays as it was: the receiver did wrong, and does the same wrong again. */
+/** Whether the verdict on a delivery stays the same: the receiver failed again for the same cause. */
 function isJudgedAlready({ delivery, outcome }: Landing): boolean {
   return delivery.verdict === "not" && delivery.cause !== null && delivery.cause === causeOf(outcome);
 }

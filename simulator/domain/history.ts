@@ -6,7 +6,7 @@ import type { historySchema } from "./shapes.ts";
 import type { Kept } from "./spelling.ts";
 
 export type HistorySearch = {
-  /** From the first delivery on where it is absent. */
+  /** From the first delivery on if absent. */
   sinceMs: number | undefined;
   untilMs: number;
   endpointId?: string | undefined;
@@ -20,9 +20,9 @@ type SlotRow = typeof NOTHING & { slot: number };
 
 const SLOTS = 60;
 const SHORTEST_SLOT_MS = 1_000;
-/** Deliveries that are counted in one go: some milliseconds. */
+/** Deliveries counted in one turn of the event loop: some milliseconds. */
 const SLICE = 2_000;
-/** A delivery may have attempts for the whole schedule, and some time for each. */
+/** The longest time between a delivery's creation and its last attempt: the schedule, and some time for each attempt. */
 const LONGEST_DELIVERY_MS = (SCHEDULE_SECONDS + 3_600) * 1_000;
 
 const FITS = `d.seq > @from AND d.seq <= @to AND d.endpoint_id = coalesce(@endpointId, d.endpoint_id)
@@ -39,7 +39,7 @@ const COUNT_CREATED = `
 const NEWEST = `SELECT seq, created_at AS createdAtMs FROM deliveries WHERE seq <= ? ORDER BY seq DESC LIMIT 1`;
 const FIRST = `SELECT created_at FROM deliveries ORDER BY seq LIMIT 1`;
 
-/** The sent, acknowledged and failed attempts of a period, in at most 60 slots; after each slice, due attempts go first. */
+/** The sent, acknowledged and failed attempts of a period, in at most 60 slots; due attempts are made between slices. */
 export function createHistory(database: Database, giveWay: () => Promise<unknown>) {
   const attempts = database.prepare<[object], SlotRow>(COUNT_ATTEMPTS);
   const created = database.prepare<[object], { state: DeliveryState; count: number; lost: number }>(

@@ -6,7 +6,7 @@ export type JournalMessage =
   | { kind: "event.created"; eventId: string }
   | { kind: "delivery.changed"; deliveryId: string }
   | { kind: "attempt.started"; deliveryId: string; number: number }
-  /** `isJudged`: it leaves the verdict on its delivery as it was. */
+  /** `isJudged`: it does not change the verdict on its delivery. */
   | { kind: "attempt.ended"; deliveryId: string; number: number; isJudged: boolean }
   | { kind: "endpoint.changed"; endpointId: string }
   | { kind: "clock.changed" }
@@ -32,12 +32,12 @@ export function createJournal(options: { firstId: number }) {
       if (kept.length > KEPT_ENTRIES) kept.splice(0, KEPT_ENTRIES / 2);
       emitter.emit("entry", entry);
     },
-    /** Calls `watcher` with every entry from now on; answers how to stop. */
+    /** Calls `watcher` with every new entry; returns a function that stops it. */
     watch(watcher: (entry: JournalEntry) => void): () => void {
       emitter.on("entry", watcher);
       return () => emitter.off("entry", watcher);
     },
-    /** The entries after `id`, or undefined when some of them are gone: the watcher must look at everything again. */
+    /** The entries after `id`, or undefined if some of them were removed: the watcher must reload everything. */
     since(id: number): JournalEntry[] | undefined {
       const oldest = kept[0]?.id ?? nextId;
       return id < oldest - 1 || id >= nextId ? undefined : kept.filter((entry) => entry.id > id);

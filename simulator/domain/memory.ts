@@ -4,7 +4,7 @@ import type { Meta } from "./meta.ts";
 import type { Retention } from "./retention.ts";
 import type { WallTime } from "./wall-time.ts";
 
-/** How many new events and deliveries it takes before retention looks whether there are too many. */
+/** New events and deliveries between two checks of retention. */
 const MOST_GROWTH_ROWS = 200;
 
 /** Stores schedule time and the last journal id with each change, to survive a kill -9, and removes any excess. */
@@ -18,7 +18,7 @@ export function createMemory(options: {
 }) {
   const { meta, clock, wall, journal, retention } = options;
   const growthToTrim = Math.max(1, Math.min(MOST_GROWTH_ROWS, retention.bounds.deliveries / 100));
-  // A file may have been begun with other bounds.
+  // A file may have been created with other bounds.
   let grown = growthToTrim;
 
   function remember(entriesToCome = 0): void {
@@ -32,9 +32,9 @@ export function createMemory(options: {
 
   return {
     remember,
-    /** To be called at least once a second, and after all that happens. */
+    /** Must be called at least once a second, and after each change. */
     onLook: (): void => {
-      // A restart begins at wall time anyway: only the lead over it must be stored.
+      // A restart begins at wall time: only the lead over it must be stored.
       if (clock.now() > wall.nowMs()) remember();
       if (grown < growthToTrim) return;
       const trimmed = retention.trim(clock.now());

@@ -1,4 +1,4 @@
-/** `event_id` as `eventId`: the control API's spelling of a name as the library and the code have it. */
+/** `event_id` as `eventId`: the control API's spelling of a name as that of the library and the code. */
 export function camelCase(name: string): string {
   return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

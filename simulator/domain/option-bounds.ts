@@ -6,7 +6,7 @@ export const OPTION_BOUNDS = {
   seed: [0, 2 ** 31 - 1],
   calls: [0, 10_000_000],
   concurrency: [1, 1_000],
-  /** How many events at once: what a developer's machine makes without a pause. */
+  /** Events in one request: what a developer's machine handles without a pause. */
   count: [1, 10_000],
   advanceSeconds: [0, 366 * 86_400],
   /** Happenings a minute; for a load test there is the command `load`. */

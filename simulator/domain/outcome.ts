@@ -23,12 +23,12 @@ export const BLAMES = ["receiver", "simulator"] as const;
 
 export type Blame = (typeof BLAMES)[number];
 
-/** SPEC §3: attempting until a 2xx (delivered) or the sixth failure (dead). */
+/** Attempting until a 2xx (delivered) or the sixth failure (dead): SPEC §3. */
 export const DELIVERY_STATES = ["attempting", "delivered", "dead"] as const;
 
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** `failed`: gave up, or failed so far and is tried again. `lost`: gave up, and was not sent again since. */
+/** `failed`: gave up, or failed so far. `lost`: gave up, and was not sent again since. */
 export const STATE_WORDS = [...DELIVERY_STATES, "failed", "lost"] as const;
 
 export type StateWord = (typeof STATE_WORDS)[number];

@@ -3,8 +3,8 @@
  *
  *     needle type:order.created status:500 cause:timed_out order.total:>50 customer_name:="Zoë Jäger"
  *
- * `name:value` stands for a field of the selection (`QUERY_FIELDS`). A path with a dot, or with an operator, is looked up in
- * the payload: in `data.object`, where the event's own noun may stand before it (`order.total`), or in the whole envelope.
+ * `name:value` is a field of the selection (`QUERY_FIELDS`). A path with a dot or an operator is looked up in the payload: in
+ * `data.object`, where the event's noun may precede it (`order.total`), or in the whole envelope.
  * All other words are one text. This file imports nothing, so that the dashboard can use it, too.
  */
 
@@ -26,15 +26,15 @@ export const QUERY_FIELDS = {
 
 export type QueryField = (typeof QUERY_FIELDS)[keyof typeof QUERY_FIELDS];
 
-/** A condition on the payload: one value at `path`, of any item of a list, compares so. */
+/** A condition on the payload: any value at `path` must compare so. */
 export type PathTerm = { path: string[]; operator: "=" | ">" | ">=" | "<" | "<="; value: string };
 
 export type Query = { fields: { [Field in QueryField]?: string }; paths: PathTerm[]; text: string };
 
-/** A term: a name or a path, a colon, perhaps an operator, and a value that may stand in quotation marks. */
+/** A term: a name or a path, a colon, an optional operator, and a value, perhaps in quotation marks. */
 const TERM = /(?:^|\s)([a-z_]\w*(?:\.\w+)*):(>=|<=|>|<|=)?("[^"]*"|[^\s"]\S*)(?=\s|$)/gi;
 
-/** Takes a query apart. Of two terms for one field the last one counts. */
+/** Parses a query. Of two terms for one field the last one counts. */
 export function parseQuery(query: string): Query {
   const fields: Query["fields"] = {};
   const paths: PathTerm[] = [];
@@ -68,7 +68,7 @@ export function meetsPaths(terms: readonly PathTerm[], type: string, envelope: u
   });
 }
 
-/** The values at a path; a list on the way stands for each of its items. */
+/** The values at a path; of a list on the way, those of each item. */
 function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   const [name, ...rest] = path;
   if (Array.isArray(value) && !/^\d+$/.test(name ?? "")) return value.flatMap((item) => valuesAt(item, path));
@@ -77,7 +77,7 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   return valuesAt(Reflect.get(value, name), rest);
 }
 
-/** Numbers compare as numbers, even if written as text; all else as text, without regard to case. */
+/** Compares numbers as numbers, even if written as text, and all else as text without regard to case. */
 function compares(value: unknown, { operator, value: asked }: PathTerm): boolean {
   if (typeof value === "object" && value !== null) return false;
   const [left, right] = [numberOf(String(value)), numberOf(asked)];

@@ -42,7 +42,7 @@ test(
       "5 The receiver takes no POST at this path",
     ]);
     await causes.getByRole("button", { name: "unavailable" }).click();
-    await page.getByText("it starts, stops, or is overloaded", { exact: false }).waitFor();
+    await page.getByText("it was starting, stopping or overloaded", { exact: false }).waitFor();
     await stateTab(page, "All 5,000").waitFor();
 
     // Counted first, exactly, by type and endpoint.

@@ -70,14 +70,14 @@ test("a reading is switched, obeyed by the API, and put back", async () => {
   expect(await status()).toBe(400);
 });
 
-test("a scenario is set off, and traffic is switched on and off", async () => {
+test("a scenario runs, and traffic is switched on and off", async () => {
   const { url, simulator } = await openDashboard();
   const page = await browser.openPage(`${url}/trigger`);
   await page.getByRole("button", { name: "Run failed-transfer" }).click();
   await page.getByText("failed-transfer has begun").waitFor();
   await expect.poll(() => simulator.counts.events()).toBeGreaterThan(0);
 
-  const traffic = page.getByRole("group", { name: "Happenings a minute" });
+  const traffic = page.getByRole("group", { name: "Calls a minute" });
   await traffic.getByRole("button", { name: "600" }).click();
   await expect
     .poll(() => simulator.events.page({ type: "call.completed", limit: 5 }).events.length)

@@ -60,7 +60,7 @@ test("an endpoint's card verifies its receiver: failures first, each with its re
   expect(texts[4]).toContain("::error");
 });
 
-test("checks come one by one, and a run ends when one cancels it", async () => {
+test("checks come one by one, and a run ends when it is canceled", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   const held: ServerResponse[] = [];
@@ -77,13 +77,13 @@ test("checks come one by one, and a run ends when one cancels it", async () => {
   expect(again).toMatchObject({ status: 409, body: { error: "already_running" } });
 
   await page.getByRole("button", { name: "Cancel" }).click();
-  await page.getByText("The run did not come to its end").waitFor();
+  await page.getByText("The run did not finish").waitFor();
   await page.getByText("It was interrupted.").waitFor();
   expect(simulator.verification.current()?.report?.verdict).toBe("incomplete");
   const sentUntilThen = receiver.received.length;
   for (const response of held.splice(0)) response.end();
   await page.reload();
-  await page.getByText("The run did not come to its end").waitFor();
+  await page.getByText("The run did not finish").waitFor();
   // Another run begins with nothing of this one.
   const passed = page.locator(".check-row.ok");
   expect(await passed.count()).toBeGreaterThan(2);

@@ -181,9 +181,9 @@ test.each([
   [["doctor", "--port", "0"], "Give a whole number from 1 to 65535"],
   [["readings", "lst"], 'Did you mean "list"?'],
   [["verify", "ftp://x", "--secret", "s"], "ftp:// is not a web address: use https://"],
-  [["verify", "http://a:b@localhost:1/", "--secret", "s"], "carries no user name or password"],
-  [["verify", "http://localhost:1/#x", "--secret", "s"], "carries no #fragment"],
-  [["verify", "http://localhost:0/", "--secret", "s"], "No server can listen at port 0"],
+  [["verify", "http://a:b@localhost:1/", "--secret", "s"], "Remove the user name and password from the URL"],
+  [["verify", "http://localhost:1/#x", "--secret", "s"], "Remove the #fragment from the URL"],
+  [["verify", "http://localhost:0/", "--secret", "s"], "Port 0 is not valid"],
   [["verify", "http://localhost:1/", "--secret", "a b"], "--secret: a signing secret has"],
   [["load", "http://localhost:1/", "--secret", " "], "--secret: a signing secret has"],
 ])("%j is wrong usage, in one line", async (args, message) => {

@@ -93,7 +93,7 @@ test.each([
   [["--seed", "-1"], "Give a whole number"],
   [["--traffic", "often"], "Give a whole number"],
   [["--reading", "limit_out_of_rang=clamp"], 'Did you mean "limit_out_of_range"?'],
-  [["--fault", "slow"], "There is no fault"],
+  [["--fault", "slow"], "Unknown fault"],
   [["--scenario", "missing.json"], "The scenario missing.json cannot be read: there is no such file."],
   [["--events", "call.complete"], 'Did you mean "call.completed"?'],
   [

@@ -116,7 +116,7 @@ test("a place in a list changes that item of the made-up list, and leaves the ot
 });
 
 test.each([
-  [["call.complete"], 'There is no event type "call.complete". Did you mean "call.completed"?'],
+  [["call.complete"], 'Unknown event type "call.complete". Did you mean "call.completed"?'],
   [["outge"], 'There is no scenario "outge". Did you mean "outage"?'],
   [["call.completed", "--set", "transfered=true"], 'Did you mean "transferred"?'],
   [["call.completed", "--set", "duration_sec=long"], "object.duration_sec: "],
@@ -126,7 +126,7 @@ test.each([
   [["order.created", "--set", "items=[]", "--set", "items.3.name=Soup"], "needs the items before it"],
   [["call.completed", "--set", "phone=12125550100"], "expected a phone number such as +12125550123"],
   [["order.created", "--count", "10001"], "Give a whole number from 1 to 10000"],
-  [["order.created", "--fault", "slowbody"], "There is no fault"],
+  [["order.created", "--fault", "slowbody"], "Unknown fault"],
   [["order.created", "--fault", "drop-answer:9"], "1 to 6"],
   [["order.created", "--fault", "duplicate:2"], "leave :2 out"],
   [["order.created", "--set", "items.9.name=Soup"], "counted from 0"],

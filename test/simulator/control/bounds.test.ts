@@ -359,6 +359,6 @@ test("where a simulator wants its token, the commands give the one that they are
     expect((await run(...words, "--token", token)).code).toBe(0);
     const { code, out, err } = await run(...words, "--token", "0123456789abcdeX");
     expect(code).toBe(2);
-    expect(`${out}${err}`).toContain("it wants its token: send Authorization");
+    expect(`${out}${err}`).toContain("needs its token: send Authorization");
   }
 });

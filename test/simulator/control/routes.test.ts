@@ -240,7 +240,7 @@ describe("events", () => {
     for (const [body, words] of [
       [{}, /type/],
       [{ type: "call.complete" }, /Did you mean "call.completed"\?/],
-      [{ type: "toString" }, /There is no event type/],
+      [{ type: "toString" }, /Unknown event type/],
       [{ type: "call.completed", org_id: "org_none" }, /org_none/],
       [{ type: "order.created", org_id: "org_c4071e6b92fd4a58" }, /restaurant/],
       [{ type: "call.completed", count: 10_001 }, /count/],

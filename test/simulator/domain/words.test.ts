@@ -43,11 +43,11 @@ test.each([
   ["drop-answer:", "1 to 6"],
   ["drop-answer:x1", "1 to 6"],
   ["drop-answer:1:2", "1 to 6"],
-  ["", "There is no fault"],
-  ["toString", "There is no fault"],
-  ["Delay", "There is no fault"],
-  [":1", "There is no fault"],
-])("%j is no fault, and it is said why", (text, why) => {
+  ["", "Unknown fault"],
+  ["toString", "Unknown fault"],
+  ["Delay", "Unknown fault"],
+  [":1", "Unknown fault"],
+])("refuses the fault %j and says why", (text, why) => {
   expect(parseFault(text)).toEqual({ ok: false, message: expect.stringContaining(why) });
 });
 

@@ -194,7 +194,7 @@ test("mistakes throw with what to change", async () => {
   await expect(simulator.emit("call.completed", { orgId: "org_x" })).rejects.toThrow("org_x");
   // Callers without types make mistakes that ours cannot.
   const untyped = (value: unknown) => value as never;
-  await expect(start({ faults: [untyped("slow")] })).rejects.toThrow("There is no fault");
+  await expect(start({ faults: [untyped("slow")] })).rejects.toThrow("Unknown fault");
   await expect(start({ readings: untyped({ limit: "clamp" }) })).rejects.toThrow(
     'There is no reading "limit"',
   );

@@ -32,7 +32,7 @@ describe("what startSimulator() does not take", () => {
 
 describe("what a running simulator does not take", () => {
   test.each([
-    ["call.complete", {}, 'There is no event type "call.complete". Did you mean "call.completed"?'],
+    ["call.complete", {}, 'Unknown event type "call.complete". Did you mean "call.completed"?'],
     ["call.completed", { objects: {} }, 'simulator.emit() has no option "objects". Did you mean "object"?'],
     ["call.completed", { count: 0 }, "count is 0. Give a whole number from 1 to 10000."],
     ["call.completed", { object: { outcom: "x" } }, 'Did you mean "outcome"?'],
