@@ -36,7 +36,7 @@ export function verificationRoutes(router: Router, { verification }: Simulator):
       return answerError(
         response,
         "not_found",
-        `There is no report as ${JSON.stringify(format)}: the formats, after a run, are ${Object.keys(FILES).join(", ")}.`,
+        `No report as ${JSON.stringify(format)}: the formats, after a run, are ${Object.keys(FILES).join(", ")}.`,
       );
     const { name, type } = FILES[format];
     response.attachment(name).type(type).send(FORMATS[format](report, plainly));

@@ -36,7 +36,7 @@ export function createRandom(seed: number, ...purpose: (string | number)[]) {
   };
 }
 
-/** A number in [0, 1) for each 32-bit index in any order; the same seed and purpose give the same numbers. */
+/** A number in [0, 1) for each 32-bit index, in any order; the same for the same seed and purpose. */
 export function createNoise(seed: number, ...purpose: (string | number)[]): (index: number) => number {
   const key = hash("sha256", JSON.stringify(["noise", seed, ...purpose]), "buffer");
   const [first, second] = [key.readInt32LE(0), key.readInt32LE(4)];
@@ -60,7 +60,7 @@ export function stableId(
   return prefix + hash("sha256", `${seed}/${index}/${prefix}/${purpose}`, "hex").slice(0, hexLength);
 }
 
-/** sfc32, the small fast counting generator of PractRand: 128 bits of state, good far beyond what a world needs. */
+/** sfc32, the small fast counting generator of PractRand: 128 bits of state, more than enough for a world. */
 function sfc32(state: Buffer): () => number {
   let a = state.readInt32LE(0);
   let b = state.readInt32LE(4);

@@ -15,7 +15,7 @@ export const READINGS = {
     section: "SPEC §8",
     summary:
       "A `limit` below 1 or above 100 is refused with 400 `invalid_request`, or moved to the nearest bound.",
-    reason: "A refusal shows the mistake at once, where a shorter page than asked for can go unnoticed.",
+    reason: "A refusal shows the mistake at once; a shorter page than requested can go unnoticed.",
   },
   limit_not_a_number: {
     choices: ["reject", "default"],
@@ -35,7 +35,7 @@ export const READINGS = {
     section: "SPEC §4 GET /api/v1/voicemails",
     summary:
       "A `reviewed` that is neither true nor false is refused with 400 `invalid_request`, or the list is not filtered.",
-    reason: "An ignored filter answers with voicemails that were not asked for.",
+    reason: "An ignored filter returns voicemails that were not requested.",
   },
   agents_has_more: {
     choices: ["absent", "present"],
@@ -68,14 +68,14 @@ export const READINGS = {
     section: "SPEC §6 Delivery",
     summary:
       "Several deliveries to one endpoint are under way at a time, or each waits for the answer to the one before.",
-    reason: "No order is promised, and a delivery that takes 10 s is not to hold up all others.",
+    reason: "No order is promised, and a delivery that takes 10 s must not delay all others.",
   },
   retry_body: {
     choices: ["same_bytes", "reserialized"],
     section: "SPEC §6 Delivery",
     summary: "Every attempt sends the same bytes, or the same JSON written anew.",
     reason:
-      "Only the id is stated to be identical across retries; the same bytes are the simplest way to it.",
+      "Only the id is stated to be identical across retries; the same bytes are the simplest way to that.",
   },
   event_id_across_endpoints: {
     choices: ["same", "distinct"],
@@ -88,7 +88,7 @@ export const READINGS = {
     section: "SPEC §6 Registration",
     summary:
       "The test action sends its `call.completed` to every endpoint, or only where that type is selected.",
-    reason: "Somebody who presses the button wants to see an event arrive.",
+    reason: "A user who presses the button wants to see an event arrive.",
   },
   flag_counts: {
     choices: ["attempts", "deliveries"],

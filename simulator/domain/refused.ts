@@ -32,7 +32,7 @@ export const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF;
 
-/** Why something was not done, with what to do instead; `invalid_request` where it names no other reason. */
+/** A refusal: why, and what to do instead; `invalid_request` unless it names another reason. */
 export type Refused = { ok: false; reason?: ErrorCode | undefined; message: string };
 
 export function refused(message: string, reason?: ErrorCode): Refused {
@@ -59,7 +59,7 @@ const LONGEST_WORD_CHARACTERS = 100;
 export function didYouMean(word: string, candidates: readonly string[]): string {
   if (word.length > LONGEST_WORD_CHARACTERS) return "";
   const closest = candidates
-    // A word of twice the length is not close, and need not be compared.
+    // A word of twice the length is not close.
     .filter((candidate) => word.length <= 2 * candidate.length)
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, distance }) => distance <= Math.max(2, Math.floor(candidate.length / 3)))

@@ -7,7 +7,7 @@ export const DEFAULT_RETENTION: RetentionBounds = { deliveries: 100_000, bytes: 
 
 /** Rows removed in one transaction, which takes some milliseconds: attempts have deadlines. */
 const BATCH_ROWS = 500;
-/** The same where the limit of bytes is exceeded: how many rows that is is not known. */
+/** The same if the limit of bytes is exceeded, where the number of excess rows is unknown. */
 const BATCH_ROWS_BY_BYTES = 100;
 /** Above this excess, deliveries that wait for a retry are removed too, even while attempts are due. */
 const PATIENCE_ROWS = 10_000;
@@ -16,7 +16,7 @@ const PATIENCE_BYTES = 1.1;
 const COUNT_DELIVERIES = `SELECT coalesce(sum(count), 0) FROM delivery_counts`;
 const USED_BYTES = `
   SELECT (page_count - freelist_count) * page_size FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`;
-// Each of the two from its own index: what still waits is not even looked at.
+// Each of the two uses its own index and skips deliveries that wait.
 const OLDEST_FINISHED = `
   SELECT seq, event_id AS eventId FROM (
     SELECT * FROM (SELECT seq, event_id FROM deliveries WHERE state = 'delivered' ORDER BY seq LIMIT @limit)
@@ -38,13 +38,13 @@ type DeliveryRow = { seq: number; eventId: string };
 
 export type Retention = ReturnType<typeof createRetention>;
 
-/** `more`: to be called again at once. `blocked`: too much is kept and cannot go yet. `within`: nothing is too much. */
+/** `more`: call again at once. `blocked`: there is an excess that cannot be removed yet. `within`: there is no excess. */
 export type Trimmed = "more" | "blocked" | "within";
 
 /**
- * Keeps the state within its bounds: the oldest deliveries go first, those that are finished before those that wait for a
- * retry, and never one whose attempt is due or under way. An event goes with the last of its deliveries, or, where nobody
- * wanted it, when as many came after it as deliveries are kept; calls and voicemails go with the last event about them.
+ * Keeps the state within its bounds. Removes the oldest deliveries first: finished ones, then those that wait for a retry,
+ * never one whose attempt is due or under way. Removes an event with its last delivery, or, if it had none, once as many
+ * events follow it as deliveries are kept; removes calls and voicemails with the last event about them.
  */
 export function createRetention(options: {
   database: Database;
@@ -65,7 +65,7 @@ export function createRetention(options: {
   const lonelyEvents = database.prepare<[{ from: number; to: number }], string>(LONELY_EVENTS).pluck();
   let lonelyUntil = 0;
 
-  /** How many deliveries must go now, and whether those waiting for a retry may go while attempts are due. */
+  /** How many deliveries must be removed now, and whether those that wait for a retry may be while attempts are due. */
   function excess(): { limit: number; isUrgent: boolean } {
     const total = countDeliveries.get() ?? 0;
     const bytes = usedBytes.get() ?? 0;

@@ -26,7 +26,7 @@ const INSERT = `INSERT INTO steps (due_at, step) VALUES (?, ?)`;
 const NEXT_DUE = `SELECT min(due_at) FROM steps`;
 const TAKE_DUE = `DELETE FROM steps WHERE seq = (SELECT seq FROM steps WHERE due_at <= ? ORDER BY due_at, seq LIMIT 1) RETURNING step`;
 
-/** The scenarios of this simulator, and the steps of those that have begun. */
+/** The scenarios of this simulator, and the due steps of those that have begun. */
 export function createScenarios(options: {
   database: Database;
   world: World;
@@ -34,7 +34,7 @@ export function createScenarios(options: {
   transaction: <Result>(action: () => Result) => Result;
   perform: (step: Happening) => void;
   onBegun: () => void;
-  /** Scenarios of the user; one with the name of ours takes its place. */
+  /** Scenarios of the user; one with the name of a built-in one replaces it. */
   scenarios: readonly Scenario[];
 }) {
   const { database, world, now, transaction, perform, onBegun } = options;
@@ -56,20 +56,20 @@ export function createScenarios(options: {
 
   return {
     list: (): Scenario[] => [...known.values()],
-    /** Adds a scenario, in the place of one with its name; refused if it cannot happen here. */
+    /** Adds a scenario or replaces the one with its name; refused if it cannot happen here. */
     add(scenario: Scenario): { ok: true } | Refused {
       const planned = world.planSteps(scenario);
       if (!planned.ok) return planned;
       known.set(scenario.name, scenario);
       return { ok: true };
     },
-    /** Begins a scenario: its steps happen in schedule time, the first of them at once. */
+    /** Begins a scenario: its steps happen in schedule time, the first one at once. */
     begin(name: string): { ok: true; begun: BegunScenario } | Refused {
       const scenario = known.get(name);
       if (scenario === undefined) {
         const names = [...known.keys()];
         return refused(
-          `There is no scenario ${JSON.stringify(name)}.${didYouMean(name, names)} There are ${names.join(", ")}.`,
+          `Unknown scenario ${JSON.stringify(name)}.${didYouMean(name, names)} The scenarios are ${names.join(", ")}.`,
           "not_found",
         );
       }

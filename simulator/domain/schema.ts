@@ -14,10 +14,10 @@ const ONE_LESS = `
 /**
  * Tables of what the service sends. All times are milliseconds of schedule time unless the name says `wall`.
  *
- * A delivery waits while `next_attempt_at` is set and is in flight, or settled, while it is null. Attempts stand by the
- * number of their delivery: those of neighbours are side by side then, where ids lie anywhere.
+ * A delivery waits while `next_attempt_at` is set, and is in flight or settled while it is null. Attempts are keyed by the
+ * number of their delivery, so that those of neighbours are side by side, which ids would not give.
  *
- * The counts are kept by the database itself, so that no crash and no rolled back write can make them differ from the rows.
+ * The database itself keeps the counts, so that no crash or rolled back write can make them differ from the rows.
  */
 export const DELIVERY_TABLES = `
   CREATE TABLE meta (
@@ -109,7 +109,7 @@ export const DELIVERY_TABLES = `
   ) STRICT;
   CREATE INDEX steps_due ON steps (due_at, seq);
 
-  -- What receivers tell of their work.
+  -- What receivers report about events.
   CREATE TABLE handlings (
     event_id TEXT NOT NULL,
     endpoint_id TEXT NOT NULL,

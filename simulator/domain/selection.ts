@@ -13,13 +13,13 @@ const momentSchema = z
   .refine((moment) => Number.isFinite(momentMs(moment, 0)), MOMENTS)
   .optional();
 
-/** A query, or a text; of nothing but white space it asks for nothing. */
+/** A query; one of white space only selects nothing. */
 export const textSchema = z.string().trim().max(LONGEST_QUERY_CHARACTERS).optional();
 
 /**
- * Which deliveries: the one set of fields that lists, counts, resends, the dashboard, the commands and (in camelCase) the
- * library take. `q` is a query (`query.ts`), whose terms stand for the other fields; a field that is given counts before
- * the term. Everything that is given narrows; nothing at all is every delivery.
+ * Selects deliveries: the one set of fields for lists, counts, resends, the dashboard, the commands and (in camelCase) the
+ * library. `q` is a query (`query.ts`), whose terms are the other fields; a given field takes precedence over its term. All
+ * fields must match; an empty selection is every delivery.
  */
 export const selectionFields = {
   type: z.string().optional(),
@@ -43,7 +43,7 @@ export const selectionSchema = z.strictObject(selectionFields);
 
 export type SelectionFields = z.infer<typeof selectionSchema>;
 
-/** Which deliveries, ready to look for them. Times are milliseconds of schedule time. */
+/** A selection, ready for a search. Times are milliseconds of schedule time. */
 export type Selection = {
   type?: string | undefined;
   state?: StateWord | undefined;
@@ -61,11 +61,11 @@ export type Selection = {
   untilMs?: number | undefined;
   gaveUpSinceMs?: number | undefined;
   gaveUpUntilMs?: number | undefined;
-  /** Not sent again since, to an endpoint that is still there. */
+  /** Not sent again since, to an existing endpoint. */
   isLast?: boolean | undefined;
 };
 
-/** Reads the query of a selection, and its moments against `nowMs`; refused where a term of the query does not fit. */
+/** Parses the query of a selection, and its times relative to `nowMs`; refused if a term is invalid. */
 export function selectionOf(
   { q = "", ...asked }: SelectionFields,
   nowMs: number,
@@ -73,7 +73,7 @@ export function selectionOf(
   const { fields, paths, text } = parseQuery(q);
   const given = withoutUndefined(asked);
   const parsed = selectionSchema.safeParse({ ...fields, ...given });
-  // An error in the query is reported with its position there.
+  // Reports an error with its position in the query.
   const terms = new Map<string, string>(Object.entries(QUERY_FIELDS).map(([term, field]) => [field, term]));
   const nameOf = (field: string): string => (field in given ? field : (terms.get(field) ?? field));
   if (!parsed.success) return refusedBy(parsed.error, nameOf);
@@ -107,6 +107,6 @@ function withoutUndefined(fields: object): object {
 function momentMs(moment: string, nowMs: number): number {
   const agoSeconds = parseDuration(moment);
   if (agoSeconds !== undefined) return nowMs - agoSeconds * 1000;
-  // A parser of dates finds one in nearly every text.
+  // Date.parse() finds a date in nearly every text.
   return /^\d{4}-\d{2}/.test(moment) ? Date.parse(moment) : Number.NaN;
 }

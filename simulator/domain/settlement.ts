@@ -46,7 +46,7 @@ export function createSettlement(options: {
 
 export type Settle = ReturnType<typeof createSettlement>;
 
-/** Counts attempts that an earlier process left open as failed, since they were perhaps sent. */
+/** Counts attempts that an earlier process left open as failed, since they may have been sent. */
 export function settleInterrupted(options: {
   attempts: Attempts;
   deliveries: Deliveries;

@@ -6,9 +6,8 @@ import { ATTEMPT_ERRORS, BLAMES, DELIVERY_STATES } from "./outcome.ts";
 import { type Kept, moment } from "./spelling.ts";
 
 /**
- * The shape of what the simulator tells, written once: the control API answers it so, the commands read it so, and what the
- * domain keeps and what the library returns are other spellings of it (`spelling.ts`). Times are schedule time unless the
- * name says wall.
+ * The shapes of the simulator's objects, written once: the control API sends them, the commands read them, and the domain and
+ * the library use them in other spellings (`spelling.ts`). Times are schedule time unless the name says wall.
  */
 
 export const attemptSchema = z.object({
@@ -27,7 +26,7 @@ export const attemptSchema = z.object({
   error_detail: z.string().nullable(),
   /** The fault injected into it. */
   fault: z.string().nullable(),
-  /** Whose doing its failure is; null when it did not fail. */
+  /** Who caused its failure; null if it did not fail. */
   blame: z.enum(BLAMES).nullable(),
 });
 
@@ -66,9 +65,9 @@ export const deliverySchema = z.object({
   /** When the next attempt is due; null during an attempt and if there is none. */
   next_attempt_at: moment.nullable(),
   faults: z.array(z.string()),
-  /** The delivery that this one was sent again for. */
+  /** The delivery that this one repeats. */
   resend_of: z.string().nullable(),
-  /** The later delivery that brought the same event to the same endpoint, where this one gave up. */
+  /** If this one gave up, the later delivery that delivered the same event to the same endpoint. */
   recovered_by: z.string().nullable(),
   summary: z.string(),
   verdict: verdictSchema,
@@ -88,7 +87,7 @@ export const signatureSchema = z.object({
   matches: z.boolean().nullable(),
   age_at_send_seconds: z.number(),
   tolerance_seconds: z.number(),
-  /** What a receiver has to say of it: `accepted`, or why not. */
+  /** How a correct receiver judges it: `accepted`, or why not. */
   verdict: z.string().nullable(),
 });
 
@@ -125,10 +124,10 @@ export const emittedSchema = z.object({
 export const endpointSchema = z.object({
   object: z.literal("endpoint"),
   id: z.string(),
-  /** Null: every organization of this simulator, which no real endpoint can have but every developer wants. */
+  /** Null: every organization of this simulator, for convenience; a real endpoint has exactly one. */
   org_id: z.string().nullable(),
   url: z.string(),
-  /** What its user calls it; empty where it goes by its URL. */
+  /** Its name; if empty, its URL is shown. */
   name: z.string(),
   /** While paused, it gets no new events; earlier deliveries continue. */
   paused: z.boolean(),
@@ -144,7 +143,7 @@ export const endpointSchema = z.object({
   created_at: moment,
 });
 
-/** The answer to a registration or a rotation, the only ones that tell the secret. */
+/** The answer to a registration or a rotation, the only ones with the secret. */
 export const registeredSchema = endpointSchema.extend({ secret: z.string() });
 
 export const eventSchema = z.object({
@@ -158,7 +157,7 @@ export const eventSchema = z.object({
   summary: z.string(),
 });
 
-/** How an endpoint has answered lately: figures, and the last attempts, oldest first. */
+/** How an endpoint answered recently: figures, and the last attempts, oldest first. */
 export const answersSchema = z.object({
   object: z.literal("answers"),
   counted: z.number(),
@@ -171,7 +170,7 @@ export const answersSchema = z.object({
 export const historySchema = z.object({
   object: z.literal("history"),
   slot_seconds: z.number(),
-  /** How many deliveries were created within the period, by state, and how many of them are lost. */
+  /** Deliveries created within the period, by state, and how many of them are lost. */
   deliveries: z.record(z.enum(DELIVERY_STATES), z.number()),
   lost: z.number(),
   slots: z.array(
@@ -186,7 +185,7 @@ export const historySchema = z.object({
   ),
 });
 
-/** What falls due at about one moment: `count` attempts, or steps of scenarios. Of several, the first is named. */
+/** What falls due at about the same time: `count` attempts, or steps of scenarios. The first of them is named. */
 export const dueSchema = z.object({
   object: z.literal("due"),
   kind: z.enum(["attempt", "step"]),
@@ -211,9 +210,9 @@ export const clockSchema = z.object({
   wall_now: moment,
   next_attempt_at: moment.nullable(),
   deliveries: z.record(z.enum(DELIVERY_STATES), z.number()),
-  /** How many gave up and were not sent again since, to endpoints that are still there. */
+  /** How many gave up and were not sent again since, to existing endpoints. */
   lost: z.number(),
-  /** How many deliveries to each endpoint had this purpose and outcome, and whether receivers are observed. */
+  /** Deliveries to each endpoint by purpose and outcome, and whether receivers are observed. */
   verdicts: z.object({
     is_observed: z.boolean(),
     counts: z.array(

@@ -8,7 +8,7 @@ import { camelCase, type CamelCase } from "./names.ts";
  *     kept by the domain     { createdAtMs: 1769882400000 }                Kept
  *     dated by the library   { createdAt: Date }                           Dated
  *
- * A field that a schema gets appears in all three, or the compiler names the places that do not fill it.
+ * A new field of a schema appears in all three, and the compiler names the places that do not fill it.
  */
 
 /** A time: ISO 8601 in answers, milliseconds since 1970 in memory. */
@@ -27,7 +27,7 @@ type Spelled<Schema, Suffix extends string, Time> = Schema extends Moment
       ? Spelled<Item, Suffix, Time>[]
       : Schema extends z.ZodObject<infer Fields>
         ? {
-            // A literal names the object, and exists only in answers.
+            // A literal names the object; it exists only in answers.
             [
               Name in keyof Fields & string as Fields[Name] extends z.ZodLiteral
                 ? never
@@ -66,7 +66,7 @@ const TOLD: Spelling = {
 };
 const DATED: Spelling = { name: camelCase, time: (timeMs) => new Date(Number(timeMs)), withLiterals: false };
 
-/** Converts what the domain keeps into an answer of the control API; fields that the schema lacks are left out. */
+/** Converts an object of the domain into an answer of the control API, without fields that the schema lacks. */
 export function told<Schema extends z.ZodType>(schema: Schema): (kept: Kept<Schema>) => z.input<Schema> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made from the schema that the type is made from
   return (converterOf(schema, TOLD) ?? asItIs) as (kept: Kept<Schema>) => z.input<Schema>;

@@ -6,11 +6,11 @@ import { EVENT_KINDS } from "./world/event-types.ts";
 import type { Business } from "./world/organizations.ts";
 import type { World } from "./world/world.ts";
 
-/** Longest pause between two events, since timers overflow after 24 days. */
+/** The longest pause between two events, since timers overflow after 24 days. */
 const LONGEST_WAIT_MS = 20 * 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** Lets calls come in at random moments, so many a minute of wall time: a clock that skips would never come to rest. */
+/** Makes calls at random times, so many a minute of wall time: with schedule time, a clock that skips would never rest. */
 export function createTraffic(options: { world: World; emitter: Emitter; wall: WallTime }) {
   const { emitter, wall } = options;
   const { businesses } = options.world;
@@ -32,7 +32,7 @@ export function createTraffic(options: { world: World; emitter: Emitter; wall: W
 
   return {
     perMinute: () => perMinute,
-    /** 0 stops it. */
+    /** Sets the rate; 0 stops it. */
     set(rate: number): void {
       perMinute = rate;
       next();
@@ -50,7 +50,7 @@ export function trafficStep(options: {
   businesses: readonly Business[];
 }): TrafficStep {
   const random = createRandom(options.seed, "traffic", options.index);
-  // The pauses of callers who know nothing of each other are exponentially distributed.
+  // The pauses between independent callers are exponentially distributed.
   const pause = -Math.log(1 - random.next());
   const business = random.pick(options.businesses);
   return {

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 
 export type Transaction = <Result>(action: () => Result) => Result;
 
-/** Stores all writes of `action` or none, also if it returns a refusal. Made once: that takes longer than a transaction. */
+/** Stores all writes of `action`, or none if it throws or returns a refusal. Create it once: that takes longer than a transaction. */
 export function createTransaction(database: Database): Transaction {
   const run = database.transaction((action: () => void) => action());
   return <Result>(action: () => Result): Result => {

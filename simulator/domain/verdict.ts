@@ -8,9 +8,9 @@ import type { Handling, Meant, Verdict, VerdictResult } from "./shapes.ts";
 export type DeliveryFacts = {
   state: DeliveryState;
   attempts: readonly Attempt[];
-  /** Whether a delivery before this one brought the same event to the same endpoint. */
+  /** Whether an earlier delivery sent the same event to the same endpoint. */
   isAgain: boolean;
-  /** Whether it gave up, and a later delivery brought the same event to the same endpoint. */
+  /** Whether it gave up, and a later delivery delivered the same event to the same endpoint. */
   isRecovered: boolean;
   /** Null if the receiver is not observed. */
   handling: Handling | null;

@@ -28,7 +28,7 @@ const BATCH_EVENTS = 500;
 
 export type Verdicts = ReturnType<typeof createVerdicts>;
 
-/** Stores each delivery's verdict in its row: updated when an attempt ends and when the receiver reports on the event. */
+/** Stores each delivery's verdict in its row, and updates it when an attempt ends or the receiver reports on the event. */
 export function createVerdicts(options: {
   database: Database;
   deliverySummaries: DeliverySummaries;
@@ -51,7 +51,7 @@ export function createVerdicts(options: {
     )) {
       const judgement = [verdict.meant, verdict.result, verdict.cause];
       const { changes } = set.run(...judgement, id, ...judgement);
-      // No attempt of its own notifies the watchers: a later delivery recovered it.
+      // A later delivery recovered it, so no attempt of its own notifies the watchers.
       if (changes > 0 && recoveredBy !== null) journal.write({ kind: "delivery.changed", deliveryId: id });
     }
   });
@@ -62,7 +62,7 @@ export function createVerdicts(options: {
     for (let at = 0; at < eventIds.length; at += BATCH_EVENTS) judge(eventIds.slice(at, at + BATCH_EVENTS));
   }
 
-  /** What happens in one turn of the loop is judged together: one by one, it would take longer than the attempts. */
+  /** Judges all changes of one turn of the event loop together: one by one, that would take longer than the attempts. */
   function judgeSoon(eventId: string): void {
     if (pending.size === 0) setImmediate(() => database.open && judgePending());
     pending.add(eventId);
@@ -71,11 +71,11 @@ export function createVerdicts(options: {
   journal.watch((entry) => {
     if (entry.kind !== "attempt.ended" && entry.kind !== "delivery.changed") return;
     if (entry.kind === "attempt.ended" && entry.isJudged) return;
-    // One that was only created is `waiting`, by the default of its table.
+    // A new delivery is `waiting`, by the default of its table.
     const eventId = (entry.kind === "attempt.ended" ? eventOf : settledEventOf).get(entry.deliveryId);
     if (eventId !== undefined) judgeSoon(eventId);
   });
-  // Events left unjudged by a process that ended early.
+  // Events that an earlier process left unjudged.
   for (const eventId of database.prepare<[], string>(LEFT).pluck().all()) pending.add(eventId);
   judgePending();
 

@@ -7,7 +7,7 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const KEEP = "Hash the bytes as received; editors, echo and heredocs add a line break (use printf or -n).";
 const TRANSFER = "Something in between treats the body as text: pass it on as binary, unchanged.";
-const UTF8 = "The body is UTF-8, but hash its bytes, not a decoded text.";
+const UTF8 = "The body is UTF-8: hash its bytes, not a decoded text.";
 const NO_DECODER = "Do not decode the body before verifying it: text decoders add and drop the mark.";
 const JOIN_BYTES = 'Join bytes with bytes: f"{t}.".encode() + body, never f"{t}.{body}".';
 const AS_FORM = "Take the raw bytes of the request, before anything reads it as a form.";
@@ -21,11 +21,11 @@ const FORM = "The body was encoded or decoded as a form or a part of a URL";
 const SHORT = "Only the beginning of the body was hashed";
 const PART = "Only a part of the body was hashed";
 
-/** What the known mistakes make of the body; each different from it and from all before it. */
+/** The bodies that result from the known mistakes; each differs from the body and from all before it. */
 export function bodyVariants(body: Buffer): Departure[] {
   const text = body.toString("utf8");
   const parsed = parse(text);
-  // The small changes first: writing the JSON again undoes some of them too, but is not what happened.
+  // The small changes first: writing the JSON again undoes some of them too.
   const mistakes = [
     ...byteVariants(body, text),
     ...transportVariants(body, text),
@@ -80,7 +80,7 @@ function byteVariants(body: Buffer, text: string): Mistake[] {
     ["ascii", `${ENCODING} (ASCII, with ? for the rest).`, text.replaceAll(/[^\0-\x7f]/gu, "?"), UTF8],
     ["lossy", "Bytes that are not UTF-8 were replaced while decoding.", text, UTF8],
     ["base64", "The Base64 text of the body was hashed, not the body.", body.toString("base64"), LAMBDA],
-    ["base64-decoded", "The body is Base64 here; the service signed what it is.", unbase64(text), LAMBDA],
+    ["base64-decoded", "The body here is Base64; its decoded bytes were signed.", unbase64(text), LAMBDA],
   ];
 }
 
@@ -99,7 +99,7 @@ function transportVariants(body: Buffer, text: string): Mistake[] {
   ];
 }
 
-/** Sizes of buffers that programs read into once, though more may come. */
+/** Sizes of buffers that programs fill with a single read, though more may come. */
 const BUFFER_BYTES = [255, 256, 512, 1_000, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_535, 65_536];
 
 function pythonBytes(body: Buffer): string {
@@ -159,7 +159,7 @@ function parse(text: string): { value: unknown } | undefined {
   }
 }
 
-/** The bytes that were taken for Latin-1 and written as UTF-8; undefined when the text cannot have come about so. */
+/** The bytes that were read as Latin-1 and written as UTF-8; undefined if the text cannot result from that. */
 function fromLatin1(text: string): Buffer | undefined {
   return /^[\0-\xff]*$/.test(text) ? Buffer.from(text, "latin1") : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Digest } from "../signature-recipe/recipe.ts";
 
-/** One way in which code departs from the rule of SPEC §6 Signature. */
+/** One deviation from the rule of SPEC §6 Signature. */
 export type Deviation = {
   id: string;
   title: string;
@@ -13,7 +13,7 @@ export type Departure = { deviation: Deviation; change: Omit<Digest, "kind"> };
 /** A mistake, and its result for some bytes; undefined if it does not apply to them. */
 export type Mistake = [id: string, title: string, made: Buffer | string | undefined, fix?: string];
 
-/** What mistakes make of `original`; each different from it and from all before it. Those without a fix get `usualFix`. */
+/** The results of mistakes on `original`; each differs from it and from all before it. Those without a fix get `usualFix`. */
 export function departuresOf(
   original: Buffer,
   mistakes: readonly Mistake[],

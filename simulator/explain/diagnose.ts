@@ -10,17 +10,17 @@ export type Diagnosis = {
   valid: boolean;
   /** The problems, the cause of a wrong digest first. Empty if there are none. */
   findings: Deviation[];
-  /** The digest that is right for this body and secret; undefined when the header has no t. */
+  /** The right digest for this body and secret; undefined if the header has no t. */
   expected: string | undefined;
-  /** False when a digest does not fit and none of the known mistakes explains it. */
+  /** False if a digest is wrong and no known mistake explains it. */
   explained: boolean;
   tried: number;
 };
 
 const ID_PATTERN = /"id"\s*:\s*"(evt_[0-9a-fA-F]{32})"/;
-/** Thousands of pairs of a larger body would take too long. */
+/** Thousands of pairs of mistakes on a larger body would take too long. */
 const LARGEST_BODY_OF_PAIRS = 64 * 1024;
-/** How far around now a receiver's own time is looked for, in the place of the header's t. */
+/** How far around now to search for a receiver's own time in place of the header's t. */
 const OWN_CLOCK_SECONDS = 300;
 
 /** Tries the known mistakes, and pairs of them, until one gives the header's digest or the user's own (`computed`). */
@@ -67,7 +67,7 @@ export function diagnose(options: {
 
 const BODY_CUT_OFF: Deviation = {
   id: "body-incomplete",
-  title: "This body is cut off or damaged: it begins as JSON and does not end so.",
+  title: "This body is cut off or damaged: it begins as JSON and does not end as JSON.",
   fix: "Take the raw bytes of the whole request, to the last one that Content-Length counts.",
 };
 
@@ -82,13 +82,13 @@ function isJson(body: Buffer): boolean {
 
 const COMPARISON: Deviation = {
   id: "comparison",
-  title: "What your code computed is what the header has: the digest is right.",
-  fix: "Look at the comparison: text with text, or bytes with bytes, both as hexadecimal; and at the check of t.",
+  title: "Your code computed the digest of the header: it is right.",
+  fix: "Check the comparison (text with text or bytes with bytes, both as hexadecimal) and the check of t.",
 };
 
 const OTHER_SECRET: Deviation = {
   id: "other-secret",
-  title: "Your code computes correctly for this body and secret, but the header was made with others.",
+  title: "Your code computes correctly for this body and secret, but another body or secret was signed.",
   fix: "Compare the last four characters of the secret with the dashboard's: is it this endpoint's, and not an older one?",
 };
 
@@ -125,7 +125,7 @@ function createSearch(options: {
     return ownClock(target);
   }
 
-  /** The service's own recipe, then each with one departure from it, then each with two of different kinds. */
+  /** The service's recipe, then each with one deviation, then each with two of different kinds. */
   function* combinations(): Generator<Departure[]> {
     yield [];
     for (const kind of kinds) for (const departure of kind) yield [departure];
@@ -135,7 +135,7 @@ function createSearch(options: {
         for (const one of first) for (const other of second) yield [one, other];
   }
 
-  /** The code took its own time in the place of the header's t. */
+  /** Whether the code hashed its own time in place of the header's t. */
   function ownClock(target: string): Deviation[] | undefined {
     for (let offset = -OWN_CLOCK_SECONDS; offset <= OWN_CLOCK_SECONDS; offset += 1) {
       tried += 1;
@@ -145,7 +145,7 @@ function createSearch(options: {
         {
           id: "message-own-clock",
           title: `The time ${seconds} was hashed, not the header's t (${t}).`,
-          fix: "Take t from the header, as text: the moment of verification is only compared with it.",
+          fix: "Take t from the header, as text; only compare it with the current time.",
         },
       ];
     }
@@ -155,19 +155,19 @@ function createSearch(options: {
   return { find, tried: () => tried };
 }
 
-/** The digest of SPEC §6 over the text of t as written, which need not be a number. */
+/** The digest of SPEC §6 over the text of t, which need not be a number. */
 function digestOf(body: Buffer, secret: string, t: string): string {
   return SPELL.hex(hashOf({}, { body, secret, nowSeconds: 0, t }));
 }
 
-/** The user's printed digest, without what is often printed around it. */
+/** The user's printed digest, without quotes, prefixes and the like. */
 function bareDigest(text: string): string {
   const value = text.trim().replace(/^(["'])(.*)\1$/, "$2");
   const v1 = /(?:^|,)v1=([^,]*)/.exec(value)?.[1] ?? value;
   return v1.replace(/^sha256=/i, "");
 }
 
-/** A beginning or an end of it, long enough to be no chance. */
+/** A beginning or an end of the right digest, too long to be a coincidence. */
 function isPiece(text: string, digest: string): boolean {
   return (
     text.length >= 8 && text.length < digest.length && (digest.startsWith(text) || digest.endsWith(text))
@@ -178,7 +178,7 @@ function cutOff({ length }: string): Deviation {
   return {
     id: "cut-off",
     title: `What your code computed is a piece of the right digest: ${length} of its 64 characters.`,
-    fix: "Compare all 64: look where your code cuts the text, or writes too few bytes as hexadecimal.",
+    fix: "Compare all 64: find where your code cuts the text, or writes too few bytes as hexadecimal.",
   };
 }
 

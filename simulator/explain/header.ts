@@ -24,13 +24,13 @@ export function readHeader(text: string, nowSeconds: number): HeaderReading {
   return { ...loose, findings };
 }
 
-/** Takes off what people paste along with the value: the header's name, quotes, line breaks. */
+/** Removes what is often pasted with the value: the header's name, quotes, line breaks. */
 function unwrap(text: string, findings: Deviation[]): string {
   const named = /^\s*x-service-signature\s*[:=]\s*/i;
   const withoutName = text.replace(named, "").trim();
   const value = /^(["'])(.*)\1$/s.exec(withoutName)?.[2] ?? withoutName;
   if (value !== withoutName) {
-    const fix = "Read it as it is: t=…,v1=…, without quotes.";
+    const fix = "Use the bare value: t=…,v1=…, without quotes.";
     findings.push({ id: "header-quoted", title: "The header's value has quotes around it.", fix });
   }
   return value;
@@ -42,16 +42,16 @@ function looseRead(text: string): { t: string | undefined; digests: string[] } {
   return { t, digests: digests.map(([, digest]) => digest ?? "") };
 }
 
-const GRAMMAR = "It must read t=<unix seconds>,v1=<digest>.";
+const GRAMMAR = "It must be t=<unix seconds>,v1=<digest>.";
 const REFUSE = "Refuse such a request.";
 
 const PROBLEMS: Record<SignatureProblem, [title: string, fix: string]> = {
-  header_missing: ["The request has no signature header.", "Look for X-Service-Signature."],
+  header_missing: ["The request has no signature header.", "Read the header X-Service-Signature."],
   header_empty: [
     "The signature header is empty.",
-    "Look whether a proxy drops or renames X-Service-Signature.",
+    "Check whether a proxy drops or renames X-Service-Signature.",
   ],
-  header_repeated: ["The signature header is there twice.", REFUSE],
+  header_repeated: ["The request has two signature headers.", REFUSE],
   header_too_long: ["The signature header is longer than 1,024 characters.", `${REFUSE} It has about 80.`],
   pair_malformed: ["The header is not a list of key=value pairs with commas between them.", GRAMMAR],
   timestamp_missing: ["The header has no t.", GRAMMAR],
@@ -102,8 +102,8 @@ function ageFindings(t: string, nowSeconds: number): Deviation[] {
       id: isOld ? "timestamp-too-old" : "timestamp-too-new",
       title: `t lies ${Math.abs(Math.round(ageSeconds))} s in the ${isOld ? "past" : "future"}; ${SIGNATURE_TOLERANCE_SECONDS} s are allowed.`,
       fix: isOld
-        ? "If it was fresh when it arrived, all is well (say when with --at). Otherwise look at the machine's clock, or at a queue before the verification."
-        : "Look at the machine's clock: it is behind. (Say with --at when the request arrived.)",
+        ? "If it was fresh when it arrived, it is valid (give the time with --at). Otherwise check the machine's clock, or for a queue before the verification."
+        : "The machine's clock is behind: set it. (Give the time of arrival with --at.)",
     },
   ];
 }

@@ -2,7 +2,7 @@
 export type JsonVariant = {
   id: string;
   how: string;
-  /** Parses as that program does, as far as its numbers differ from those of JavaScript. */
+  /** Parses numbers as that program does, if they differ from JavaScript's. */
   read: (text: string) => unknown;
   write: (value: unknown) => string;
 };
@@ -105,7 +105,7 @@ function escapeHtml(json: string): string {
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  // What JSON.rawJSON() makes has no prototype, and is a number.
+  // A value of JSON.rawJSON() has no prototype; it is a number.
   return (
     typeof value === "object" &&
     value !== null &&

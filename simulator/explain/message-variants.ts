@@ -2,7 +2,7 @@ import { BODY, type Part, T } from "../signature-recipe/recipe.ts";
 import type { Departure } from "./deviation.ts";
 
 const RULE = "The message is the value of t, a period, then the raw body.";
-const SECONDS = "Hash the text of t as it stands in the header: seconds, nothing converted.";
+const SECONDS = "Hash the text of t from the header: seconds, not converted.";
 const OTHERS = "as other webhook standards have it";
 
 const SEPARATORS = [

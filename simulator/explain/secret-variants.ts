@@ -4,24 +4,24 @@ const AS_SHOWN = "Use the secret as the dashboard showed it, character by charac
 const TRIM =
   "Strip the line break where the secret is read (a file, an environment variable, a secret store).";
 const QUOTES = "Quotes in an .env file or a YAML value must not become part of the secret.";
-const PREFIX = "The prefix whsec_ is part of the secret: leave it where it is.";
-const TEXT = "The key is the secret's text itself: decode nothing.";
+const PREFIX = "The prefix whsec_ is part of the secret: keep it.";
+const TEXT = "The key is the text of the secret: do not decode it.";
 const UNSET = "The variable that should hold the secret was not set where the code runs.";
 const UNSET_WORDS = ["undefined", "null", "None", "nil"];
 
-/** What the known mistakes make of the secret; each different from it and from all before it. */
+/** The secrets that result from the known mistakes; each differs from the secret and from all before it. */
 export function secretVariants(secret: string): Departure[] {
   const bare = secret.trim();
   const body = bare.replace(/^whsec_/, "");
   const [base64, hex] = [Buffer.from(secret).toString("base64"), Buffer.from(secret).toString("hex")];
   const mistakes: Mistake[] = [
-    ["trimmed", "The secret here has white space around it; without it, it fits.", bare, TRIM],
+    ["trimmed", "The secret here has white space around it, which is wrong.", bare, TRIM],
     ["newline", "The secret had a line break at its end.", `${secret}\n`, TRIM],
     ["crlf", "The secret had a CRLF line break at its end.", `${secret}\r\n`, TRIM],
     ["space", "The secret had a space at its end.", `${secret} `, TRIM],
     ["quoted", "The secret had double quotes around it.", `"${secret}"`, QUOTES],
     ["single-quoted", "The secret had single quotes around it.", `'${secret}'`, QUOTES],
-    ["quotes-kept", "The secret here has quotes around it; without them, it fits.", unquote(bare), QUOTES],
+    ["quotes-kept", "The secret here has quotes around it, which are wrong.", unquote(bare), QUOTES],
     body === bare
       ? ["prefix-missing", "The secret lost its prefix whsec_.", `whsec_${bare}`, PREFIX]
       : ["prefix-stripped", "The prefix whsec_ was taken off the secret.", body, PREFIX],

@@ -7,7 +7,7 @@ const PIECE_BYTES = 64 * 1024;
 
 export type FileContent = { ok: true; bytes: Buffer } | { ok: false; reason: string };
 
-/** What a shell has opened for us already, as `<(…)` or a pipe, which has its writer. */
+/** A file that a shell has opened for us, as `<(…)` or a pipe, and which has a writer. */
 const OPENED_BY_SHELL = /^\/(?:dev|proc\/self)\/(?:fd\/|stdin$)/;
 
 /** Reads a regular file (0: standard input), by default of at most 64 MiB; never throws, and never waits for a writer. */
@@ -37,7 +37,7 @@ export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES)
   }
 }
 
-/** The same for text. Its message is a sentence that begins with `name`. */
+/** The same for text; the message is a sentence that begins with `name`. */
 export function readTextFile(
   path: string,
   options: { name: string; mostBytes?: number },

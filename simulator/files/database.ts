@@ -53,19 +53,19 @@ export function openDatabase(file?: string): OpenedDatabase {
   }
 }
 
-/** The path of a data file. SQLite drops blanks at its ends, so they are dropped before anything is done to it. */
+/** The path of a data file, without blanks at its ends, which SQLite would drop. */
 function placeOf(file: string): string {
   return resolve(file.trim());
 }
 
-/** Creating the folder would hide a mistyped name. SQLite writes a log beside the file. */
+/** Checks the folder: creating it would hide a mistyped name, and SQLite writes a log beside the file. */
 function problemOfFolder(folder: string): string | undefined {
-  if (!existsSync(folder)) return `There is no folder ${folder}: make it, or correct --data.`;
+  if (!existsSync(folder)) return `The folder ${folder} does not exist: create it, or correct --data.`;
   try {
     accessSync(folder, constants.W_OK);
     return undefined;
   } catch (error) {
-    return `Nothing can be written in ${folder} (${codeOf(error)}): use another --data file.`;
+    return `The folder ${folder} is not writable (${codeOf(error)}): use another --data file.`;
   }
 }
 
@@ -92,5 +92,5 @@ function explain(path: string, error: unknown): string {
   if (code === "SQLITE_BUSY")
     return `${path} is in use by another simulator: stop it, or use another --data file.`;
   if (code === "SQLITE_NOTADB") return `${path} ${NOT_OURS}`;
-  return `Cannot open ${path} (${messageOf(error)}): look whether it is a file that you may read and write, in a folder where you may make more, or use another --data file.`;
+  return `Cannot open ${path} (${messageOf(error)}): make the file and its folder readable and writable, or use another --data file.`;
 }

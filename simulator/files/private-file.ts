@@ -14,7 +14,7 @@ const VERSION_AT = 60;
  */
 export function keepPrivate(path: string, version: number): string | undefined {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
-    return "is a symbolic link, and nothing is written through one: name the file itself.";
+    return "is a symbolic link: name the file itself.";
   const descriptor = openSync(
     path,
     constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK,
@@ -28,7 +28,7 @@ export function keepPrivate(path: string, version: number): string | undefined {
     const isOurs = size === 0 || versionIn(descriptor) === version;
     if (isOurs && (mode & BITS_OF_OTHERS) !== 0) fchmodSync(descriptor, mode & ~BITS_OF_OTHERS);
   } catch {
-    // It belongs to another user, who lets us use it.
+    // The file belongs to another user, who gave us access.
   } finally {
     closeSync(descriptor);
   }

@@ -4,7 +4,7 @@ import { type Refused, didYouMean } from "../domain/refused.ts";
 import { boundsProblem, OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import type { FaultText } from "./surface.ts";
 
-/** Throws where `options` has something that `call` does not take: a typo would otherwise change nothing, silently. */
+/** Throws if `options` has an unknown option of `call`, which would otherwise be ignored silently. */
 export function refuseUnknown(call: string, options: object, known: readonly string[]): void {
   if (typeof options !== "object" || Array.isArray(options))
     throw new TypeError(`${call} takes its options as an object: { ${known.join(", ")} }.`);
@@ -38,7 +38,7 @@ export function faultsFrom(texts: readonly FaultText[]): Fault[] {
   return texts.map((text) => orThrow(parseFault(text)).fault);
 }
 
-/** Reads a duration: seconds, or a text such as `"5m"`; throws with what there is. */
+/** Reads a duration: seconds, or a text such as `"5m"`; throws for any other value. */
 export function secondsFrom(duration: number | string): number {
   const seconds = typeof duration === "number" ? duration : parseDuration(duration);
   if (seconds !== undefined && seconds >= 0 && seconds < Infinity) return seconds;
@@ -48,7 +48,7 @@ export function secondsFrom(duration: number | string): number {
   );
 }
 
-/** The value of a result; throws if it was refused, with what to do instead, in the terms of the library. */
+/** The value of a result; throws if it was refused, with the fix in the terms of the library. */
 export function orThrow<Done extends { ok: true }>(result: Done | Refused, call?: string): Done {
   if (result.ok) return result;
   const message = result.message.replaceAll(
@@ -58,7 +58,7 @@ export function orThrow<Done extends { ok: true }>(result: Done | Refused, call?
   throw new Error(call === undefined ? message : `${call}: ${message}`);
 }
 
-/** What the flags of the commands, of which refusals speak, are called here. */
+/** The library's names of the flags in refusals. */
 const OPTIONS: Record<string, string> = {
   "allow-host": "allowedHosts:",
   data: "dataFile",

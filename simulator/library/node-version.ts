@@ -1,5 +1,5 @@
 import { runtimeProblem } from "../../shared/node-version.ts";
 
-/** The guard that the library imports first: it throws, since the process is somebody's test runner. */
+/** The library imports this first: it throws, rather than exit, since the process is the user's test runner. */
 const problem = runtimeProblem(process.versions);
 if (problem !== undefined) throw new Error(problem);

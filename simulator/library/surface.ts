@@ -28,7 +28,7 @@ export type StartOptions = {
   calls?: number;
   /** Choices for what the specification leaves open, such as `{ limit_out_of_range: "clamp" }`. */
   readings?: Partial<Readings>;
-  /** What to do wrong to every endpoint, such as `["duplicate"]`, or `["drop-answer:1"]` on first attempts only. */
+  /** Faults for every endpoint, such as `["duplicate"]`, or `["drop-answer:1"]` on first attempts only. */
   faults?: readonly FaultText[];
   /** Hosts that endpoints may have over http, as loopback names, and with private addresses. */
   allowedHosts?: readonly string[];
@@ -39,7 +39,7 @@ export type StartOptions = {
 };
 
 export type EmitOptions = {
-  /** Fields of `data.object` that replace the made-up ones, merged deeply. */
+  /** Fields of `data.object` that replace the generated ones, merged deeply. */
   object?: Record<string, unknown>;
   /** The organization it happens in; one that fits the event type unless given. */
   orgId?: string;
@@ -130,7 +130,7 @@ export type DeliveryControl = {
   get(id: string): DeliveryRecord;
   /** Resolves when nothing is under way and nothing is due now (with the clock `skip`: nothing is due any more). */
   settled(): Promise<void>;
-  /** Resolves when this delivery is delivered or dead, which takes somebody to move a `manual` clock. */
+  /** Resolves when this delivery is delivered or dead; a `manual` clock must be moved for that. */
   finished(id: string): Promise<DeliveryRecord>;
   /** How many deliveries a selection has, by endpoint and event type; all of them without one. */
   count(selection?: DeliverySelection): Promise<DeliveryCount>;
@@ -142,8 +142,8 @@ export type DeliveryControl = {
    */
   resendAll(selection: DeliverySelection): Promise<{ total: number }>;
   /**
-   * Sends an envelope, newly signed, to every endpoint that selected its type: again, or a recorded one. Throws if its id
-   * belongs to another event here: `newId` sends it under a new id.
+   * Sends an envelope, newly signed, to every endpoint that selected its type. Throws if its id belongs to another event
+   * here; `newId` sends it under a new id.
    */
   replay(envelope: Envelope, options?: { newId?: boolean }): Promise<DeliveryRecord[]>;
 };
@@ -155,14 +155,14 @@ export type EndpointRequest = {
   eventTypes?: readonly EventType[];
   /** Only events of this organization; of all unless given. */
   orgId?: string | null;
-  /** Made up unless given. */
+  /** Generated unless given. */
   secret?: string;
-  /** What to do wrong to this endpoint. */
+  /** Faults for this endpoint. */
   faults?: readonly FaultText[];
 };
 
 export type Rotation = {
-  /** The new secret; made up unless given. */
+  /** The new secret; generated unless given. */
   secret?: string;
   /** How long the old secret keeps signing, in schedule time: seconds, or a text such as `"12h"`; a day by default. */
   overlap?: number | string;
@@ -171,7 +171,7 @@ export type Rotation = {
 /** An endpoint; of its secrets only the last four characters are shown. */
 export type EndpointRecord = Dated<typeof endpointSchema>;
 
-/** What `add` and `rotate` return, and nothing else: the endpoint with what its deliveries are signed with. */
+/** Only `add` and `rotate` return this: the endpoint with its signing secret. */
 export type RegisteredEndpoint = EndpointRecord & { secret: string };
 
 export type EndpointControl = {
@@ -181,7 +181,7 @@ export type EndpointControl = {
   /** Throws if the endpoint does not exist. */
   get(id: string): EndpointRecord;
   change(id: string, settings: Partial<Omit<EndpointRequest, "secret">>): EndpointRecord;
-  /** Gives an endpoint a new secret; the old one keeps signing beside it for a while. */
+  /** Gives an endpoint a new secret; the old one keeps signing for a while. */
   rotate(id: string, rotation?: Rotation): RegisteredEndpoint;
   remove(id: string): void;
   /** The dashboard's test action: sends a synthetic `call.completed` only to this endpoint. Returns its event id. */

@@ -30,7 +30,7 @@ export async function findKnee(
   const steps: KneeStep[] = [];
   let easyP99Ms: number | undefined;
 
-  /** Undefined for a step that was cut off, which proves nothing. */
+  /** Undefined for an interrupted step, which proves nothing. */
   async function holdsAt(rate: number): Promise<boolean | undefined> {
     const result = await options.run({ ...plan, rate });
     if (options.isStopped()) return undefined;

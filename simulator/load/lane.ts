@@ -6,12 +6,12 @@ import type { Turns } from "../sender/turns.ts";
 /** How a request ended: a status, or a word for what went wrong. */
 export type Ending = number | string;
 
-/** A kept connection is not used in the last second of the receiver's promise: a request takes a while to get there. */
+/** A kept connection is not used in the last second of the receiver's keep-alive, since a request takes a while to arrive. */
 const SPARE_MS = 1_000;
-/** Without a promise of the receiver, a connection that rested longer than this is not used again. */
+/** Without a keep-alive of the receiver, a connection idle for longer than this is not used again. */
 const RESTED_MS = 500;
 
-/** One connection, with one request at a time; it is opened anew where the receiver does not keep it. */
+/** One connection with one request at a time; reopened if the receiver closes it. */
 export function createLane(options: {
   url: URL;
   allowedHosts: readonly string[];
@@ -46,7 +46,7 @@ export function createLane(options: {
     },
     onFailure({ error }: { error: string }): void {
       drop();
-      // A received status is final, whatever happens to the body after it (SPEC §6 Retry policy).
+      // A received status is final, even if the body fails (SPEC §6 Retry policy).
       end(status >= 200 ? status : error);
     },
   };
@@ -67,7 +67,7 @@ export function createLane(options: {
   }
 
   return {
-    /** Sends a request; `then` is called once, when its answer is whole or there will be none. */
+    /** Sends a request; calls `then` once, when its answer is complete or has failed. */
     send(bytes: Buffer, then: (ending: Ending) => void): void {
       onEnd = then;
       status = 0;
@@ -86,7 +86,7 @@ export function createLane(options: {
       drop();
       end("timeout");
     },
-    /** Closes the connection; the callback of a request that is under way is not called. */
+    /** Closes the connection, without calling the callback of a request under way. */
     close(): void {
       onEnd = undefined;
       drop();
@@ -94,7 +94,7 @@ export function createLane(options: {
   };
 }
 
-/** How long the receiver promises to keep the connection (`Keep-Alive: timeout=5`), less a margin; 0 without a promise. */
+/** How long the receiver keeps the connection (`Keep-Alive: timeout=5`), less a margin; 0 if it does not say. */
 function promisedMs({ headers }: AnswerHead): number {
   const promise = headers.find(([name]) => name === "keep-alive")?.[1] ?? "";
   const [, seconds] = /(?:^|[,\s])timeout=(\d{1,6})/.exec(promise) ?? [];

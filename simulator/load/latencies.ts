@@ -1,9 +1,9 @@
 import { createHistogram } from "node:perf_hooks";
 
-/** Latencies in buckets of three digits, so that any number of them takes some 200 KB. */
+/** Latencies in buckets of three digits, which take some 200 KB for any number of them. */
 export type Latencies = ReturnType<typeof createLatencies>;
 
-/** The histogram counts whole numbers: these are a millisecond. */
+/** Units of the histogram, which counts whole numbers, in a millisecond. */
 const UNITS_A_MS = 1_000;
 const HIGHEST = 600_000 * UNITS_A_MS;
 

@@ -7,7 +7,7 @@ import { requestBytes } from "../sender/request-bytes.ts";
 const PLACE_OF_ID = "f".repeat(32);
 const PLACE_OF_SIGNATURE = "t=0";
 
-/** Whole requests, each with an event of its own, every type in turn. Those of one type and second differ in two places. */
+/** Complete requests, each with its own event, every type in turn. Those of one type and second differ in two places. */
 export function createRequests(options: {
   url: URL;
   secret: string;

@@ -22,15 +22,15 @@ export type LoadPlan = {
 
 export type LoadResult = {
   elapsedMs: number;
-  /** Requests that came to an end; what an interruption cut off is not among them. */
+  /** Completed requests, without those that an interruption cut off. */
   sent: number;
   acknowledged: number;
   duplicates: number;
-  /** How many got which status or error, the acknowledged ones left out. */
+  /** The number of requests by status or error, without the acknowledged ones. */
   failures: Record<string, number>;
-  /** Of the acknowledged ones; with a rate from the moment when a request was due, so that a stall cannot hide. */
+  /** Of the acknowledged ones; with a rate, from the time a request was due, so that a stall shows. */
   latencies: Latencies;
-  /** Due with the given rate, but never sent: too many were waiting already. */
+  /** Due at the given rate, but never sent, since too many were waiting. */
   dropped: number;
 };
 
@@ -39,7 +39,7 @@ const MOST_WAITING_PER_CONNECTION = 200;
 const LOOK_EVERY_MS = 50;
 const PROGRESS_EVERY_MS = 250;
 
-/** Sends signed events for a while and measures how they are acknowledged. Ends at once when `signal` says so. */
+/** Sends signed events for a while and measures how they are acknowledged. Ends at once when `signal` aborts. */
 export async function runLoad(
   plan: LoadPlan,
   options: { signal: AbortSignal; onProgress?: (result: Readonly<LoadResult>) => void },
@@ -113,7 +113,7 @@ function createLanes(plan: LoadPlan, result: LoadResult) {
 
   return {
     all,
-    /** Sends one request, which was due at `dueMs`, along a lane that is free; then calls `then`. */
+    /** Sends one request, which was due at `dueMs`, on a free lane; then calls `then`. */
     send(lane: (typeof all)[number], dueMs: number, then: () => void): void {
       const number = choose();
       lane.send(requests.bytes(number), (ending) => {

@@ -4,7 +4,7 @@ import { selectionFields } from "../domain/selection.ts";
 import { EVENT_TYPES } from "../../shared/events.ts";
 import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 
-/** The simulator that the tools speak to, by its control API and by nothing else. */
+/** The simulator of the tools, reached only through its control API. */
 export type Control = {
   get<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.input<Schema>>;
   post<Schema extends z.ZodType>(path: string, body: unknown, schema: Schema): Promise<z.input<Schema>>;
@@ -46,7 +46,7 @@ export function createTools(control: Control): Tool[] {
   return [
     tool(
       "trigger",
-      "Let something happen in the simulated world, which sends its signed event to every endpoint.",
+      "Trigger an event in the simulated world; it is signed and sent to every endpoint that selected its type.",
       {
         type: z.enum(EVENT_TYPES).optional(),
         scenario: z
@@ -57,7 +57,7 @@ export function createTools(control: Control): Tool[] {
         object: z
           .record(z.string(), z.unknown())
           .optional()
-          .describe("fields of data.object that replace the made-up ones"),
+          .describe("fields of data.object that replace the generated ones"),
         count: z.int().min(1).max(MOST_EVENTS).default(1),
         org_id: id.optional(),
       },
@@ -73,7 +73,7 @@ export function createTools(control: Control): Tool[] {
     ),
     tool(
       "deliveries",
-      "Deliveries with their attempts and the verdict on each: delivered, tried again, dead, and whose doing.",
+      "Deliveries with their attempts and verdicts: delivered, retried or dead, and who caused a failure.",
       {
         ...selectionFields,
         limit: z.int().min(1).max(MOST_LISTED).default(10).describe("newest first"),
@@ -87,7 +87,7 @@ export function createTools(control: Control): Tool[] {
     ),
     tool(
       "explain",
-      "Why a delivery ended as it did: every attempt with what was sent, what came back, and its signature taken apart.",
+      "Why a delivery ended as it did: every attempt with its request, answer and parsed signature.",
       { delivery_id: id },
       async ({ delivery_id: delivery }) =>
         answer(await control.get(`/deliveries/${encodeURIComponent(delivery)}`, anySchema)),
@@ -167,7 +167,7 @@ async function onlyEndpoint(control: Control): Promise<string> {
   if (first !== undefined && others.length === 0) return first.id;
   throw new Error(
     first === undefined
-      ? "There is no endpoint: register the receiver first, as `endpoints add URL` does."
+      ? "No endpoint: register the receiver first, for example with `endpoints add URL`."
       : `Name one of the endpoints: ${data.map((one) => `${one.id} (${one.url})`).join(", ")}.`,
   );
 }

@@ -12,23 +12,23 @@ export type Reading =
       state?: string | undefined;
       duplicates?: number | undefined;
       attempts?: number | undefined;
-      /** When its handler, which asked for later, wants it again. */
+      /** When its handler, which deferred it, runs again. */
       deferredUntil?: string | undefined;
       isIgnored?: boolean;
     }
   | { known: false; reason: string };
 
-/** Reads what became of an event, once. Never rejects; ends early, with a reason, when `signal` says so. */
+/** Reads the state of an event once. Never rejects; ends early, with a reason, when `signal` aborts. */
 export type Observer = {
   (eventId: string, signal?: AbortSignal): Promise<Reading>;
-  /** Where it reads, with `{id}` in place of the event id, for those who name it in a command. */
+  /** The address it reads, with `{id}` in place of the event id, for printed commands. */
   urlTemplate?: string;
 };
 
 /** From the first byte of the request to the last one of the answer. */
 const READ_TIMEOUT_MS = 5_000;
 
-/** An inbox entry has a few hundred bytes; a far longer answer is something else. */
+/** An inbox entry has a few hundred bytes. */
 const MOST_BYTES = 64 * 1024;
 
 const SHOWN_CHARACTERS = 120;

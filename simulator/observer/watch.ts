@@ -6,9 +6,9 @@ import type { Verdicts } from "../domain/verdicts.ts";
 import type { WallTime } from "../domain/wall-time.ts";
 import type { Observer } from "./observer.ts";
 
-/** When the receiver is asked, counted from the end of an attempt: soon, and later again, in case it was handled twice. */
+/** When the receiver is asked, after the end of an attempt: soon, and again later, in case it handles the event twice. */
 const LOOKS_MS = [60, 300, 1_000, 3_000, 8_000, 20_000] as const;
-/** An event handled once is not asked about after this. */
+/** After this, an event handled once is no longer checked. */
 const LATE_ENOUGH_MS = 3_000;
 /** Maximum number of events observed at a time; others are not observed. */
 const MOST_FOLLOWED = 2_000;
@@ -18,7 +18,7 @@ const idSchema = z.looseObject({ id: z.string() });
 
 type Followed = { deliveryId: string; eventId: string; endpointId: string; look: number; cancel: () => void };
 
-/** Asks the receiver what became of each event that may have reached it, 20 s at most, and records it. Returns the stop. */
+/** Asks the receiver for the state of each event that may have reached it, for 20 s at most, and records it. Returns a function that stops it. */
 export function watchHandling(options: {
   observer: Observer;
   endpointId?: string | undefined;
@@ -78,7 +78,7 @@ export function watchHandling(options: {
   async function ask(one: Followed): Promise<void> {
     const { eventId, endpointId } = one;
     const reading = await observer(sentId(one), stopping.signal);
-    // Another attempt may have begun to be followed meanwhile, or the event may be gone.
+    // Meanwhile another attempt may be followed, or the event removed.
     if (stopping.signal.aborted || !isFollowed(one)) return;
     const isLast = one.look === LOOKS_MS.length - 1;
     const handled = reading.known ? reading.count : 0;
@@ -96,7 +96,7 @@ export function watchHandling(options: {
     lookLater(one);
   }
 
-  /** The id in the body that was sent, which a reading can make differ from the event's. */
+  /** The id in the sent body, which may differ from the event's under a reading. */
   function sentId({ deliveryId, eventId }: Followed): string {
     const body = deliveries.find(deliveryId)?.body;
     return body ? idSchema.parse(JSON.parse(body.toString())).id : eventId;

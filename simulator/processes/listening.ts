@@ -3,10 +3,10 @@ import { bareHost } from "../domain/endpoint-url.ts";
 
 export type Address = { hostname: string; port: number };
 
-/** A port of this machine that accepts connections, and the name to reach it by. */
+/** A port of this machine that accepts connections, with its host name. */
 export type Listener = { host: string; port: number };
 
-/** Where servers that are being worked on usually listen, the likeliest first. */
+/** The usual ports of servers in development, the likeliest first. */
 export const USUAL_PORTS: readonly number[] = [
   3000, 8000, 8080, 5000, 4567, 9000, 4000, 8787, 8888, 5001, 8081, 80,
 ];

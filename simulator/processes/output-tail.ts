@@ -26,7 +26,7 @@ export function createOutputTail(
       for (const stream of ["stdout", "stderr"] as const) {
         let partial = "";
         const source = child[stream];
-        // While `child` runs, it keeps us alive itself; processes that it leaves behind may hold its pipes forever.
+        // A running `child` keeps us alive itself; processes that it leaves behind may hold its pipes forever.
         if (source instanceof Socket) source.unref();
         source?.setEncoding("utf8");
         source?.on("data", (chunk: string) => {
@@ -43,7 +43,7 @@ export function createOutputTail(
         });
       }
     },
-    /** Waits for the last words of a child that has ended, but not long for a grandchild that holds its pipes open. */
+    /** Waits for the last output of an ended child, but not long for a grandchild that holds its pipes open. */
     async drained(child: ChildProcess): Promise<void> {
       if (child.stdout?.readableEnded !== false && child.stderr?.readableEnded !== false) return;
       await Promise.race([once(child, "close"), sleep(LAST_WORDS_MS)]);

@@ -9,7 +9,7 @@ export async function killGroup(pid: number): Promise<void> {
   releaseGroup(pid);
 }
 
-/** Waits until no process of the group runs any more, or `withinMs` have passed; whether none does. */
+/** Waits until no process of the group runs, or `withinMs` have passed; returns whether none runs. */
 export async function groupGone(pid: number, withinMs: number): Promise<boolean> {
   const deadline = performance.now() + withinMs;
   while (groupLives(pid)) {
@@ -68,7 +68,7 @@ export function registerGroup(pid: number): void {
   groups.set(pid, process.platform === "win32" ? undefined : guardOf(pid));
 }
 
-/** Ends the guard of a group that is gone: its id may soon be that of another. */
+/** Ends the guard of an ended group, whose id may soon be that of another. */
 export function releaseGroup(pid: number): void {
   groups.get(pid)?.stdin?.end("released\n");
   groups.delete(pid);

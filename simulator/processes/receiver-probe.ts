@@ -5,7 +5,7 @@ import { isSuccess } from "../domain/judgement.ts";
 import { systemTime } from "../domain/wall-time.ts";
 import { createSender } from "../sender/sender.ts";
 
-/** What was found at a port, the most certain receiver first. */
+/** The findings at a port, the most certain receiver first. */
 export const FINDINGS = [
   "refuses_unsigned",
   "takes_unsigned",
@@ -22,7 +22,7 @@ export type Probe = { finding: Finding; url: string; status: number | null; sent
 
 export const USUAL_PATHS = ["/webhooks", "/webhook", "/api/webhooks", "/api/webhook", "/hooks", "/"] as const;
 
-/** A path that no receiver has: an answer that is the same here says nothing about the other paths. */
+/** A path that no receiver has: another path with the same answer is no evidence. */
 const NO_PATH = "/.voice-agent-simulator/nothing-is-here";
 
 const TIMEOUT_MS = 2_000;
@@ -50,7 +50,7 @@ export async function probeReceiver({ host, port }: { host: string; port: number
   return probed(isThere ? "everywhere" : "no_path", usual, nowhere);
 }
 
-/** Whether the receiver at `url` takes a test event that is signed with `secret`, which it then has. */
+/** Whether the receiver at `url` accepts a test event signed with `secret`. */
 export async function takesSecret(url: string, secret: string): Promise<boolean> {
   const timestampSeconds = Math.floor(Date.now() / 1000);
   const id = `evt_${randomBytes(16).toString("hex")}`;
@@ -60,7 +60,7 @@ export async function takesSecret(url: string, secret: string): Promise<boolean>
   return status !== undefined && isSuccess(status);
 }
 
-/** The sender of deliveries asks: so a delivery later gets the same answer. */
+/** Uses the sender of deliveries, so that a delivery later gets the same answer. */
 const send = createSender({ wall: systemTime, allowedHosts: [], timeoutMs: TIMEOUT_MS });
 
 async function statusAt(
@@ -93,18 +93,18 @@ function probed(finding: Finding, url: string, status: number | null): Probe {
 }
 
 const SENTENCES: Record<Finding, (status: number | null, path: string) => string> = {
-  refuses_unsigned: (status, path) => `Good: ${path} is there and refuses unsigned requests (${status}).`,
+  refuses_unsigned: (status, path) => `Good: ${path} exists and refuses unsigned requests (${status}).`,
   takes_unsigned: (status, path) =>
-    `${path} is there, and accepts unsigned requests (${status}): check the signature before you trust a body.`,
+    `${path} exists, but accepts unsigned requests (${status}): verify the signature.`,
   fails: (status, path) =>
     status === null
       ? `${path} did not answer a request without a signature within ${TIMEOUT_MS / 1_000} s.`
-      : `${path} is there, and fails on a request without a signature (${status}): answer 401 instead.`,
+      : `${path} exists, but fails on a request without a signature (${status}): answer 401 instead.`,
   everywhere: (status, path) =>
     status !== null && kindOf(status) === "refuses_unsigned"
-      ? `It refuses unsigned requests at every path (${status}): if that is your receiver, ${path} will do.`
-      : `Somebody answers ${status} at every path: if that is your receiver, say at which path it takes webhooks.`,
+      ? `It refuses unsigned requests at every path (${status}): if it is your receiver, use ${path}.`
+      : `It answers ${status} at every path: if it is your receiver, give its webhook path.`,
   no_path: () =>
-    `Somebody answers, but at none of the usual paths (${USUAL_PATHS.join(", ")}): say at which path your receiver takes webhooks.`,
-  not_http: () => "A server listens, but not with HTTP: it is not a receiver.",
+    `It answers at none of the usual paths (${USUAL_PATHS.join(", ")}): give the webhook path of your receiver.`,
+  not_http: () => "A server listens, but it does not speak HTTP: it is not a receiver.",
 };

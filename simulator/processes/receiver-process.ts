@@ -43,10 +43,10 @@ export type StartOptions = {
   env?: Record<string, string>;
   /** Where the receiver will listen; it counts as ready when this address accepts a TCP connection. */
   url: string;
-  /** Says whether the receiver was found, for a command that may listen at another port than that of `url`. */
+  /** Whether the receiver was found, for a command that may listen at another port than that of `url`. */
   locate?: (() => Promise<boolean>) | undefined;
   readyTimeoutMs?: number;
-  /** Ends the wait for it, and the receiver with it, when it says so; has no effect on one that listens already. */
+  /** When aborted, ends the wait and the receiver; has no effect once it listens. */
   signal?: AbortSignal | undefined;
   isNoise?: ((line: string) => boolean) | undefined;
   onLine?: ((line: string, stream: "stdout" | "stderr") => void) | undefined;
@@ -74,8 +74,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     if (options.locate === undefined && (await isListening(address)))
       return failure(
         "port_taken",
-        `Something already listens on ${place}, so this receiver could not be told apart from it. ` +
-          "Stop the other process, or choose another port with --url.",
+        `Another process already listens on ${place}. ` + "Stop it, or choose another port with --url.",
       );
 
     const settings: SpawnOptions = {
@@ -132,11 +131,11 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     return failure(
       "port_shut",
       `The receiver runs, but nothing listened on ${place} within ${readyTimeoutMs / 1_000} s. ` +
-        "It must listen on the port given in the variable PORT, or name its own address with --url.",
+        "Let it listen on the port in the variable PORT, or give its address with --url.",
     );
   }
 
-  /** The group is killed first: processes that are left would keep the pipes open. */
+  /** Kills the group first, since remaining processes would keep the pipes open. */
   async function endWithLastWords(started: ChildProcess, group: number): Promise<void> {
     await killGroup(group);
     await tail.drained(started);
@@ -151,7 +150,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
   }
 
   function interrupted(): StartFailure {
-    return failure("interrupted", "Interrupted before the receiver listened; it was ended.");
+    return failure("interrupted", "Interrupted before the receiver listened; it was stopped.");
   }
 
   function failure(reason: StartFailure["reason"], message: string): StartFailure {

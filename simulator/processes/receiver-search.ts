@@ -2,10 +2,10 @@ import { isRefusal } from "../domain/judgement.ts";
 import { listListeners, type Listener } from "./listening.ts";
 import { FINDINGS, probeReceiver, takesSecret, type Probe } from "./receiver-probe.ts";
 
-/** What was found at a port, and whether it accepted an event signed with the given secret. */
+/** A finding at a port, and whether it accepted an event signed with the given secret. */
 export type FoundReceiver = Probe & { listener: Listener; hasSecret: boolean };
 
-/** Asks the open ones of `ports` for webhooks, with a signed test event if `secret` is given; the likeliest come first. */
+/** Probes the open ports of `ports` for webhook routes, with a signed test event if `secret` is given; the likeliest come first. */
 export async function searchReceivers(ports: readonly number[], secret?: string): Promise<FoundReceiver[]> {
   const found: FoundReceiver[] = [];
   for (const listener of await listListeners(ports)) {

@@ -9,7 +9,7 @@ export type OwnStart = {
 /** The folder that npm runs a checkout of the kit in, or that npx installs into. */
 const CHECKOUT = /^(.*)[\\/]simulator[\\/]processes[\\/][^\\/]+\.ts$/;
 const NPX = /^(.*[\\/]_npx[\\/][^\\/]+)[\\/]node_modules[\\/]/;
-/** npm adds this folder of its own behind those of the project. */
+/** npm adds this folder after those of the project. */
 const NODE_GYP = /[\\/]@npmcli[\\/]run-script[\\/]lib[\\/]node-gyp-bin$/;
 const SET_BY_NPM = /^(?:npm_.*|INIT_CWD|NODE)$/i;
 

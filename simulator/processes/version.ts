@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 
-// Read without a schema: this is loaded by `--help` too, which is to answer at once.
+// Read without a schema, since `--help` loads this, too, and must be fast.
 const found: unknown = createRequire(import.meta.url)("voice-agent-webhook-kit/package.json");
 
 export const VERSION =

@@ -73,10 +73,10 @@ async function openFile(path: string): Promise<OpenedSource> {
 }
 
 function empty(path: string): OpenedSource {
-  return refused(`${path} holds no envelope.`);
+  return refused(`${path} contains no envelope.`);
 }
 
-/** The items of a file that is one JSON value, or why not; undefined when it is lines of JSON, or none at all. */
+/** The items of a file with one JSON value, or an error; undefined if it has lines of JSON, or no JSON. */
 function wholeDocument(path: string): unknown[] | string | undefined {
   if (path.endsWith(".jsonl") || path.endsWith(".ndjson")) return undefined;
   const content = readBoundedFile(path);
@@ -91,7 +91,7 @@ function wholeDocument(path: string): unknown[] | string | undefined {
   return items.success ? items.data : [value];
 }
 
-/** The lines that are not empty, counted from 1. Of one that is too long comes the beginning, and nothing after it. */
+/** The lines that are not empty, counted from 1. A line that is too long is cut and is the last one. */
 async function* linesOf(path: string): AsyncGenerator<{ number: number; line: Buffer }> {
   let number = 0;
   let rest: Buffer = Buffer.alloc(0);
@@ -129,8 +129,7 @@ async function* each(envelopes: readonly Envelope[]): AsyncGenerator<Envelope> {
 type ReadEnvelope = { ok: true; value: Envelope } | Refused;
 
 function readLine(line: Buffer): ReadEnvelope {
-  if (line.byteLength > LONGEST_LINE_BYTES)
-    return refused("this line is longer than 4 MiB, which no envelope is.");
+  if (line.byteLength > LONGEST_LINE_BYTES) return refused("this line is longer than 4 MiB, the maximum.");
   const problem = jsonShapeProblem(line);
   if (problem !== undefined) return refused(`this is not an event envelope: ${problem}.`);
   const decoded = decodeText(line, "this line");
@@ -139,7 +138,7 @@ function readLine(line: Buffer): ReadEnvelope {
   return value === undefined ? refused("this line is not JSON.") : readEnvelope(value);
 }
 
-/** An envelope itself, or a record that has one, as `events show --json` prints it. */
+/** An envelope, or a record with one, as `events show --json` prints it. */
 function readEnvelope(value: unknown): ReadEnvelope {
   const record = recordSchema.safeParse(value);
   const parsed = envelopeSchema.safeParse(record.success ? record.data.envelope : value);

@@ -8,7 +8,7 @@ const OWNER_ONLY = 0o600;
 const LARGEST_STATE_BYTES = 1024 * 1024;
 
 const progressSchema = z.strictObject({
-  /** How many envelopes are through, from the first on. */
+  /** How many envelopes are done, from the first on. */
   done: z.int().min(0),
   sent: z.int().min(0).default(0),
   acknowledged: z.int().min(0).default(0),
@@ -23,14 +23,14 @@ export type ReplayProgress = z.infer<typeof progressSchema>;
 
 export type StateFile = ReturnType<typeof stateFile>;
 
-/** Keeps how far a replay has come in `path`, until its user removes it. Refuses another replay's file, and links. */
+/** Keeps the progress of a replay in `path`, until its user removes it. Refuses another replay's file, and links. */
 export function openStateFile(
   path: string,
   replay: { sources: string[]; total: number },
 ): { ok: true; progress: ReplayProgress; state: StateFile } | Refused {
   const kept = read(path);
   if (kept === "broken")
-    return refused(`${path} is not the state of a replay: choose another file for --resume.`);
+    return refused(`${path} is not the state file of a replay: choose another file for --resume.`);
   if (
     kept !== undefined &&
     (kept.total !== replay.total || kept.sources.join("\n") !== replay.sources.join("\n"))

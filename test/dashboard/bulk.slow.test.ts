@@ -67,7 +67,7 @@ test(
 
     // The same again finds nothing to send, and the job is among those before.
     await page.goto(`${url}?state=dead&type=order.created&resend`);
-    await dialog.getByText("Nothing can be sent again").waitFor();
+    await dialog.getByText("Nothing to send").waitFor();
     expect(await dialog.getByRole("button", { name: "Send again" }).isDisabled()).toBe(true);
     await dialog.getByText("1 job before").click();
     await dialog.getByText("5,000 sent, 5,000 acknowledged").waitFor();
@@ -114,7 +114,7 @@ test("rows are chosen by their boxes, by a key and by a range, or all that match
   // To an endpoint that is gone nothing is sent, and nothing says so.
   simulator.endpoints.remove(id);
   await bar.getByRole("button", { name: "Send again…" }).click();
-  await dialog.getByText("Nothing can be sent again").waitFor();
+  await dialog.getByText("Nothing to send").waitFor();
   expect(receiver.received).toHaveLength(83);
 });
 

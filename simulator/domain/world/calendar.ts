@@ -6,7 +6,7 @@ const DAYS_A_WEEK = 7;
 // 1970-01-01 was a Thursday; weekdays count from Sunday.
 const FIRST_WEEKDAY = 4;
 
-/** A calendar in which time passes as fast as the trade is busy: by `at(0.5)` half of all calls have come in. */
+/** A calendar that runs as fast as the trade is busy: by `at(0.5)` half of all calls have come in. */
 export function createCalendar(options: {
   trade: Trade;
   utcOffsetHours: number;

@@ -3,7 +3,7 @@ import { type Business, USUAL_LANGUAGE } from "./organizations.ts";
 import names from "./names.json" with { type: "json" };
 import { LANGUAGES, type Language } from "./phrases/phrases.ts";
 
-/** Somebody who calls. The same number is always the same person, who speaks the same language. */
+/** A caller. The same number is always the same person with the same language. */
 export type Caller = { phone: string; name: string; language: Language };
 
 type Names = { given: readonly string[]; family: readonly string[] };
@@ -41,7 +41,7 @@ export function pickCaller(options: {
   return { phone, name: nameOf({ ...options, phone }), language: options.language };
 }
 
-/** Who calls from `phone`; a number that is none of the made-up ones speaks the usual language. */
+/** The caller with the number `phone`; an unknown number has the usual language. */
 export function callerOf(options: { seed: number; business: Business; phone: string }): Caller {
   const { phone } = options;
   const [, areaCode, number] = /^\+1(\d{3})55501(\d{2})$/.exec(phone) ?? [];

@@ -10,7 +10,7 @@ export const OUTCOMES = ["completed", "transferred", "voicemail"] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** The content of a call and how it ended: its call, voicemail, order or booking are made from this. */
+/** The content of a call and how it ended, from which its call, voicemail, order or booking is made. */
 export type Conversation = {
   topic: Topic;
   outcome: Outcome;
@@ -155,7 +155,7 @@ function pickItems(random: Random): Conversation["items"] {
   });
 }
 
-/** Some half hour of the working day, one to ten days on. */
+/** A half hour of a working day, one to ten days later. */
 function pickSlot(random: Random, business: Business, at: number): number {
   const offsetSeconds = business.utcOffsetHours * HOUR_SECONDS;
   const midnight = Math.floor((at + offsetSeconds) / DAY_SECONDS) * DAY_SECONDS - offsetSeconds;

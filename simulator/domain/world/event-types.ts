@@ -13,23 +13,23 @@ type CallEnding = { outcome: Outcome; topic?: Topic };
 
 /** How one event type happens in the simulated world, and what its event contains. */
 type EventKind = {
-  /** The only trade that sees it (SPEC §6 Event types); every business does, if absent. */
+  /** The only trade that has it (SPEC §6 Event types); every business, if absent. */
   trade?: Trade;
-  /** How many of a hundred calls end in it at a business of that trade, where calls come in by themselves. */
+  /** How many of a hundred calls of the generated traffic end in it, at a business of that trade. */
   share: Readonly<Partial<Record<Trade, number>>>;
-  /** In which list REST shows its object: an item of the calls or of the voicemails; null for what no list has. */
+  /** The REST list of its object: calls or voicemails; null if there is none. */
   item: ItemKind | null;
-  /** The object of an event that no list has, made from its call. */
+  /** The object of an event without a list, made from its call. */
   create?: (source: Confirmed) => { [field: string]: unknown; object: string };
-  /** How the call went; `call` has its known fields. */
+  /** The outcome of the call; `call` has its known fields. */
   ending: (call: Fields, random: Random) => CallEnding;
   /** Fields that the event changes in an ended call. */
   amend?: (call: Fields, business: Business) => Fields;
-  /** A line that says what the event is about; any field of `object` may be missing or have any form. */
+  /** A line about the event; any field of `object` may be missing or have any form. */
   sentence: (object: Fields, who: string) => [what: string, detail?: string | undefined];
 };
 
-/** Every event type: one that is added to `shared/events.ts` needs its entry here, and nothing else in the simulator. */
+/** Every event type: a new one in `shared/events.ts` needs its entry here, and nothing else in the simulator. */
 export const EVENT_KINDS: Readonly<Record<EventType, EventKind>> = {
   "call.completed": {
     share: { restaurant: 34, services: 36 },
@@ -85,7 +85,7 @@ function completedEnding(call: Fields, random: Random): CallEnding {
   const { outcome } = call;
   if (outcome === "transferred" || call["transferred"] === true) return transferEnding(call);
   if (outcome === "voicemail") return { outcome };
-  // An order or a booking would have an event of its own.
+  // An order or a booking would emit its own event.
   const topic = random.among<Topic>({ hours: 80, complaint: 20 });
   return { outcome: "completed", topic };
 }

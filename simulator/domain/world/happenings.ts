@@ -22,11 +22,11 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export type HappenOptions = {
   orgId?: string | undefined;
-  /** Fields that replace the made-up ones. The id of something that exists makes the event be about that. */
+  /** Fields that replace the generated ones. With the id of an existing object, the event is about that. */
   object?: Fields | undefined;
-  /** Who calls; somebody made up where this and the fields do not say. */
+  /** The caller; generated if neither this nor the fields name one. */
   caller?: Partial<Caller> | undefined;
-  /** Its call has not ended: no list has it until then. One that is listed already stays. */
+  /** Its call has not ended, so no list has it yet. A listed call stays listed. */
   callGoesOn?: boolean;
 };
 
@@ -44,7 +44,7 @@ export type HappenResult = Happened | Refused;
 
 type Found = { ok: true; item: Item | undefined } | Refused;
 
-/** Lets events happen in the world: a voicemail, an order or a booking comes with the call that brought it about. */
+/** Makes events happen in the world: a voicemail, an order or a booking comes with its call. */
 export function createHappen(options: {
   seed: number;
   businesses: readonly Business[];
@@ -103,7 +103,7 @@ export function createHappen(options: {
       const object = keep("voicemail", { ...made, overrides, known: voicemail.item }, draft);
       return { ...result, object, itemIds: [...itemIds, String(object["id"])] };
     }
-    if (create === undefined) throw new Error(`Nobody knows what the object of a ${type} is.`);
+    if (create === undefined) throw new Error(`The object of a ${type} cannot be made.`);
     const { object, ...fields } = create({ ...source, id: id(`${type.split(".")[0]}_`) });
     const shown = isMinimal() ? { object } : { object, ...fields };
     const problem = placeProblem(shown, overrides);
@@ -111,7 +111,7 @@ export function createHappen(options: {
     return { ...result, object: withKind(merge(shown, overrides)) };
   };
 
-  /** Who calls, as far as the object, its call or the caller say: the same number is the same person. */
+  /** The caller by the object, its call or `caller`: the same number is the same person. */
   function callerIn(
     business: Business,
     told: { object: Fields; call: Fields; caller?: Partial<Caller> | undefined },
@@ -131,11 +131,11 @@ export function createHappen(options: {
     return readings().order_and_booking_shape === "minimal";
   }
 
-  /** The item that `id` names, if any; refused when it is of another kind or somebody else's. */
+  /** The item with the id `id`, if any; refused if it is of another kind or another organization's. */
   function existing(business: Business, kind: ItemKind, id: unknown): Found {
     if (id === undefined) return { ok: true, item: undefined };
     if (typeof id !== "string" || id === "")
-      return refused(`The id of a ${kind} is a text that is not empty, not ${JSON.stringify(id)}.`);
+      return refused(`The id of a ${kind} must be a text that is not empty, not ${JSON.stringify(id)}.`);
     const item = timeline.find(id);
     if (item === undefined || (isA(kind, item) && item.organization === business.number))
       return { ok: true, item };
@@ -146,7 +146,7 @@ export function createHappen(options: {
     return refused(`${id} is a ${item.kind} of ${owner?.name} (${owner?.id}): ${fix}.`);
   }
 
-  /** Stores an object with its overrides, in the place of the known one if there is one, and returns it as it goes out. */
+  /** Stores an object with its overrides, replaces a known one, and returns it as it is sent. */
   function keep(
     kind: Item["kind"],
     made: { business: Business; at: number; number: number; overrides: Fields; known: Item | undefined },
@@ -183,12 +183,12 @@ function createdAtOf(object: WorldObject): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000);
 }
 
-/** An object always has its kind, even if somebody overrides it with something other than text. */
+/** The kind of an object, even if it is overridden with something other than text. */
 function withKind(fields: Record<string, unknown>): WorldObject {
   return { ...fields, object: inWords(fields["object"]) };
 }
 
-/** A text as it is, any other value as JSON: an override may be an object without a text form. */
+/** A text unchanged, any other value as JSON: an override may be any value. */
 function inWords(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? null);
 }

@@ -5,7 +5,7 @@ const ROUNDS = 4;
 /** Each of the two numbers in an id. */
 const HEX_CHARACTERS = 8;
 
-/** Ids of the generated history from which organization and index can be read back, so that they need no index. */
+/** Ids of the generated history that encode organization and index, so that they need no table. */
 export function createHistoryIds(seed: number, prefix: string) {
   const digest = hash("sha256", JSON.stringify(["history ids", seed, prefix]), "buffer");
   const keys = Array.from({ length: ROUNDS }, (_, round) => digest.readInt32LE(round * 4));
@@ -14,12 +14,12 @@ export function createHistoryIds(seed: number, prefix: string) {
   return {
     /** The id of call `index` of organization number `organization`, both below 2^32. */
     encode: (organization: number, index: number): string => {
-      // A Feistel network: however its rounds mix, it can be run backwards.
+      // A Feistel network, which can be run backwards.
       let [left, right] = [organization, index];
       for (const key of keys) [left, right] = [right, left ^ mix32(right ^ key)];
       return `${prefix}${hex(left)}${hex(right)}`;
     },
-    /** The numbers that `encode` was given; undefined for a text of another form, and any numbers for an unknown id. */
+    /** The numbers that `encode` got; undefined for a text of another form, and any numbers for an unknown id. */
     decode: (id: string): { organization: number; index: number } | undefined => {
       const [, leftHex, rightHex] = form.exec(id) ?? [];
       if (leftHex === undefined || rightHex === undefined) return undefined;

@@ -48,7 +48,7 @@ export function createHistory(options: {
 
     function createdAt(index: number): number {
       calendar ??= createCalendar({ ...business, start: historyStart(origin), end: origin.epoch });
-      // One call in each of `count` equal shares of the whole: in order without sorting, and no two worlds alike.
+      // One call in each of `count` equal shares of the whole: in order without sorting, and different in each world.
       return calendar.at((index + time(index)) / count);
     }
 

@@ -12,11 +12,11 @@ export type Item = Place & {
   kind: ItemKind | "open call";
   facet: string;
   id: string;
-  /** The object as JSON; null while it still follows from the seed. */
+  /** The object as JSON; null while it follows from the seed. */
   object: string | null;
 };
 
-/** Whether it is one, listed or not. */
+/** Whether the item is of that kind, listed or not. */
 export function isA(kind: ItemKind, item: Item): boolean {
   return item.kind === kind || (kind === "call" && item.kind === "open call");
 }
@@ -41,7 +41,7 @@ const TIE = `UPDATE world_items SET event_id = ? WHERE id = ?`;
 const HIDES = `SELECT EXISTS (SELECT 1 FROM world_items WHERE id = ?)`;
 const CLEAR = `DELETE FROM world_items`;
 
-/** The calls and voicemails that are newer than the history, or have changed since. */
+/** The calls and voicemails that are newer than the history or were changed. */
 export function createItems(database: Database) {
   const insert = database.prepare(INSERT);
   const find = database.prepare<[string], Item>(FIND);
@@ -57,7 +57,7 @@ export function createItems(database: Database) {
 
   return {
     changes: () => changes,
-    /** Whether the history's item of that id is stored here in another form. */
+    /** Whether the history's item with that id was changed and is stored here. */
     hidesHistoric: (id: string): boolean => hides.get(id) === 1,
     find: (id: string): Item | undefined => find.get(id),
     put(item: Item & { object: string }): void {

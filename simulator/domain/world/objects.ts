@@ -7,7 +7,7 @@ import type { Business } from "./organizations.ts";
 /** A resource as webhook and REST carry it. Users may override any field, so only its kind is certain. */
 export type WorldObject = { [field: string]: unknown; object: string };
 
-/** What a conversation left behind, as the resources of SPEC §2; `at` is in Unix seconds. */
+/** Makes the resources of SPEC §2 from a conversation; `at` is in Unix seconds. */
 type Source = { business: Business; conversation: Conversation; at: number };
 
 /** A call, with its transfer fields in their default forms. */
@@ -126,7 +126,7 @@ function mergedValue(own: unknown, value: Record<string, unknown>): unknown {
   return isByPlace ? Object.values(merge(Object.fromEntries(own.entries()), value)) : value;
 }
 
-/** Why `overrides` cannot be merged into `base`: it names a place that a list of `base` does not have. */
+/** Why `overrides` cannot be merged into `base`: it names an item that a list of `base` does not have. */
 export function placeProblem(
   base: Readonly<Record<string, unknown>>,
   overrides: Readonly<Record<string, unknown>>,
@@ -137,7 +137,7 @@ export function placeProblem(
     if (!Array.isArray(list) || !places.every((key) => PLACE.test(key))) continue;
     const missing = places.find((key) => Number(key) >= list.length);
     if (missing !== undefined)
-      return `object.${field}.${missing}: this one has ${list.length} ${field}, counted from 0. Give the whole list instead.`;
+      return `object.${field}.${missing}: the list has ${list.length} items, counted from 0. Give the whole list instead.`;
   }
   return undefined;
 }

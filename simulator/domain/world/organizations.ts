@@ -18,7 +18,7 @@ export type Business = {
   languages: Readonly<Record<Language, number>>;
 };
 
-/** Language of a caller about whom nothing is known. */
+/** The language of an unknown caller. */
 export const USUAL_LANGUAGE: Language = "en";
 /** The trades in their order; what scenarios call the business of each. */
 export const TRADE_NAMES = ["restaurant", "services"] as const;
@@ -76,7 +76,7 @@ function createBusiness(
 
 export type ChosenBusiness = { ok: true; business: Business } | Refused;
 
-/** Where an event happens that only `trade` sees, if any: at `orgId` if that fits, or at the first business that fits. */
+/** Where an event of `trade`, if any, happens: at `orgId` if that fits, or at the first business that fits. */
 export function chooseBusiness(
   businesses: readonly Business[],
   { type, trade, orgId }: { type: string; trade: Trade | undefined; orgId: string | undefined },

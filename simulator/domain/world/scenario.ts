@@ -34,13 +34,13 @@ const stepSchema = z.strictObject({
   type: z.enum(EVENT_TYPES),
   organization: z
     .string()
-    .describe("`restaurant`, `services` or an organization's id; where the type happens, if absent.")
+    .describe("`restaurant`, `services` or an organization's id; the first that has the type, if absent.")
     .optional(),
-  caller: z.string().describe("One of the story's callers; somebody new, if absent.").optional(),
+  caller: z.string().describe("One of the story's callers; a new one, if absent.").optional(),
   object: z
     .record(z.string(), z.json())
     .describe(
-      "Fields of the event's object; `{guest.name}` and `{guest.phone}` in its texts stand for a caller.",
+      "Fields of the event's object; `{guest.name}` and `{guest.phone}` in its texts are replaced by a caller's.",
     )
     .optional(),
   times: z.int().min(1).max(MOST_STEPS).default(1),
@@ -75,18 +75,18 @@ export function eventsOf(steps: readonly ScenarioStep[]): number {
 /** The placeholder for a caller of the story in a text. */
 export const PLACEHOLDER = /\{([a-z][a-z0-9_]*)\.(name|phone)\}/g;
 
-/** Reads a scenario; the message says where it is wrong and what fits there. */
+/** Reads a scenario; a refusal says where it is wrong and what is valid there. */
 export function parseScenario(json: unknown): ParsedScenario {
   const bytes = Buffer.byteLength(JSON.stringify(json) ?? "");
   if (bytes > LARGEST_SCENARIO_BYTES)
-    return refused(`The scenario has ${bytes} bytes as JSON, and ${LARGEST_SCENARIO_BYTES} at most.`);
+    return refused(`The scenario has ${bytes} bytes as JSON; ${LARGEST_SCENARIO_BYTES} are the maximum.`);
   const parsed = scenarioSchema.safeParse(json);
   if (!parsed.success) return refused(parsed.error.issues.map(explain).join(" "));
   const { callers, steps } = parsed.data;
   const happenings = steps.reduce((sum, { times }) => sum + times, 0);
   if (happenings > MOST_HAPPENINGS)
     return refused(
-      `steps: with their times they are ${happenings} happenings, and a scenario has ${MOST_HAPPENINGS} at most.`,
+      `steps: with their times they are ${happenings} happenings; ${MOST_HAPPENINGS} are the maximum.`,
     );
   const misplaced = steps.findIndex(({ type, organization }) => {
     const { trade } = EVENT_KINDS[type];
@@ -173,7 +173,7 @@ export function planSteps(options: {
   }
   return { ok: true, steps: steps.toSorted((left, right) => left.afterMs - right.afterMs) };
 
-  /** The caller of that name: chosen where they first appear, the same from then on. */
+  /** The caller with that name: chosen at the first appearance, then always the same. */
   function callerNamed(name: string, business: Business): Caller {
     const met = cast.get(name);
     if (met !== undefined) return met;

@@ -1,9 +1,8 @@
 /**
  * Tables of the world. Times are Unix seconds on the schedule's time line, as the resources carry them.
  *
- * The generated history follows from its origin and is not stored. `world_items` holds the calls and voicemails that came
- * or changed since, in the order in which lists are walked. An item lasts as long as the event `event_id`, the last one that
- * was about it.
+ * The generated history follows from its origin and is not stored. `world_items` holds the calls and voicemails that were added
+ * or changed since, in the order of lists. An item is kept as long as the event `event_id`, the last one about it.
  */
 export const WORLD_TABLES = `
   CREATE TABLE world (

@@ -5,7 +5,7 @@ import trades from "./trades.json" with { type: "json" };
 export type Trade = keyof typeof trades;
 
 /**
- * What businesses of one trade have in common: how busy each local hour and, from Sunday, each weekday is, beside the others;
+ * The properties of a trade: how busy each local hour and, from Sunday, each weekday is, relative to the others;
  * when somebody is there to take a call, and when appointments begin; what calls are about and which languages are spoken,
  * each with its weight. Ids and keys of the first of each trade never change, so that a test suite can name them.
  */

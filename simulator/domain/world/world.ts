@@ -22,7 +22,7 @@ const NEXT_HAPPENING = `UPDATE world SET happenings = happenings + 1 RETURNING h
 
 export type World = ReturnType<typeof createWorld>;
 
-/** Everything that the service knows. A database that holds a world keeps its own `seed`, `calls` and `epochMs`. */
+/** The data of the service. A database that holds a world keeps its own `seed`, `calls` and `epochMs`. */
 export function createWorld(options: {
   database: Database;
   seed: number;
@@ -42,7 +42,7 @@ export function createWorld(options: {
     epoch: Math.floor(options.epochMs / 1000),
   });
   const happened = database.prepare<[], number>(NEXT_HAPPENING).pluck();
-  /** Counts from 1, through restarts and resets, so that no id is ever given twice. */
+  /** Counts from 1, across restarts and resets, so that no id is used twice. */
   const nextHappening = (): number => happened.get() ?? 1;
   const { seed } = origin;
   const businesses = createBusinesses({ seed, historyStart: historyStart(origin) });
@@ -75,13 +75,13 @@ export function createWorld(options: {
 
   return {
     origin: { ...origin, epochMs: origin.epoch * 1000 },
-    /** Every list follows from this, the origin and the readings: if these are the same, the list is. */
+    /** A version of the lists: with the same version, origin and readings, each list is the same. */
     version: () => [items.changes(), baseUrl()],
     businesses,
     organizations: (): { organization: Organization; apiKey: string }[] =>
       businesses.map(({ organization, apiKey }) => ({ organization, apiKey })),
     findOrganization: (id: string): Organization | undefined => businessOf(id)?.organization,
-    /** Of each key there is one more that has no scope, which ends in `_no_scope`. */
+    /** For each key there is another without scopes, which ends in `_no_scope`. */
     organizationOfKey(apiKey: string): Organization | undefined {
       const known = businesses.find((business) => business.apiKey === apiKey.replace(NO_SCOPE, ""));
       if (known === undefined) return undefined;
@@ -96,20 +96,20 @@ export function createWorld(options: {
       page(orgId, "voicemail", { ...query, facet: query.reviewed?.toString() }),
     findCall: (id: string) => find("call", id),
     findVoicemail: (id: string) => find("voicemail", id),
-    /** Changes the world and returns what the event of `type` carries: REST answers the very same object. */
+    /** Changes the world and returns the object of the event; REST returns the same object. */
     happen,
     planSteps: (scenario: Scenario): PlannedSteps =>
       planSteps({ scenario, businesses, seed, number: nextHappening() }),
-    /** Makes the traces of a happening in the world last as long as its event (retention). */
+    /** Keeps the objects of a happening as long as its event (retention). */
     tie(happening: Happened, eventId: string): void {
       for (const id of happening.itemIds) items.tie(id, eventId);
     },
-    /** Puts the world back to its history. What happens from then on has new ids. */
+    /** Resets the world to its history. Later objects get new ids. */
     reset: (): void => items.clear(),
   };
 }
 
-/** The origin that the database has, or else `fresh`, which it has from then on. */
+/** The stored origin, or `fresh`, which is then stored. */
 function settledOrigin(database: Database, fresh: Origin): Origin {
   const known = database.prepare<[], Origin>(GET).get();
   if (known !== undefined) return known;

@@ -152,7 +152,7 @@ test.each<[string, (folder: string) => string]>([
 ])("the state of a replay is refused where it is %s", (_what, make) => {
   expect(openStateFile(make(temporaryDirectory()), replay)).toMatchObject({
     ok: false,
-    message: expect.stringContaining("is not the state of a replay"),
+    message: expect.stringContaining("is not the state file of a replay"),
   });
 });
 

@@ -127,7 +127,7 @@ test("explain: where one's own digest is right, the comparison is to be looked a
   expect({ code, out }).toEqual({
     code: 1,
     out: expect.stringMatching(
-      /^The signature verifies for this body and secret\.\nWhat your code computed is what the header has: the digest is right\.\n {2}Look at the comparison/,
+      /^The signature verifies for this body and secret\.\nYour code computed the digest of the header: it is right\.\n {2}Check the comparison/,
     ),
   });
   const told = (await run("explain", ...options, "--computed", computed, "--json")).json();

@@ -229,7 +229,9 @@ test("a state file of another replay is refused", async () => {
   expect(code).toBe(2);
   expect(err).toContain("belongs to a replay of other.jsonl (9 envelopes)");
   writeFileSync(state, "nonsense");
-  expect((await run("replay", "call.completed", ...options)).err).toContain("is not the state of a replay");
+  expect((await run("replay", "call.completed", ...options)).err).toContain(
+    "is not the state file of a replay",
+  );
 });
 
 test("an address where nothing listens could not be run, and is not tried for every event", async () => {

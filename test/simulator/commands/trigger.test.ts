@@ -117,7 +117,7 @@ test("a place in a list changes that item of the made-up list, and leaves the ot
 
 test.each([
   [["call.complete"], 'Unknown event type "call.complete". Did you mean "call.completed"?'],
-  [["outge"], 'There is no scenario "outge". Did you mean "outage"?'],
+  [["outge"], 'Unknown scenario "outge". Did you mean "outage"?'],
   [["call.completed", "--set", "transfered=true"], 'Did you mean "transferred"?'],
   [["call.completed", "--set", "duration_sec=long"], "object.duration_sec: "],
   [["call.completed", "--set", "phone.country=1"], "object.phone: "],

@@ -10,7 +10,7 @@ async function saved(url: string, format: string) {
   return { status: response.status, name, type: headers.get("content-type"), text: await response.text() };
 }
 
-test("the report of the last run can be had as a file of each format", async () => {
+test("the report of the last run is served as a file in each format", async () => {
   const { url, ask } = await startService({ calls: 0 });
   expect(await saved(url, "json")).toMatchObject({ status: 404 });
   const receiver = await startMutant({}, Date.now);
@@ -35,7 +35,7 @@ test("the report of the last run can be had as a file of each format", async () 
   expect(JSON.parse(files[1]?.text ?? "")).toMatchObject({ verdict: "passed" });
   const none = await saved(url, "html");
   expect(none.status).toBe(404);
-  expect(none.text).toContain("as pretty, json, junit, markdown, github");
+  expect(none.text).toContain("are pretty, json, junit, markdown, github");
 });
 
 async function until(look: () => Promise<unknown>): Promise<unknown> {

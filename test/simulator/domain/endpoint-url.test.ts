@@ -29,7 +29,7 @@ describe("an endpoint's URL (SPEC §6 Registration)", () => {
 
   test.each<[string, RegExp]>([
     ["", /is not a URL/],
-    ["https://example.com:0/x", /port 0/],
+    ["https://example.com:0/x", /Port 0/],
     ["example.com/webhooks", /is not a URL/],
     ["/webhooks", /is not a URL/],
     ["http://", /is not a URL/],

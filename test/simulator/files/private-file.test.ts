@@ -84,5 +84,7 @@ test("blanks behind the name of a data file are no part of it", () => {
 });
 
 test("a folder of /proc that is not there is refused in one line", () => {
-  expect(open("/proc/none/simulator.db")).toBe("There is no folder /proc/none: make it, or correct --data.");
+  expect(open("/proc/none/simulator.db")).toBe(
+    "The folder /proc/none does not exist: create it, or correct --data.",
+  );
 });

@@ -24,7 +24,10 @@ describe("what startSimulator() does not take", () => {
     [{ faults: "duplicate" }, 'Faults are a list, such as ["duplicate"].'],
     [{ readings: { limit_out_of_range: "clmp" } }, 'Did you mean "clamp"?'],
     [["seed"], "takes its options as an object"],
-    [{ port: 1, dataFile: "/nowhere/x.db" }, "There is no folder /nowhere: make it, or correct dataFile."],
+    [
+      { port: 1, dataFile: "/nowhere/x.db" },
+      "The folder /nowhere does not exist: create it, or correct dataFile.",
+    ],
   ])("%j: %s", async (options, message) => {
     await expect(startSimulator(untyped(options))).rejects.toThrow(message);
   });

@@ -13,7 +13,7 @@ export type Topic = keyof typeof en.conversations;
 export type VoicemailReason = keyof typeof en.messageIntroductions;
 
 /**
- * All that calls in one language are made of. In a conversation each line starts with `A:` for the agent or `C:` for the
+ * The phrases of calls in one language. In a conversation each line starts with `A:` for the agent or `C:` for the
  * caller. Words in braces are filled in: `{business} {agent} {name} {items} {total} {minutes} {service} {day} {time}
  * {message}`. Weekdays go from Sunday, services in the order of those that are booked.
  */
