@@ -1,10 +1,10 @@
-/** The head of an answer. Names are in lower case, in the order in which they came, repeated ones included. */
+/** The head of an answer. Names are in lower case and in their order, repeated ones included. */
 export type AnswerHead = { status: number; headers: readonly (readonly [name: string, value: string])[] };
 
-/** How far the body of an answer goes (RFC 9112 §6.3). */
+/** The length of an answer's body (RFC 9112 §6.3). */
 export type Framing = { kind: "until_end" } | { kind: "chunked" } | { kind: "length"; bytes: number };
 
-/** What a head says; `kept` is true where the other side keeps the connection. */
+/** A parsed head; `kept` is true if the other side keeps the connection. */
 export type ParsedHead =
   | { ok: true; head: AnswerHead; framing: Framing; kept: boolean }
   | { ok: false; problem: string };
@@ -15,7 +15,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const LENGTH = /^\d{1,15}$/;
 const SHOWN_CHARACTERS = 60;
 
-/** Reads the head of an answer, without the empty line behind it, as strictly as a sender has to. */
+/** Parses the head of an answer, without the empty line after it, as strictly as a sender must. */
 export function parseHead(text: string): ParsedHead {
   const [statusLine = "", ...lines] = text.split("\r\n");
   const [, minor, digits] = STATUS_LINE.exec(statusLine) ?? [];

@@ -4,9 +4,9 @@ export type AnswerListener = {
   onInterim?: ((status: number) => void) | undefined;
   onHead(head: AnswerHead): void;
   onBody(bytes: Buffer): void;
-  /** The answer is there, to its last byte. `kept`: the other side keeps the connection, and nothing else came on it. */
+  /** The answer is complete. `kept`: the other side keeps the connection, and sent nothing else on it. */
   onWhole(kept: boolean): void;
-  /** These bytes are not HTTP/1.x; nothing that comes after them is read. */
+  /** These bytes are not HTTP/1.x; nothing after them is read. */
   onBroken(problem: string): void;
 };
 
@@ -16,7 +16,7 @@ const MOST_CHUNK_LINE_BYTES = 1024;
 const HEAD_END = "\r\n\r\n";
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
-/** Thirteen digits are exact as a number, and more than any body has bytes. */
+/** Thirteen digits are exact as a number, and enough for any body. */
 const CHUNK_LINE = /^0*([0-9a-fA-F]{1,13})[ \t]*(?:;.*)?$/;
 
 /** Reads the answer to one request from a connection's bytes. Skips 1xx, keeps no body, and at most 16 KiB of a head. */
@@ -38,7 +38,7 @@ export function createAnswerParser(listener: AnswerListener) {
 
   function finish(restBytes: number): void {
     phase = "over";
-    // Bytes that belong to no answer: this connection is not to be trusted with another one.
+    // Bytes beyond the answer: this connection must not be used again.
     listener.onWhole(isKept && restBytes === 0);
   }
 
@@ -56,7 +56,7 @@ export function createAnswerParser(listener: AnswerListener) {
     if (phase === "body") readBody(all.subarray(start));
   }
 
-  /** An incomplete head: visible errors are reported at once. */
+  /** Reports errors in an incomplete head at once. */
   function keepHead(bytes: Buffer): void {
     if (bytes.byteLength > MOST_HEAD_BYTES) return breakOff("the head is longer than 16 KiB");
     if (!"HTTP/".startsWith(bytes.toString("latin1", 0, Math.min(5, bytes.byteLength))))
@@ -135,7 +135,7 @@ export function createAnswerParser(listener: AnswerListener) {
       if (phase === "head") readHeads(bytes);
       else if (phase === "body") readBody(bytes);
     },
-    /** The other side has ended the connection in good order: a body without a length is whole by that. */
+    /** The other side has ended the connection in order, which completes a body without a length. */
     end(): void {
       if (phase === "body" && framing.kind === "until_end") finish(0);
     },

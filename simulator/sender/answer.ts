@@ -3,7 +3,7 @@ import type { AnswerHead } from "./answer-head.ts";
 
 const KEPT_BYTES = 16 * 1024;
 
-/** Keeps an answer, of its body up to 16 KiB. `take` copies what there is room for, and says whether that was all. */
+/** Keeps an answer, with its body up to 16 KiB. `take` copies what fits, and returns whether that was all. */
 export function createKeptAnswer(head: AnswerHead) {
   const pieces: Buffer[] = [];
   let room = KEPT_BYTES;
@@ -20,7 +20,7 @@ export function createKeptAnswer(head: AnswerHead) {
   };
 }
 
-/** Every header, with a list of values where it came several times. */
+/** Every header, with a list of values for a repeated one. */
 function joined(head: AnswerHead): Answer["headers"] {
   const headers = new Map<string, string | string[]>();
   for (const [name, value] of head.headers) {

@@ -27,7 +27,7 @@ export function connect(options: {
     lookup: guarded(lookup, url, allowedHosts),
   });
   if (!isTls) return { tcp, socket: tcp, readyEvent: "connect" };
-  // A server name is a name: TLS has none for addresses.
+  // A server name of TLS is never an address.
   const servername = isIP(host) === 0 ? { servername: host } : {};
   // Loaded on demand: that takes as long as loading the rest of the sender.
   const socket = process

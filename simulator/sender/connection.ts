@@ -5,7 +5,7 @@ import { connect } from "./connect.ts";
 import { classifyError } from "./outcome.ts";
 import type { Turns } from "./turns.ts";
 
-/** Callbacks of one request: its answer, piece by piece, or a failure. After `onWhole` or `onFailure` comes nothing. */
+/** Callbacks of one request: its answer, piece by piece, or a failure. `onWhole` or `onFailure` is the last call. */
 export type Exchange = Omit<AnswerListener, "onBroken"> & {
   onFailure(failure: Failure): void;
 };
@@ -25,7 +25,7 @@ export function openConnection(options: {
   let exchange: Exchange | undefined;
   let isReady = false;
 
-  /** Ends the exchange, if there is one; the connection is of no use after a failure. */
+  /** Ends the exchange, if any; the connection is unusable after a failure. */
   function fail(failure: Failure): void {
     const failed = exchange;
     exchange = undefined;
@@ -67,7 +67,7 @@ export function openConnection(options: {
     if (exchange === undefined) return destroy();
     if (!turns.take(socket, bytes)) return;
     parser.feed(bytes);
-    // More is to come, perhaps without end.
+    // More data may come, perhaps without end.
     if (exchange !== undefined) turns.giveWay(socket);
   });
   socket.on("end", () => {
@@ -79,12 +79,12 @@ export function openConnection(options: {
   socket.on("close", hangUp);
 
   return {
-    /** Calls `action` once bytes can be sent, at once if they can be already. */
+    /** Calls `action` once bytes can be sent; at once if they can be now. */
     whenReady(action: () => void): void {
       if (isReady) action();
       else waiting.push(action);
     },
-    /** Begins to read the answer to the request that is to be written now. */
+    /** Begins to read the answer to the request that is written next. */
     begin(next: Exchange): void {
       exchange = next;
       parser.next();

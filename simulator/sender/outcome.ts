@@ -25,10 +25,10 @@ const DNS_CODE = /^(?:EAI_|EDNS)/;
 const TLS_CODE =
   /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH)/;
 
-/** Certificates that are good once their authority is known. */
+/** Errors of certificates whose authority is unknown. */
 const UNKNOWN_AUTHORITY = /^(?:UNABLE_TO_(?:GET_ISSUER|VERIFY)|DEPTH_ZERO|SELF_SIGNED)/;
 
-/** What Node.js says when the other side hangs up during the TLS handshake; its code is that of a reset. */
+/** Node.js's message when the other side closes during the TLS handshake; its code is that of a reset. */
 const HANDSHAKE_ENDED = /before secure TLS connection/;
 
 /** A final status is the outcome; a status outside HTTP (`099`) is not an answer. */
@@ -45,7 +45,7 @@ export function classifyError(error: unknown): Failure {
   return { error: wordFor(code, cause), detail };
 }
 
-/** What went wrong, as the end of a sentence: the words of the system where it has some. */
+/** The failure as the end of a sentence, in the words of the system if it has any. */
 export function failureWords({ error, detail = error }: Failure): string {
   return detail.startsWith("ECONNREFUSED") ? "connection refused" : detail.replace(/^[A-Z][A-Z0-9_]+: /, "");
 }

@@ -9,7 +9,7 @@ type WireRequest = Pick<SendRequest, "url" | "headers" | "body"> & { method?: st
 const SLOW_BODY_MS = 3_000;
 const SLOW_BODY_STEPS = 30;
 
-/** A whole request in one piece, with the headers that it has and no others. */
+/** A whole request in one piece, with exactly its headers. */
 export function requestBytes({ method, url, headers, body }: WireRequest): Buffer {
   let head = `${requestLine(url, method)}\r\n`;
   for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
@@ -20,7 +20,7 @@ export function requestBytes({ method, url, headers, body }: WireRequest): Buffe
   return bytes;
 }
 
-/** Writes a request as the faults on the wire want it: whole, dripping, or cut off half-way. */
+/** Writes a request according to the faults on the wire: whole, slowly, or cut off half-way. */
 export function writeRequest(
   connection: Connection,
   request: WireRequest & Pick<SendRequest, "faults">,
@@ -31,7 +31,7 @@ export function writeRequest(
   const bodyAt = bytes.byteLength - body.byteLength;
   if (faults.has("reset-mid-body")) {
     connection.write(bytes.subarray(0, bodyAt + Math.floor(body.byteLength / 2)));
-    // Once the first half has left, an orderly end would be a short body; a reset is what a lost peer looks like.
+    // After the first half: an orderly end would be a short body, and a reset is what a lost peer causes.
     setImmediate(connection.reset);
   } else if (faults.has("slow-body")) {
     connection.setNoDelay();

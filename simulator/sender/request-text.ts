@@ -52,7 +52,7 @@ export async function requestText(
   });
 }
 
-/** What a URL with user information asks to be sent. */
+/** The header for a URL's user information. */
 function credentials({ username, password }: URL): { authorization?: string } {
   if (username === "" && password === "") return {};
   const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;

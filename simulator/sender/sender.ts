@@ -10,14 +10,14 @@ import { writeRequest } from "./request-bytes.ts";
 import { createTurns } from "./turns.ts";
 
 /**
- * Where deliveries meet the network. One attempt is one request on its own connection, one deadline over DNS, TCP, TLS and
+ * Sends deliveries over the network. One attempt is one request on its own connection, one deadline over DNS, TCP, TLS and
  * answer, and one outcome: the first one is final. 1xx answers neither end an attempt nor extend it; redirects are not
  * followed. Never rejects.
  */
 export function createSender(options: {
   wall: WallTime;
   allowedHosts: readonly string[];
-  /** The service gives an endpoint 10 s (SPEC §8); tests and the search for a receiver give less. */
+  /** The service gives an endpoint 10 s (SPEC §8); tests and the search for a receiver use less. */
   timeoutMs?: number | undefined;
   lookup?: LookupFunction | undefined;
 }): Send {
@@ -32,7 +32,7 @@ export function createSender(options: {
       let kept: ReturnType<typeof createKeptAnswer> | undefined;
       let isOver = false;
 
-      /** The first outcome is latched; nothing that happens to the body afterwards changes it. */
+      /** Keeps the first outcome; later events of the body do not change it. */
       const judge = (outcome: Outcome) => {
         verdict ??= { outcome, durationMs: wall.monotonicMs() - startedMs };
       };
@@ -62,7 +62,7 @@ export function createSender(options: {
             if (request.answerMeans === "headers" || "error" in outcome) judge(outcome);
           },
           onBody(bytes) {
-            // The rest of the body changes nothing.
+            // The rest of the body does not change the outcome.
             if (kept?.take(bytes) === false && request.answerMeans === "headers") end(outcome);
           },
           onWhole: () => end(outcome),
@@ -77,11 +77,11 @@ export function createSender(options: {
     });
 }
 
-/** With the faults `drop-answer` and `time-out` the receiver has done its work, and the service never learns of it. */
+/** With the faults `drop-answer` and `time-out` the receiver has done its work, and the service does not see the answer. */
 function outcomeOf(status: number, { faults }: SendRequest): Outcome {
   if (faults.has("drop-answer"))
-    return { error: "closed", detail: "fault drop-answer: the answer was thrown away on purpose" };
+    return { error: "closed", detail: "fault drop-answer: the answer was dropped on purpose" };
   if (faults.has("time-out"))
-    return { error: "timeout", detail: "fault time-out: the answer was taken for too late on purpose" };
+    return { error: "timeout", detail: "fault time-out: the answer was treated as too late on purpose" };
   return classifyStatus(status);
 }

@@ -3,10 +3,10 @@ import { setImmediate } from "node:timers";
 
 export type Turns = ReturnType<typeof createTurns>;
 
-/** Ordinary answers come in pieces up to this size. */
+/** The maximum size of pieces of ordinary answers. */
 const SMALL_BYTES = 16 * 1024;
 
-/** Reads connections that flood us one piece a turn of the event loop, so that deadlines are kept and others served. */
+/** Reads flooding connections one piece a turn of the event loop, so that deadlines hold and others are served. */
 export function createTurns() {
   const waiting: Socket[] = [];
   let isTaken = false;
@@ -33,7 +33,7 @@ export function createTurns() {
 
   return {
     giveWay,
-    /** Whether `bytes` can be read in this turn; otherwise they come again, and then they can. */
+    /** Whether `bytes` can be read in this turn; otherwise they arrive again in a turn when they can. */
     take(socket: Socket, bytes: Buffer): boolean {
       if (bytes.byteLength <= SMALL_BYTES) return true;
       if (isTaken) {

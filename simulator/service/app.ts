@@ -11,11 +11,11 @@ import type { Simulator } from "../verbs/simulator.ts";
 import { messageOf } from "../text/errors.ts";
 
 export type AppOptions = {
-  /** The dashboard and the control API want it once bound wider than loopback; the REST API does not. */
+  /** Required by the dashboard and the control API when bound wider than loopback; not by the REST API. */
   token?: string | undefined;
-  /** Where bugs go; a caller only learns that there was one. */
+  /** Gets bugs; a caller only gets a 500. */
   onError: (error: unknown) => void;
-  /** Whether a `Host` names this simulator as this machine does, or as others of its network do. */
+  /** Whether a `Host` names this simulator, as seen from this machine or from its network. */
   isOwnHost: (host: string) => boolean;
   isNetworkHost: (host: string) => boolean;
 };
@@ -26,7 +26,7 @@ export function createApp(simulator: Simulator, options: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
   app.set("query parser", "simple");
-  // Paths have case, and host names have none.
+  // Paths are case-sensitive, and host names are not.
   app.set("case sensitive routing", true);
   app.use(hostGuard((host) => isOwnHost(host) || isNetworkHost(host)));
 
@@ -39,11 +39,7 @@ export function createApp(simulator: Simulator, options: AppOptions): Express {
   app.use("/control", changeGuard(isOwnHost), createControl(simulator));
   app.use(createDashboard());
   app.use((request, response) => {
-    answerError(
-      response,
-      "not_found",
-      `There is nothing at ${request.path}: the dashboard is at /dashboard.`,
-    );
+    answerError(response, "not_found", `${request.path} does not exist: the dashboard is at /dashboard.`);
   });
   app.use(errorHandler(onError));
   return app;
@@ -54,7 +50,7 @@ function errorHandler(onError: (error: unknown) => void): ErrorRequestHandler {
     if (response.headersSent) return next(error);
     const status = isRefusedUnread(error) ? STATUS_OF.invalid_request : statusOf(error);
     if (status === STATUS_OF.too_large)
-      return answerError(response, "too_large", "The body is larger than this simulator takes.");
+      return answerError(response, "too_large", "The body is too large for this simulator.");
     if (status !== undefined && status < STATUS_OF.server_error) {
       const isOfType = status === STATUS_OF.unsupported_media_type;
       const code = isOfType ? "unsupported_media_type" : "invalid_request";

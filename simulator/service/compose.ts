@@ -40,7 +40,7 @@ import type { Simulator } from "../verbs/simulator.ts";
 
 const DEFAULT_CALLS = 120;
 const DAY_MS = 86_400_000;
-/** Where history ends when a seed is given, since the same seed means the same data on every day. */
+/** The end of the history if a seed is given, so that the same seed means the same data on every day. */
 const SEEDED_EPOCH_MS = Date.UTC(2026, 0, 1);
 
 export type SimulatorOptions = {
@@ -55,9 +55,9 @@ export type SimulatorOptions = {
   /** Hosts that endpoints may have over http, as loopback names, and with private addresses. */
   allowedHosts?: string[];
   concurrency?: number | undefined;
-  /** How much sent data is kept: by default the last 100,000 deliveries or 1 GB, whichever is less. */
+  /** The kept sent data: by default the last 100,000 deliveries or 1 GB, whichever is less. */
   retention?: Partial<RetentionBounds> | undefined;
-  /** For tests: the time that an endpoint has to answer, the machine's time, the network, and the listeners. */
+  /** For tests: the time limit of an answer, the machine's time, the network, and the listening ports. */
   answerTimeoutMs?: number | undefined;
   wall?: WallTime;
   send?: Send;
@@ -76,7 +76,7 @@ export function compose(
   const mode = options.clock ?? "real";
   const startMs = scheduleStartMs({ mode, wallMs: wall.nowMs(), keptMs: meta.get("schedule_ms") });
   const clock = createClock({ mode, wall, startMs });
-  // Above every id that an earlier run gave and did not store: no watcher takes a new entry for an old one.
+  // Above every id that an earlier run used without storing it, so that no watcher mistakes a new entry for an old one.
   const journal = createJournal({
     firstId: Math.max(wall.nowMs() * 1000, (meta.get("journal_id") ?? 0) + 1),
   });

@@ -4,7 +4,7 @@ import type { AppOptions, createApp } from "./app.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { type Refused, refused } from "../domain/refused.ts";
 
-/** How long a client may take to send a request: scenarios and reports also come over slow connections. */
+/** How long a client may take to send a request, since scenarios may come over slow connections. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
 export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {
@@ -21,7 +21,7 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
   const app = loadOnce(simulator, {
     ...options,
     isOwnHost: (host) => ownHosts.has(host),
-    // With a token, machines of the network may reach us under any name.
+    // With a token, machines of the network may use any name.
     isNetworkHost: (host) => options.token !== undefined && host !== "" && isWildcard(options.host),
   });
   let served: Served;
@@ -52,11 +52,11 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
   const url = `http://${hostInUrl(shownHost)}:${port}`;
   simulator.setBaseUrl(url);
 
-  // Streams and kept-alive connections would hold it open for ever.
+  // Streams and kept-alive connections would keep it open forever.
   return { ok: true, server: { url, port, close: async () => drain(0) } };
 }
 
-/** Loads the routes, which take as long as the rest of the simulator, once it listens; earlier requests wait. */
+/** Loads the routes, which take as long as the rest of the simulator, once it listens; requests wait for them. */
 function loadOnce(simulator: Simulator, options: AppOptions) {
   let loading: Promise<ReturnType<typeof createApp>> | undefined;
 
@@ -73,8 +73,7 @@ function explainBind(error: unknown, { port, host }: ServerOptions): string {
   const code = "code" in error ? error.code : undefined;
   if (code === "EADDRINUSE")
     return `Port ${port} on ${host} is taken (another simulator?): stop what runs there, or choose another with --port.`;
-  if (code === "EACCES")
-    return `Port ${port} needs more rights than you have: choose one above 1023 with --port.`;
+  if (code === "EACCES") return `Port ${port} needs more rights: choose one above 1023 with --port.`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
     return `This machine has no address ${host}: leave --host out to bind to loopback.`;
   return `Cannot listen on ${host}:${port}: ${error.message}.`;

@@ -3,7 +3,7 @@ import type { Digest, Part, SignatureRecipe, Spelling } from "./recipe.ts";
 
 export type Occasion = { secret: string; body: Uint8Array; nowSeconds: number };
 
-/** Applies a recipe: the values of the signature header, one header each, byte for byte. */
+/** Applies a recipe: returns the values of the signature header, one for each header, byte for byte. */
 export function evaluate(recipe: SignatureRecipe, occasion: Occasion): Buffer[] {
   const scene = {
     secret: recipe.key ?? occasion.secret,
@@ -15,10 +15,10 @@ export function evaluate(recipe: SignatureRecipe, occasion: Occasion): Buffer[] 
   return recipe.headers.map((parts) => bytesOf(parts, { ...scene, t }));
 }
 
-/** What parts are filled in with; `t` is the text of the header's `t`. */
+/** The values for the parts; `t` is the text of the header's `t`. */
 export type Scene = { secret: string; body: Buffer; nowSeconds: number; t: string };
 
-/** The bytes of a digest, before they are written down. */
+/** The bytes of a digest, before their encoding. */
 export function hashOf(recipe: Omit<Digest, "kind">, scene: Scene): Buffer {
   const { message, key = scene.secret, body = same, hash = hmacSha256 } = recipe;
   const keyBytes = typeof key === "string" ? Buffer.from(key) : key(scene.secret);
@@ -55,7 +55,7 @@ function partBytes(part: Part, scene: Scene): Buffer {
   return Buffer.from(text);
 }
 
-/** A digit that is not this one; the shell's `tr` makes the same of it. */
+/** Another digit; the same as by the shell's `tr`. */
 function otherDigit(digit: string): string {
   return digit === "0" ? "1" : "0";
 }

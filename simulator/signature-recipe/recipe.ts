@@ -1,12 +1,12 @@
 /** How a signature header is made, as data (SPEC §6): read by the wire, the printed shell lines, and `explain`. */
 export type SignatureRecipe = {
-  /** What `t` says, as it is written and as it is signed. */
+  /** The value of `t`, as it is sent and signed. */
   t: readonly Part[];
-  /** The values of the signature header, one header each; none leaves it out. */
+  /** The values of the signature header, one for each header; none omits it. */
   headers: readonly (readonly Part[])[];
   /** Keys the digests in place of the signing secret. */
   key?: string | undefined;
-  /** The meaning of `BODY` if these bytes are signed although others are sent. */
+  /** The bytes of `BODY`, if other bytes are signed than sent. */
   signedBody?: Uint8Array | undefined;
 };
 

@@ -23,15 +23,15 @@ export function shellSignature(recipe: SignatureRecipe, headerName: string): She
       `V${index + 1}=$(${messageCommand(messageOf(one), scene)} | ${hashCommand(one, recipe.key)})`,
   );
   const headers = recipe.headers.map((parts) =>
-    // With a colon and nothing behind it curl would send no such header.
+    // With nothing after the colon curl would not send the header.
     parts.length === 0 ? quoted(`${headerName};`) : wordOf([`${headerName}: `, ...parts], scene),
   );
   const showsTime = headers.some(namesTime);
   const usesTime = showsTime || signing.some(namesTime);
   const lines: string[] = [];
   if (recipe.signedBody !== undefined) lines.push(`signed() { ${printfOf(recipe.signedBody)}; }`);
-  // At a limit of the window the second must not end between signing and arriving; nor where the header does not say
-  // which it was, and a receiver may take its own.
+  // At a limit of the window, or if the header does not carry the time, the second must not end between signing and
+  // arriving.
   if (moments.some(isAtLimit) || (usesTime && !showsTime))
     lines.push('S=$(date +%s); while [ "$(date +%s)" = "$S" ]; do sleep 0.01; done');
   if (sharesTime) lines.push("NOW=$(date +%s)");
@@ -55,13 +55,13 @@ function messageOf({ message = RIGHT_MESSAGE }: Digest): readonly Part[] {
   return message;
 }
 
-/** The digests of a header, without those that differ only in notation. */
+/** The digests of a header, without those that differ only in encoding. */
 function uniqueDigests(parts: readonly Part[]): Digest[] {
   const byName = new Map(parts.filter(isDigest).map((one) => [nameless(one), one]));
   return [...byName.values()];
 }
 
-/** What makes two digests the same value in a shell. */
+/** A key that is equal for digests of the same value in a shell. */
 function nameless({ kind, message, key, spelling, body, hash }: Digest): string {
   return JSON.stringify([kind, messageOf({ kind, message }), key, spelling, body, hash]);
 }

@@ -1,4 +1,4 @@
-/** One line about an unexpected error: its message, and the file and line of ours where it was thrown. */
+/** One line about an unexpected error: its message, and our file and line where it was thrown. */
 export function describeBug(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const place = /[^/(\s]+:\d+(?=:\d+\)?$)/m.exec(error.stack ?? "")?.[0];

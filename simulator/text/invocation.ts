@@ -9,21 +9,21 @@ export type Started = {
   environment: Readonly<Record<string, string | undefined>>;
 };
 
-/** The simulator that a hint is for: its address, and its token where it wants one. */
+/** The simulator of a hint: its address, and its token if it needs one. */
 export type HintTarget = { simulator: string; token?: string | undefined };
 
-/** Where commands look for a simulator by themselves. */
+/** The default address of the simulator for commands. */
 export const DEFAULT_SIMULATOR = "http://127.0.0.1:4010";
 
-/** What `/openapi.json` calls its server: a program that says so is one of ours. */
+/** The name of the server in `/openapi.json`, by which commands recognize a simulator. */
 export const THIS_SIMULATOR = "This simulator";
 
 const NAME = "voice-agent-simulator";
 const PACKAGE = "voice-agent-webhook-kit";
-/** Our files where npm installs them, and the folder that it installed into. */
+/** Matches our files in an npm installation, and captures its folder. */
 const INSTALLED = /^(.*?)\/node_modules\/(?:\.bin\/voice-agent|voice-agent-webhook-kit\/)/;
 
-/** A command line of ours that this user can paste: begun the way we were started. */
+/** A command line of ours to paste, which begins as this process was started. */
 export function ourCommand(
   words: string | readonly string[],
   target?: HintTarget,
@@ -49,7 +49,7 @@ export function ourProgram(started: Started = thisStart()): string {
 function thisStart(): Started {
   return {
     script: process.argv[1] ?? "",
-    // npm runs scripts in the package's folder, wherever the user is.
+    // npm runs scripts in the package's folder.
     directory: process.env["INIT_CWD"] ?? process.cwd(),
     environment: process.env,
   };
@@ -81,7 +81,7 @@ function npxPackage(folder: string): string {
   try {
     const manifest = npxManifestSchema.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
     const [given = PACKAGE] = manifest._npx.packages;
-    // npx would run a file by its whole path, not install it.
+    // npx would run a file with an absolute path, not install it.
     return /^(?:\/|[A-Za-z]:[\\/])/.test(given) ? `file:${given}` : given;
   } catch {
     return PACKAGE;

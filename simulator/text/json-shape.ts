@@ -1,4 +1,4 @@
-/** Maximum depth and number of values; what people and receivers write has far less. */
+/** The maximum depth and number of values, far above those of ordinary texts. */
 const MOST_LEVELS = 64;
 const MOST_VALUES = 250_000;
 
@@ -10,7 +10,7 @@ const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** Why a JSON text is refused before it is parsed: deep nesting overflows the stack, a million keys block the process. */
+/** Why a JSON text must not be parsed: deep nesting overflows the stack, and a million keys block the process. */
 export function jsonShapeProblem(text: Uint8Array, mostValues = MOST_VALUES): string | undefined {
   let levels = 0;
   let values = 0;

@@ -1,13 +1,13 @@
 /** Removes secrets from foreign text before it is cut, stored or shown. */
 export type Redact = ReturnType<typeof createRedactor>;
 
-/** A shorter text is not redacted: it would be found in ordinary words. */
+/** A shorter text is not redacted, since it would match ordinary words. */
 const SHORTEST_SECRET_CHARACTERS = 8;
-/** A beginning of a secret that is this long, at the end of a text that was cut off, is redacted too. */
+/** The beginning of a secret of at least this length, at the end of a text that was cut off, is redacted too. */
 const SHORTEST_REST_CHARACTERS = 6;
 
 const REDACTED = "[redacted]";
-/** A scheme is bounded, so that no text takes longer than its length: 30 characters are more than any has. */
+/** Schemes are bounded to 30 characters, so that a match takes time linear in the text. */
 const USER_INFO = /([a-z0-9+.-]{1,30}:\/\/)[^\s/?#"'<>\\]+@/gi;
 
 /** Replaces each of `secrets`, in plain or in a usual encoding, and the user info of every URL. */
@@ -43,7 +43,7 @@ function formsOf(secret: string): string[] {
       const bytes = Buffer.from(form);
       return [bytes.toString("hex"), bytes.toString("base64"), bytes.toString("base64url")];
     }),
-    // As it appears where UTF-8 is read one byte a character.
+    // The form in which UTF-8 appears when read one byte a character.
     Buffer.from(secret).toString("latin1"),
   ];
 }
@@ -57,7 +57,7 @@ function withoutRest(said: string, forms: readonly string[]): string {
   return said;
 }
 
-/** An address without the name and password that may stand in it: the service sends none, and no report shows them. */
+/** An address without user name and password, which the service does not send and no report shows. */
 export function withoutUserInfo(url: string): string {
   return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1");
 }

@@ -1,6 +1,6 @@
 import { isPrintable } from "../../shared/text.ts";
 
-/** `text` as one word of bash or zsh, which expand nothing in it; bare where nothing in it means anything. */
+/** `text` as one word of bash or zsh without expansions; unquoted if it has no special characters. */
 export function shellWord(text: string): string {
   return /^[\w./:=@,+-]+$/.test(text) ? text : quoted(text);
 }
@@ -18,11 +18,11 @@ export function printfOf(bytes: Uint8Array): string {
   const text = Buffer.from(bytes).toString("utf8");
   if (Buffer.from(text).equals(bytes) && isPrintable(text)) return `printf %s ${singleQuoted(text)}`;
   const format = escaped(bytes, { "\\": String.raw`\\`, "%": "%%", "\n": String.raw`\n` });
-  // A format that begins with a hyphen would be taken for an option.
+  // A format that begins with a hyphen would be an option.
   return `printf ${singleQuoted(format.replace(/^-/, String.raw`\055`))}`;
 }
 
-/** `bytes` with everything that is not printable as octal escapes, and with `special` characters as they are to be. */
+/** `bytes` with octal escapes for unprintable characters, and with replaced `special` characters. */
 function escaped(bytes: Uint8Array, special: Record<string, string>): string {
   const text = Buffer.from(bytes).toString("utf8");
   const isText = Buffer.from(text).equals(bytes);
@@ -40,6 +40,6 @@ function octal(bytes: Buffer): string {
 }
 
 function singleQuoted(text: string): string {
-  // Two number signs in a row begin a command to some build servers, which read every line of a log.
+  // Two number signs in a row begin a command of some build servers, which parse every line of a log.
   return `'${text.replaceAll("'", String.raw`'\''`).replaceAll("##", "#''#")}'`;
 }

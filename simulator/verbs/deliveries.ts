@@ -29,10 +29,10 @@ export type DeliveryDetail = {
 
 export type DeliveryVerbs = ReturnType<typeof createDeliveryVerbs>;
 
-/** Newest first. With `next`, there may be more below the delivery that it names. */
+/** Newest first. With `next`, there may be more below that delivery. */
 export type DeliveryPage = { deliveries: DeliverySummary[]; next: string | null };
 
-/** How many of an endpoint's newest deliveries are looked at, and how many of their attempts are shown. */
+/** How many of an endpoint's newest deliveries are counted, and how many of their attempts are shown. */
 const RECENT_DELIVERIES = 200;
 const RECENT_ATTEMPTS = 48;
 
@@ -59,7 +59,7 @@ export function createDeliveryVerbs(options: {
   function noDelivery(id: string): Refused {
     const kept = options.kept.toLocaleString("en");
     return refused(
-      `There is no delivery ${JSON.stringify(id)}. Of old deliveries, the last ${kept} are kept.`,
+      `There is no delivery ${JSON.stringify(id)}. Only the last ${kept} are kept.`,
       "not_found",
     );
   }
@@ -93,7 +93,7 @@ export function createDeliveryVerbs(options: {
       for (const one of found) all.push(one);
       const isOver = all.length >= search.limit || options.monotonicMs() >= untilMs;
       if (next === null || isOver || signal?.aborted === true) return { found: all, next };
-      // Deadlines of attempts do not wait for a search.
+      // Deadlines of attempts must not wait for a search.
       await setImmediate();
       after = next;
     }
@@ -112,7 +112,7 @@ export function createDeliveryVerbs(options: {
     find: (id: string): Delivery | undefined => deliveries.find(id),
     summary: (id: string): DeliverySummary | undefined => deliverySummaries.find(id),
     page: (search: DeliverySearch): DeliveryPage => shown(find(search)),
-    /** As `page`, but looks through the whole list, for two seconds at most. */
+    /** As `page`, but searches the whole list, for two seconds at most. */
     search: async (search: DeliverySearch): Promise<DeliveryPage> =>
       shown(await lookOn(search, { longestMs: LONGEST_SEARCH_MS })),
     findAll,
@@ -159,7 +159,7 @@ export function createDeliveryVerbs(options: {
       const { delivery } = found;
       const { attemptsMade } = delivery;
       if (number > attemptsMade)
-        return refused(`Of ${id} no attempt ${number} was made: it has ${attemptsMade} so far.`, "not_found");
+        return refused(`${id} has no attempt ${number}: ${attemptsMade} were made so far.`, "not_found");
       const target = endpointOf(delivery, ", and its secret with it.");
       if (!target.ok) return target;
       const { endpoint } = target;
@@ -181,7 +181,7 @@ export function createDeliveryVerbs(options: {
       const { delivery } = found;
       if (delivery.nextAttemptAtMs === null) {
         const why = delivery.state === "attempting" ? "its attempt is under way" : `it is ${delivery.state}`;
-        return refused(`No attempt of ${id} waits: ${why}.`, "nothing_due");
+        return refused(`No attempt of ${id} is waiting: ${why}.`, "nothing_due");
       }
       deliveries.hurry(id, now());
       dispatcher.wake();

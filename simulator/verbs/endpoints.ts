@@ -50,13 +50,13 @@ export function createEndpointVerbs(options: {
     register(settings: EndpointSettings): EndpointResult {
       return organizationProblem(settings) ?? endpoints.register(settings);
     },
-    /** Changes all but the secret; what waits goes to the new address. */
+    /** Changes all but the secret; waiting deliveries go to the new address. */
     change: (id: string, changes: EndpointChanges): EndpointResult =>
       of(id, (endpoint) => organizationProblem(changes) ?? endpoints.change(endpoint, changes)),
     /** Gives an endpoint a new secret; the old one keeps signing for `overlapMs` of schedule time. */
     rotate: (id: string, settings: { secret?: string | undefined; overlapMs: number }): EndpointResult =>
       of(id, (endpoint) => endpoints.rotate(endpoint, settings)),
-    /** Removes an endpoint and ends what waits for it; its past deliveries stay visible. */
+    /** Removes an endpoint and ends its waiting deliveries; past ones stay visible. */
     remove(id: string): EndpointResult {
       const found = get(id);
       if (!found.ok) return found;

@@ -82,7 +82,7 @@ export function createJobVerbs(options: {
       });
       options.dispatcher.wake();
       changed(job);
-      // Deadlines of attempts do not wait for a job.
+      // Deadlines of attempts must not wait for a job.
       await setImmediate();
     }
   }
@@ -105,7 +105,7 @@ export function createJobVerbs(options: {
     /** Starts a job; `asked` is the selection as the user wrote it. */
     start(selection: Selection, asked: Job["selection"]): JobResult {
       if (running !== undefined)
-        return refused(`${running.job.id} is running: cancel it, or wait for its end.`, "already_running");
+        return refused(`${running.job.id} is running: cancel it, or wait until it ends.`, "already_running");
       const job: Job = {
         id: `job_${++lastNumber}`,
         state: "counting",
@@ -137,7 +137,7 @@ export function createJobVerbs(options: {
     },
     get,
     list: (): Job[] => jobs,
-    /** Those of which something is still to be sent, or has not been answered. */
+    /** Jobs that still have something to send or to be answered. */
     active: (): Job[] => [
       ...new Set([...(running ? [running.job] : []), ...[...open.values()].map(({ job }) => job)]),
     ],
@@ -150,7 +150,7 @@ export function createJobVerbs(options: {
       running.stop.abort();
       return found;
     },
-    /** Resolves when the job that is running, if there is one, has sent everything. */
+    /** Resolves when the running job, if any, has sent everything. */
     ended: async (): Promise<void> => running?.ended,
     async close(): Promise<void> {
       running?.stop.abort();

@@ -15,7 +15,7 @@ import type { JobVerbs } from "./jobs.ts";
 import type { VerdictVerbs } from "./verdicts.ts";
 import type { createVerificationVerbs } from "./verification.ts";
 
-/** The whole service in this process: all that the control API, the library and the commands do with it. */
+/** The whole service in this process, for the control API, the library and the commands. */
 export type Simulator = {
   seed: number;
   retention: RetentionBounds;
@@ -37,7 +37,7 @@ export type Simulator = {
   journal: Omit<Journal, "write">;
   readings: () => Readings;
   setReadings: (next: Readings) => void;
-  /** Where the REST API is reached, for the links in its answers. */
+  /** The address of the REST API, for links in its answers. */
   setBaseUrl: (url: string) => void;
   /** Resolves when nothing is in flight and nothing is due now (with the clock `skip`: nothing is due any more). */
   settled: () => Promise<void>;

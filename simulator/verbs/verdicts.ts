@@ -12,16 +12,16 @@ export function createVerdictVerbs(
   let asked: { observer: Observer; endpointId: string | undefined } | undefined;
   return {
     counts: () => options.verdicts.counts(),
-    /** From now on asks a receiver what it did with each event; of one endpoint only if one is named. */
+    /** Starts to ask a receiver what it did with each event, for all endpoints or only the given one. */
     observe(observer: Observer, endpointId?: string): void {
       stop?.();
       stop = watchHandling({ ...options, observer, endpointId });
       asked = { observer, endpointId };
     },
-    /** Who asks what the receiver of this endpoint did, if anybody does. */
+    /** The observer of this endpoint's receiver, if any. */
     observerOf: (endpointId: string): Observer | undefined =>
       asked?.endpointId === undefined || asked.endpointId === endpointId ? asked?.observer : undefined,
-    /** Where the kit's receiver, if it is observed, shows its operator the event `{id}`; null for others. */
+    /** The operator page of the event `{id}`, if the observed receiver is the kit's; otherwise null. */
     operatorPage(): string | null {
       const { urlTemplate = "" } = asked?.observer ?? {};
       return urlTemplate.endsWith("/inbox/{id}")

@@ -22,7 +22,7 @@ export type Verification = {
   done: number;
   /** In the order of completion; passed ones also have their last exchanges. */
   results: CheckResult[];
-  /** What starts the same run again, in the words of a shell. */
+  /** The shell command that repeats the run. */
   again: Pick<Report, "invocation" | "seed">;
   report: Report | undefined;
   endedAtMs: number | undefined;
@@ -48,7 +48,7 @@ export function createVerificationVerbs(options: {
   function refusalOf(endpoint: Endpoint): Refused | undefined {
     if (running !== undefined)
       return refused(
-        `${current?.url} is being verified: cancel that, or wait for its end.`,
+        `${current?.url} is being verified: cancel that, or wait until it ends.`,
         "already_running",
       );
     const host = bareHost(new URL(endpoint.url));
@@ -94,7 +94,7 @@ export function createVerificationVerbs(options: {
       endpointId: string,
       { only }: { only?: string[] | undefined } = {},
     ): Promise<StartedVerification> {
-      // Loaded at the first run. After this `await` nothing is awaited, so that no second run can begin in between.
+      // Loaded at the first run. There is no later `await`, so that no second run can begin in between.
       const { selectChecks } = await import("../verify/catalogue.ts");
       const endpoint = endpoints.find(endpointId);
       if (endpoint === undefined) return notFound("endpoint", endpointId);
@@ -121,7 +121,7 @@ export function createVerificationVerbs(options: {
         running = undefined;
         verification.endedAtMs = wall.nowMs();
         if (verification.report?.incomplete === undefined) complete = verification;
-        // A run that was canceled leaves the full report before it in place.
+        // A canceled run does not replace the last complete report.
         if (stop.signal.aborted) current = complete ?? verification;
         journal.write({ kind: "verification.changed", verificationId: current?.id ?? verification.id });
       });
@@ -129,9 +129,9 @@ export function createVerificationVerbs(options: {
       journal.write({ kind: "verification.changed", verificationId: verification.id });
       return { ok: true, verification };
     },
-    /** The run that is under way, or else the last one; a canceled one only while no other came to its end. */
+    /** The running verification or the last one; a canceled one only if none has completed. */
     current: (): Verification | undefined => current,
-    /** Ends the run that is under way; resolves when it is over, with whether there was one. */
+    /** Ends the running verification; resolves when it has ended, with whether there was one. */
     async cancel(): Promise<boolean> {
       const run = running;
       run?.stop.abort();

@@ -64,9 +64,8 @@ export const CUT_SHORT: DeliverOptions = {
 };
 
 /**
- * Delivers once, so that the answer is `lost`, and then as the service does. Its retry would come a minute later, ours come
- * sooner, and the last one when the time for that answer is over: until then the event may be under way, and a receiver
- * may refuse copies of it.
+ * Delivers once, loses the answer as `lost` does, and then delivers as the service does, with shorter delays. The last retry
+ * comes after the time for that answer: until then the event may be under way, and a receiver may refuse copies of it.
  */
 export async function attemptsAfter(
   context: Sending,
@@ -84,8 +83,8 @@ export async function attemptsAfter(
 }
 
 /**
- * Six deliveries of the same event, acknowledged or not, each signed a second later than the one before; none after one
- * that had no answer in time.
+ * Six deliveries of the same event, acknowledged or not, each signed a second later than the one before; stops after one
+ * without an answer in time.
  */
 export async function sixInARow(
   { deliver }: Pick<CheckContext, "deliver">,
@@ -136,7 +135,7 @@ export async function whenReady(
   }
 }
 
-/** Whether this is what a receiver that boots, or the gateway in front of it, answers. */
+/** Whether this is the answer of a receiver that boots, or of the gateway in front of it. */
 export function isBooting({ outcome }: Exchange): boolean {
   return outcome.kind === "answered" && outcome.status >= 502 && outcome.status <= 504;
 }

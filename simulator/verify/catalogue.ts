@@ -35,7 +35,7 @@ const rowSchema = z.object({
   title: z.string(),
 });
 
-/** What a check, or a whole group of them, cannot be judged without. */
+/** What a check or a group of checks needs to be judged. */
 const NEEDS_OF: Record<string, readonly Need[]> = {
   effects: ["observe"],
   crash: ["command", "observe"],
@@ -64,8 +64,7 @@ function checkOf(line: string, hint: string | undefined): Check {
   const row = rowSchema.parse({ id, level, phase, rule, title: title.join(" ") });
   const group = GROUPS.find((name) => id.startsWith(`${name}.`));
   const own = RUNS[id];
-  if (group === undefined || own === undefined)
-    throw new Error(`${id} has no group, or nothing that runs it.`);
+  if (group === undefined || own === undefined) throw new Error(`The check ${id} has no group or no run.`);
   return {
     ...row,
     group,
@@ -91,13 +90,13 @@ export type Selected = { ok: true; checks: Check[] } | Refused;
 /** The preflight can also be selected by name. */
 const PREFLIGHT = "preflight";
 
-/** The checks that `selection` leaves; a pattern is a group, a check's id, or a beginning such as `signature.stale*`. */
+/** The selected checks; a pattern is a group, a check's id, or a beginning such as `signature.stale*`. */
 export function selectChecks(selection: Selection, catalogue: readonly Check[] = CATALOGUE): Selected {
   const { only, skip = [], level, events } = selection;
   for (const pattern of [...(only ?? []), ...skip]) {
     if (pattern === PREFLIGHT || catalogue.some((check) => matches(check, pattern))) continue;
     return refused(
-      `No check is called ${JSON.stringify(pattern)}. ` +
+      `No check matches ${JSON.stringify(pattern)}. ` +
         `Give a group (${GROUPS.join(", ")}), a check's id, or a beginning followed by *. All ids: verify --list`,
     );
   }
@@ -106,7 +105,7 @@ export function selectChecks(selection: Selection, catalogue: readonly Check[] =
     const named = catalogue.filter((check) => matches(check, pattern));
     return named.length > 0 && !named.some(isAsked);
   });
-  if (closed !== undefined) return refused(`${closed} is run by --level production alone: add that.`);
+  if (closed !== undefined) return refused(`${closed} needs --level production.`);
   const checks = catalogue.filter(
     (check) =>
       isAsked(check) &&
@@ -117,10 +116,10 @@ export function selectChecks(selection: Selection, catalogue: readonly Check[] =
   );
   if (checks.length > 0 || only?.every((pattern) => pattern === PREFLIGHT) === true)
     return { ok: true, checks };
-  return refused("The selection leaves no check to run. See verify --list.");
+  return refused("The selection has no check. See verify --list.");
 }
 
-/** Whether an endpoint that is registered for `events` gets everything that the check is about. */
+/** Whether an endpoint registered for `events` gets all types that the check needs. */
 function isSentTo(events: readonly EventType[] | undefined, { about = [] }: Check): boolean {
   return events === undefined || about.every((type) => events.some((selected) => selected === type));
 }

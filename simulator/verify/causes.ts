@@ -1,20 +1,20 @@
 import { type Cause, CAUSES, causeOf as causeOfEnding, type Meaning } from "../domain/causes.ts";
 import type { Exchange } from "./delivery.ts";
 
-/** Possible problems of a receiver: the causes of a failed delivery, and those that only a whole run shows. */
+/** Problems of a receiver: the causes of a failed delivery, and those that only a whole run shows. */
 export const VERIFY_CAUSES = {
   ...CAUSES,
   sometimes: {
     words: "It failed once, and passed when it was sent again",
-    fix: "Look for what fails now and then: a locked or busy database, an exhausted pool, a race between requests. The receiver's log has the error at that time.",
+    fix: "Something fails now and then: a locked or busy database, an exhausted pool, a race between requests. See the receiver's log at that time.",
   },
   ended: {
     words: "The receiver no longer listened",
-    fix: "Catch what a request handler throws, and answer 4xx: nothing that anyone can send may end the process.",
+    fix: "Catch exceptions of request handlers, and answer 4xx: no request may end the process.",
   },
   not_restarted: {
     words: "The receiver did not start again after it was killed",
-    fix: "Let a start clean up what a killed process left behind: lock files, ports, half-written state.",
+    fix: "At the start, clean up after a killed process: lock files, ports, half-written state.",
   },
   lost_in_crash: {
     words: "An acknowledged event was lost when the receiver was killed",
@@ -37,15 +37,15 @@ export const VERIFY_CAUSES = {
     fix: "Start on an event when it arrives, not at the next poll minutes later. If it may take longer, say --effects-within SECONDS.",
   },
   held_up: {
-    words: "One event that cannot be handled held up others",
+    words: "An event that cannot be handled delayed others",
     fix: "Give each event its own attempts, with a pause between them, and take the next one meanwhile.",
   },
   failure_hidden: {
-    words: "An event that could not be handled is nowhere to be seen",
+    words: "An event that could not be handled disappeared",
     fix: "Keep it as a dead letter: a state beside its count, so that an operator can find it and try it again.",
   },
   not_drained: {
-    words: "SIGTERM broke off work",
+    words: "SIGTERM interrupted work",
     fix: "On SIGTERM take no new connections, finish running requests, leave the rest stored for the next start, and exit within 15 seconds.",
   },
   memory_grew: {

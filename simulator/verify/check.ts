@@ -44,7 +44,7 @@ export type Check = {
   level: Level;
   group: Group;
   spec: Rule;
-  /** The event types that it cannot do without; it is left out of the run of an endpoint that one is not sent to. */
+  /** The event types that it needs; it is left out if the endpoint does not get one of them. */
   about?: readonly (EventType | "new types")[] | undefined;
   /** The fix if the sent data was special; otherwise the cause of a failure has one. */
   hint?: string | undefined;
@@ -54,9 +54,9 @@ export type Check = {
    * Musts come first, then advice; `odd` is for what the service never sends, after everything else.
    */
   phase?: Phase;
-  /** What the run has to be given for this check; without it the check is unverified. */
+  /** What this check needs from the user; without it the check is unverified. */
   needs?: readonly Need[] | undefined;
-  /** The options that run this check again: `--only` and its id unless given, and none where it takes a whole run. */
+  /** The options that run this check again: `--only` and its id by default, none if it needs a whole run. */
   again?: string | undefined;
   run: (context: CheckContext) => Promise<Verdict | Pending>;
 };
@@ -72,7 +72,7 @@ export type Verdict =
       outcome: "failed";
       cause: CauseName;
       problem: string;
-      /** The exchanges that show it, the telling one first. */
+      /** The exchanges as evidence, the most important first. */
       exchanges: Exchange[];
     }
   | Unverified;
@@ -83,11 +83,11 @@ export type Verdict =
  */
 export type Unverified = { outcome: "unverified"; reason: string; isLate?: true; isDeferred?: boolean };
 
-/** A check whose verdict depends on what the receiver has handled once everything has come to rest. */
+/** A check whose verdict depends on what the receiver has handled at the end. */
 export type Pending = { outcome: "pending"; judge: (handled: HandledCounts) => Verdict };
 
-/** What the receiver says of an event, read after everything has come to rest; `isOver`: the run's time was, first. */
+/** What the receiver reports about an event at the end; `isOver`: the time of the run was over before. */
 export type HandledCounts = { of(eventId: string): Reading; isOver?: boolean };
 
-/** What runs each check of the table, by its id, and what else is special about it. */
+/** The function of each check of the table, by its id, and its special properties. */
 export type Runs = Record<string, Check["run"] | (Pick<Check, "run"> & Partial<Check>)>;

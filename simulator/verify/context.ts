@@ -15,9 +15,9 @@ export type Need = "observe" | "command";
 /** What the user can provide so that a check can be judged. */
 export const NEEDS: Record<Need, string> = {
   observe:
-    "Effects cannot be seen from outside. Give --observe 'http://…/{id}', an address that answers JSON with a number \"handled\" for an event id.",
+    "Effects are not visible over HTTP. Give --observe 'http://…/{id}', an address that answers JSON with a number \"handled\" for an event id.",
   command:
-    "Only a receiver that verify itself started can be killed. Give its command: verify --url URL -- COMMAND…",
+    "Only a receiver that verify started can be killed. Give its command: verify --url URL -- COMMAND…",
 };
 
 export type CheckContext = ReturnType<typeof createContext>;

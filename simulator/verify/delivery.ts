@@ -13,15 +13,15 @@ export type Deliverable = Envelope | Uint8Array;
 /** A body that goes out piece by piece: cut in front of the bytes with these numbers, with a pause at each cut. */
 export type Pieces = { cutAt: number[]; pauseMs: number };
 
-/** How a delivery differs from the one that the service would send. */
+/** Deviations of a delivery from the service's. */
 export type DeliverOptions = {
   /** Signs with another secret. */
   secret?: string | undefined;
-  /** How old `t` is; negative for one in the future. */
+  /** The age of `t`; negative for one in the future. */
   ageSeconds?: number;
-  /** What `t` says, in place of the moment that `ageSeconds` gives. */
+  /** The text of `t`, in place of `ageSeconds`. */
   timestamp?: Part[];
-  /** The values of the signature header, one header each; none leaves it out. */
+  /** The values of the signature header, one for each header; none omits it. */
   signature?: Part[][];
   /** Signs these bytes, though others are sent. */
   signedBody?: Uint8Array;
@@ -34,9 +34,9 @@ export type DeliverOptions = {
   pieces?: Pieces;
   /** Leaves the connection open for the next request. */
   keepAlive?: boolean;
-  /** What else happened before or meanwhile that the result depends on: a sentence for the evidence. */
+  /** A sentence for the evidence about other requests that the result depends on. */
   note?: string;
-  /** The receiver must not take this for an event: it is forged, stale or incomplete. */
+  /** The receiver must not accept this event: it is forged, stale or incomplete. */
   forged?: boolean;
   /** Another way to put the request on the wire than in one piece, and its description. */
   manner?: { note: string; send: (wire: WireConnection, composed: Composed) => Promise<void> };
@@ -161,7 +161,7 @@ async function send(wire: WireConnection, composed: Composed, changes: DeliverOp
   }
 }
 
-/** `bytes` as `pieces` cuts it; what lies beyond its end cuts nothing. */
+/** `bytes` cut by `pieces`; cuts beyond the end have no effect. */
 function cutUp(bytes: Buffer, { cutAt }: Pieces): Buffer[] {
   const starts = [0, ...cutAt];
   return starts
@@ -195,7 +195,7 @@ function chunk(body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from("\r\n0\r\n\r\n")]);
 }
 
-/** The event id inside a body that a check wrote by hand, or "" when it holds none. */
+/** The event id in a body that a check wrote by hand, or "" if there is none. */
 export function idIn(body: Uint8Array): string {
   return /evt_[0-9a-fA-F]{32}/.exec(Buffer.from(body).toString("latin1"))?.[0] ?? "";
 }

@@ -14,7 +14,7 @@ export function accepted(send: Send): Check["run"] {
   return async (context) => allAcknowledged([await send(context)].flat());
 }
 
-/** A check that every delivery `send` makes is turned away. */
+/** A check that every delivery `send` makes is refused. */
 export function refused(send: Send): Check["run"] {
   return async (context) => allRefused([await send(context)].flat());
 }
@@ -24,7 +24,7 @@ export const AT_LEAST_ONCE = { least: 1, most: Number.POSITIVE_INFINITY };
 export const NEVER = { least: 0, most: 0 };
 export const AT_MOST_ONCE = { least: 0, most: 1 };
 
-/** A check that every event `send` delivers is handled as often as `expected` says, once all has come to rest. */
+/** A check that every event `send` delivers is handled `expected` times in the end. */
 export function handledSo(expected: typeof ONCE, send: Send): Check["run"] {
   return async (context) => {
     const exchanges = [await send(context)].flat();
@@ -32,7 +32,7 @@ export function handledSo(expected: typeof ONCE, send: Send): Check["run"] {
   };
 }
 
-/** A verdict that waits until effects have come to rest. */
+/** A verdict that waits until effects are settled. */
 export function whenSettled(judge: (handled: HandledCounts) => Verdict): Pending {
   return { outcome: "pending", judge };
 }
@@ -41,7 +41,7 @@ export function isHandled(reading: Reading): boolean {
   return reading.known && reading.count > 0;
 }
 
-/** Whether there is nothing left to wait for: the receiver handled an event, put it off, or ignores it. */
+/** Whether an event is settled: the receiver handled it, deferred it, or ignores it. */
 export function isAtRest(reading: Reading): boolean {
   return isHandled(reading) || (reading.known && isPutAside(reading));
 }
@@ -70,7 +70,7 @@ export function allRefused(exchanges: Exchange[]): Verdict {
     const { outcome } = exchange;
     if (isAcknowledged(exchange) || hasTimedOut(exchange)) return notRefused(exchange);
     if (outcome.kind === "answered" || outcome.error === "reset" || outcome.error === "closed") continue;
-    return unverified(`The receiver was not there to refuse it: ${outcome.message}`);
+    return unverified(`The receiver could not be reached: ${outcome.message}`);
   }
   return PASSED;
 }
@@ -89,7 +89,7 @@ export function refusedCleanly(exchanges: Exchange[]): Verdict {
       outcome.kind === "answered" && causeOfEnding({ status: outcome.status }, "forged") === cause,
   );
   if (wrong === undefined) return PASSED;
-  return failed(cause, `It was kept out, but ${ending(wrong)}, where a 401 says why.`, [wrong]);
+  return failed(cause, `It was refused, but ${ending(wrong)}; the answer should be 401.`, [wrong]);
 }
 
 function notRefused(exchange: Exchange): Verdict {
@@ -128,8 +128,8 @@ export function ending({ outcome, durationMs }: Exchange): string {
 }
 
 /**
- * Passed when each event of `exchanges` was handled as often as `expected` says. An event that was never acknowledged
- * fails by its answer; one that the receiver put off, or ignores, proves nothing either way.
+ * Passed when each event of `exchanges` was handled `expected` times. An event that was never acknowledged fails by its
+ * answer; one that the receiver deferred or ignores proves nothing.
  */
 export function handledTimes(handled: HandledCounts, exchanges: Exchange[], expected: typeof ONCE): Verdict {
   let unsure: Verdict = PASSED;
@@ -155,10 +155,10 @@ export function handledTimes(handled: HandledCounts, exchanges: Exchange[], expe
 /** Why an event that was not handled is not a failure. */
 function whyOpen(id: string, reading: Extract<Reading, { known: true }>, isOver = false): string | undefined {
   if (reading.deferredUntil !== undefined)
-    return `The receiver put event ${id} off until ${reading.deferredUntil}: its handler continues then.`;
-  if (reading.isIgnored === true) return `The receiver ignores event ${id}: no handler wants its type.`;
+    return `The receiver deferred event ${id} until ${reading.deferredUntil}.`;
+  if (reading.isIgnored === true) return `The receiver ignores event ${id}: it has no handler for the type.`;
   if (!isOver) return undefined;
-  return "Events were still being handled when the time of the run was over: give it longer with --effects-within SECONDS.";
+  return "Events were still being handled at the end of the run: allow more time with --effects-within SECONDS.";
 }
 
 function inWords({ least, most }: typeof ONCE): string {

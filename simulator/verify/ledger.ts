@@ -1,6 +1,6 @@
 import { type Exchange, isAcknowledged, type Recorded } from "./delivery.ts";
 
-/** What became of one event over the whole run. */
+/** The state of one event over the whole run. */
 export type LedgerEntry = {
   eventId: string;
   checkIds: Set<string>;
@@ -11,7 +11,7 @@ export type LedgerEntry = {
   forgeryAccepted: boolean;
   /** A type that the service documents, so that a receiver can be expected to act on it. */
   documented: boolean;
-  /** A later event is about the same object: its effect may have taken the place of this one's. */
+  /** A later event is about the same object, and its effect may have replaced this one's. */
   superseded: boolean;
   exchanges: Exchange[];
 };
@@ -20,7 +20,7 @@ export type Ledger = ReturnType<typeof createLedger>;
 
 const EXCHANGES_KEPT = 12;
 
-/** Keeps account of every event that was sent, so that effects can be held against acknowledgements. */
+/** Records every sent event, so that effects can be compared with acknowledgements. */
 export function createLedger() {
   const entries = new Map<string, Omit<LedgerEntry, "superseded">>();
   const undocumented = new Set<string>();

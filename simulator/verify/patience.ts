@@ -38,7 +38,7 @@ export function createPatience(options: {
       !isHurried() && tookMs < responseTimeoutMs / 2 && ageMs() < lateMs / 2,
     outOfTime(): string | undefined {
       if (ageMs() < lateMs) return undefined;
-      return `The time of a run (${Math.round(runMs / 1_000)} s) was over before this: run it by --only, or all with --thorough.`;
+      return `The time of the run (${Math.round(runMs / 1_000)} s) was over before this: run it with --only, or all with --thorough.`;
     },
     /** The final verdict of a check: one that failed only because of the shorter wait is unverified instead. */
     judge(check: Pick<Check, "id" | "level">, verdict: Verdict): Verdict {
@@ -49,7 +49,7 @@ export function createPatience(options: {
             ? "the time of the run was over"
             : `${timedOutIn} has shown that the receiver answers too late`;
         return {
-          ...unverified(`No answer came in the time that was left for it: ${why}.`),
+          ...unverified(`No answer came in the shortened time: ${why}.`),
           isLate: true,
         };
       }

@@ -29,7 +29,7 @@ function question(name: string, about: Pick<Check, "title" | "spec" | "hint">): 
 }
 
 export type Preflight = {
-  /** No server answered, so nothing can be said about the receiver. */
+  /** No server answered, so nothing can be judged. */
   unreachable: boolean;
   /** The receiver says that it handled the first event before it was sent: in an earlier run with the same seed. */
   handledBefore: boolean;
@@ -52,7 +52,7 @@ export async function preflight(context: CheckContext): Promise<Preflight> {
       const accepts = unverified(`${context.target.url} cannot be reached. ${outcome.message}`);
       return { unreachable: true, handledBefore, accepts };
     }
-    // A second wait of ten seconds would tell no more than the first.
+    // A second wait of ten seconds would show nothing new.
     if (outcome.kind === "no_answer" && outcome.error === "timeout") break;
     if (isBooting(exchange)) break;
   }
@@ -78,7 +78,7 @@ export async function observable(
   if (last !== undefined && isHandled(last))
     return handledBefore ? unverified(usedSeed(context.seed)) : { outcome: "passed" };
   if (last !== undefined && isAtRest(last))
-    return { outcome: "passed", note: "The first event was put off or ignored: that it is shown is enough." };
+    return { outcome: "passed", note: "The first event was deferred or ignored, which is enough." };
   const found = last?.known === false ? last.reason : "It says that the event was handled 0 times.";
   const problem = `Event ${entry.eventId} was acknowledged, but not seen as handled within ${withinMs / 1_000} s. ${found}`;
   return failed("never_handled", problem, entry.exchanges.slice(0, 1));
@@ -86,8 +86,8 @@ export async function observable(
 
 function usedSeed(seed: string): string {
   return (
-    `The receiver has handled events of the seed ${seed} before, and its counts go on from there. ` +
-    "To judge it afresh, empty its database or leave --seed out."
+    `The receiver has handled events of the seed ${seed} in an earlier run. ` +
+    "To judge it again, empty its database or leave --seed out."
   );
 }
 
@@ -114,7 +114,7 @@ async function whyRefused(context: CheckContext, first: Exchange): Promise<strin
     `The receiver refuses every genuine delivery, of every type: ${ending(first)}. ` +
     (receiver === undefined
       ? "Most likely it was started with another signing secret than verify was given. "
-      : "It was started with the right secret in the variable SIGNING_SECRET: most likely it reads another, or hashes other bytes than it was sent. ") +
-    `${ourCommand("explain --help")} finds out of what it made its digest.`
+      : "It was started with the right secret in the variable SIGNING_SECRET: most likely it uses another, or hashes other bytes than it got. ") +
+    `To find out how it computes the digest: ${ourCommand("explain --help")}`
   );
 }

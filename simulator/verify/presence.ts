@@ -1,7 +1,7 @@
 import type { ReceiverProcess } from "../processes/receiver-process.ts";
 import type { WireConnection } from "./wire.ts";
 
-/** Whether the receiver is still there: notes which check it ended after, and starts it again where it is ours. */
+/** Checks that the receiver still listens: records after which check it ended, and restarts it if verify started it. */
 export function createPresence(options: {
   open: () => Promise<WireConnection>;
   receiver?: ReceiverProcess | undefined;
@@ -32,7 +32,7 @@ export function createPresence(options: {
       ends += 1;
       return true;
     },
-    /** Why no further check can be run; undefined if it is there, or there again. */
+    /** Why no further check can run; undefined if the receiver listens. */
     async missing(): Promise<string | undefined> {
       if (broughtDownBy === undefined) return undefined;
       return (restarting ??= startAgain(broughtDownBy).finally(() => (restarting = undefined)));

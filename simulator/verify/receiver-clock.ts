@@ -10,7 +10,7 @@ export type ReceiverClock = ReturnType<typeof createReceiverClock>;
 
 /** A server may keep its Date header for a second before it writes a new one (uvicorn, nginx and others do). */
 const STALE_SECONDS = 1.05;
-/** A clock on this machine is ours: what bounds miss it by this little comes from rounding. */
+/** On this machine the clock is ours: bounds that miss it by this little are rounding errors. */
 const ROUNDING_SECONDS = 0.02;
 
 /**

@@ -7,7 +7,7 @@ import type { Exchange } from "./delivery.ts";
 export type CheckResult = {
   check: Omit<Check, "run">;
   outcome: "passed" | "failed" | "unverified";
-  /** Unverified because a handler asked for later: `--fail-on unverified` accepts it. */
+  /** Unverified because a handler deferred an event; `--fail-on unverified` accepts it. */
   isDeferred?: boolean | undefined;
   /** What happened, where it failed. */
   cause?: CauseName | undefined;
@@ -38,7 +38,7 @@ export function resultOf(
   };
 }
 
-/** The topic of a refusal if other deliveries are accepted: not the route, but what is new in this one. */
+/** The cause of a refusal if other deliveries are accepted: not the route, but the new part of this one. */
 function causeIn({ group }: Pick<Check, "group">, cause: CauseName): CauseName {
   if (group === "preflight" || (cause !== "refused" && cause !== "wrong_route")) return cause;
   return group === "evolution" || group === "readings" ? "unfamiliar_refused" : "refused";

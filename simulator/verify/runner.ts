@@ -129,14 +129,14 @@ export function createRunner(options: RunOptions) {
     verdict: Found,
     tookMs: number,
   ): Promise<Found | Verdict> {
-    // The effect of a kill is a matter of chance: once is enough.
+    // The effect of a kill depends on chance, so one failure is enough.
     if (verdict.outcome !== "failed" || ["crash", "production"].includes(check.group)) return verdict;
-    // How much comes at once differs each time, so that being too busy for it once is all there is to tell.
+    // The load of a burst differs each time, so one failure is enough.
     if (check.group === "load" && ["rate_limited", "unavailable"].includes(verdict.cause)) return verdict;
     if (verdict.cause === "timed_out" || !patience.hasTimeToRepeat(tookMs)) return verdict;
     const again = await judged(check, async () => check.run(contextFor(`${check.id} again`)));
     if (again.outcome !== "passed") return verdict;
-    return { ...verdict, cause: "sometimes", problem: `${verdict.problem} Sent once more, it was right.` };
+    return { ...verdict, cause: "sometimes", problem: `${verdict.problem} Sent once more, it passed.` };
   }
 
   /** What `judge` finds, unless it fails itself: that says nothing about the receiver. */
@@ -175,10 +175,10 @@ export function createRunner(options: RunOptions) {
     isAboutKills,
     /** Why effects cannot be judged, although they can be observed. */
     giveUpEffects: (reason: string): void => void (effectsUnreadable = reason),
-    /** Says of all that has no result that there was no time for it. */
+    /** Marks all checks without a result as out of time. */
     leaveOpen(): void {
       const verdict = unverified(
-        "The time of the run was over before this came to its end: run it by --only, or all with --thorough.",
+        "The time of the run was over before this ended: run it with --only, or all with --thorough.",
       );
       for (const check of checks) if (!results.has(check.id)) finish(check, verdict);
     },

@@ -36,7 +36,7 @@ export function groupByCause(results: readonly CheckResult[]): CauseGroup[] {
   return made.toSorted((a, b) => rank(a) - rank(b) || b.results.length - a.results.length);
 }
 
-/** How to fix failures of one cause: as their checks say where they all say the same, else as the cause does. */
+/** The fix for failures of one cause: that of their checks if it is the same for all, else that of the cause. */
 export function fixOf(results: readonly (Pick<CheckResult, "check"> & { cause: CauseName })[]): string {
   const [cause = "refused"] = results.map((result) => result.cause);
   const [hint, ...others] = new Set(results.map(({ check }) => check.hint));
@@ -57,7 +57,7 @@ export function unprovenSentence(results: readonly CheckResult[]): string | unde
   const count = unobserved.length + unowned.length;
   const deferred = results.filter(({ isDeferred }) => isDeferred === true).length;
   if (count === 0 && deferred > 0)
-    return `Unproven: ${deferred} ${deferred === 1 ? "check" : "checks"}, whose events a handler put off for later. That fails no run.`;
+    return `Unproven: ${deferred} ${deferred === 1 ? "check" : "checks"} with deferred events. That fails no run.`;
   if (count === 0) return undefined;
   const hasEffects = unobserved.some(({ check }) => check.group !== "crash");
   const hasCrashes = unowned.length > 0 || unobserved.some(({ check }) => check.group === "crash");

@@ -37,9 +37,9 @@ export function parseTarget(url: string): Target {
   return { url, path: pathname + search, host };
 }
 
-/** A connection that a check forgot is cut after this many times its time limit. */
+/** A connection that a check left open is cut after this many times its time limit. */
 const LIFETIME_LIMITS = 3;
-/** No more than this is read of a body: the status line has said all that counts (SPEC §6 Delivery). */
+/** The maximum read of a body: only the status line counts (SPEC §6 Delivery). */
 const MOST_BODY_BYTES = 1024 * 1024;
 /** Receivers that flood us are read one piece in a turn of the event loop, whichever check they flood. */
 const turns = createTurns();
@@ -133,7 +133,7 @@ export async function openWire(target: Target, timeoutMs: number) {
         isFlushed = true;
         changed();
       });
-      // A receiver may have answered, and read no further.
+      // A receiver may answer and stop reading.
       const isOver = (): boolean => isFlushed || head !== undefined || failure !== undefined;
       await until(isOver, startedAt + timeoutMs);
     },

@@ -183,7 +183,7 @@ describe("verify", () => {
     });
     const junit = await readFile(file("junit"), "utf8");
     expect(junit).toContain('<testsuite name="duplicates" tests="3" failures="2"');
-    expect(junit).toContain('<skipped message="Effects cannot be seen from outside.');
+    expect(junit).toContain('<skipped message="Effects are not visible over HTTP.');
     expect(junit).toMatch(/<failure message="It should be acknowledged, but the receiver answered 409/);
     const markdown = await readFile(file("markdown"), "utf8");
     expect(markdown).toContain("### Webhook receiver: ❌ failed");
@@ -297,7 +297,7 @@ describe("verify", () => {
   });
 
   test.each([
-    [["--only", "signatur"], 'No check is called "signatur"'],
+    [["--only", "signatur"], 'No check matches "signatur"'],
     [["http://127.0.0.1:1/x"], "No signing secret"],
     [[], "verify needs a receiver"],
     [

@@ -25,7 +25,7 @@ test("what is left out without --level production, and for an endpoint with a se
   );
   expect(selectChecks({ only: ["duplicates", "production.drains"] })).toEqual({
     ok: false,
-    message: "production.drains is run by --level production alone: add that.",
+    message: "production.drains needs --level production.",
   });
   expect(selectChecks({ only: ["preflight"] })).toEqual({ ok: true, checks: [] });
   const orders = ids({ events: ["order.created"] });

@@ -82,8 +82,8 @@ describe("an event counts as handled", () => {
   });
 
   test.each([
-    [{ deferredUntil: "2026-11-28T09:00:00Z" }, /put event evt_1 off until 2026-11-28T09:00:00Z/, "passed"],
-    [{ isIgnored: true }, /ignores event evt_1: no handler wants its type/, "failed"],
+    [{ deferredUntil: "2026-11-28T09:00:00Z" }, /deferred event evt_1 until 2026-11-28T09:00:00Z/, "passed"],
+    [{ isIgnored: true }, /ignores event evt_1: it has no handler for the type/, "failed"],
   ])("or is left open where the receiver says %o", (more, reason, strict) => {
     const open: HandledCounts = { of: () => ({ known: true, count: 0, ...more }) };
     const verdict = handledTimes(open, [answer(200)], { least: 1, most: 1 });

@@ -23,9 +23,9 @@ import type { Ledger } from "../ledger.ts";
 
 const LEAST_KILLS = 2;
 const LANES = 6;
-/** A lane sends at most this many until the kill, and fewer if the kill waits until they are handled. */
+/** The maximum deliveries of a lane until the kill; fewer if the kill waits until they are handled. */
 const [STREAMED_MAXIMUM, WAITING_MAXIMUM] = [400, 8];
-/** A kill follows an answer within so many milliseconds; one that waits for the first handled event, no longer than this. */
+/** A kill follows an answer, or the first handled event, within so many milliseconds. */
 const [SOON_MS, LATER_MS, FIRST_HANDLED_MS] = [3, 60, 1_500];
 /** Deliveries after the last kill of a stream, before effects are awaited. */
 const AFTERWARDS_MS = 8_000;
@@ -87,7 +87,7 @@ const terminatedRound = oncePerRun(async (context) => {
   return { exchanges, notRestarted: await restarted(context) };
 });
 
-/** Daemons and containers live outside of the process group that is killed. */
+/** Daemons and containers run outside of the killed process group. */
 const OUTLIVED =
   "kill -9 of the command did not end the receiver, which still listens. Give a command that is the receiver and stays in the foreground.";
 
@@ -113,9 +113,10 @@ export const crashRuns: Runs = {
   "crash.terminated": killed(terminatedRound, ({ exchanges }, handled) => once(exchanges, handled)),
 };
 
-const NOT_KILLED = "There was no time left to kill it and to wait for its effects: run it by --only crash.";
+const NOT_KILLED =
+  "There was no time left to kill the receiver and to wait for its effects: run --only crash.";
 
-/** Plays a round of kills, and judges it when all is at rest. */
+/** Runs a round of kills, and judges it when all events are settled. */
 function killed<Played extends Round>(
   play: (context: CheckContext) => Promise<Played>,
   judge: (round: Played, handled: HandledCounts) => Verdict,
@@ -146,7 +147,7 @@ function afterKill(verdict: Verdict): Verdict {
   return verdict.cause === "handled_twice" ? { ...verdict, cause: "repeated_after_crash" } : verdict;
 }
 
-/** A round is played once in a run, for all checks that are judged by it: a restart is what takes the time. */
+/** Runs a round once for all checks that use it, since a restart takes long. */
 function oncePerRun<Played>(play: (context: CheckContext) => Promise<Played>) {
   const rounds = new WeakMap<Ledger, Promise<Played>>();
   return (context: CheckContext): Promise<Played> => {
@@ -166,7 +167,7 @@ function firstAfterRestart({ deliver, event, timing, leftMs }: CheckContext): Pr
   return whenReady({ readyMs: Math.min(timing.readyMs, leftMs()) }, () => deliver(envelope));
 }
 
-/** One delivery; `onAnswer` is called as soon as the status line is there, before anything else can happen. */
+/** One delivery; calls `onAnswer` as soon as the status line has arrived. */
 async function answeredAtOnce(
   { deliverOver, open }: CheckContext,
   onAnswer: (acknowledged: boolean) => void,
@@ -190,7 +191,7 @@ function createTrigger({ receiver }: CheckContext, answers: number, delayMs: num
   let closestMs = Number.POSITIVE_INFINITY;
   function kill(): void {
     if (closestMs !== Number.POSITIVE_INFINITY) return;
-    // The bare signal: what else kill() does takes a millisecond, in which a gap would close.
+    // The bare signal, since the rest of kill() takes a millisecond, in which a gap would close.
     if (receiver !== undefined) signalGroup(receiver.pid, "SIGKILL");
     closestMs = performance.now() - answeredAt;
   }
@@ -240,7 +241,7 @@ async function streamUntilKilled(context: CheckContext, when: number | "handled"
   }
   await Promise.all(lanes);
   await receiver?.kill();
-  // One answer is enough to promise an event, and one exchange shows it.
+  // One answer acknowledges an event, and one exchange shows it.
   const byId = new Map<string, Exchange>();
   for (const exchange of sent)
     if (isAcknowledged(exchange) || !byId.has(exchange.eventId)) byId.set(exchange.eventId, exchange);

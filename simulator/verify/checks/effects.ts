@@ -19,12 +19,12 @@ import {
 } from "../judgement.ts";
 import { sideBySide } from "../side-by-side.ts";
 
-/** Others go out in portions, the first a small one, and a portion's last event has to be handled before the next. */
+/** Other events are sent in portions, the first a small one; the last event of a portion must be handled before the next. */
 const PORTION = 105;
 const FIRST_PORTION = 20;
 const LANES = 8;
 
-/** Genuine events are handled once and soon, however they arrive; others never; and the ledger of the whole run. */
+/** Genuine events are handled once and soon, forged ones never; and the ledger of the whole run. */
 export const effectRuns: Runs = {
   "effects.each-type": handledSo(ONCE, async (context) => {
     const sent = EVENT_TYPES.map((type) => attempts(context, context.event(type)));
@@ -44,13 +44,13 @@ export const effectRuns: Runs = {
       const verdict = handledTimes(handled, exchanges, ONCE);
       if (seen || verdict.outcome !== "passed") return verdict;
       return unverified(
-        `Event ${envelope.id} was not handled within ${timing.promptMs / 1_000} s. How long may it take? Say --effects-within SECONDS.`,
+        `Event ${envelope.id} was not handled within ${timing.promptMs / 1_000} s. If it may take longer, give --effects-within SECONDS.`,
       );
     });
   },
   "effects.after-many-others": async (context) => {
     const { ledger, timing } = context;
-    // All that came since the first event of the run are others.
+    // All events since the first one of the run count as others.
     const [first, ...others] = ledger.all().filter(({ acknowledged }) => acknowledged);
     const [exchange] = first?.exchanges.filter(isAcknowledged) ?? [];
     if (exchange === undefined) return unverified("No event was acknowledged.");
@@ -59,7 +59,7 @@ export const effectRuns: Runs = {
     return whenSettled((handled) => {
       const verdict = handledTimes(handled, exchanges, ONCE);
       if (sent >= timing.manyOthers || verdict.outcome !== "passed") return verdict;
-      const note = `After ${sent} others: there was no time for ${timing.manyOthers}, which --thorough takes.`;
+      const note = `After ${sent} others: there was no time for ${timing.manyOthers}, as with --thorough.`;
       return sent < timing.manyOthers / 10 ? unverified(note) : { ...verdict, note };
     });
   },
@@ -105,7 +105,7 @@ export const effectRuns: Runs = {
     if (last !== undefined && isHandled(last)) return { outcome: "passed" };
     if (last !== undefined && isAtRest(last))
       return {
-        ...unverified(`The receiver put event ${exchange.eventId} off, or ignores it.`),
+        ...unverified(`The receiver deferred or ignores event ${exchange.eventId}.`),
         isDeferred: last.known && last.deferredUntil !== undefined,
       };
     const problem = `Event ${exchange.eventId} was not handled within ${promptMs} ms of its acknowledgement.`;

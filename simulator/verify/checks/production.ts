@@ -8,7 +8,7 @@ import { type Exchange, isAcknowledged } from "../delivery.ts";
 import { failed, handledTimes, isHandled, ONCE, unverified, whenSettled } from "../judgement.ts";
 import { sideBySide } from "../side-by-side.ts";
 
-/** Words that no receiver writes by itself: in its output, they come from an event. */
+/** A name that can only come from an event if it appears in a receiver's output. */
 const PERSON = "Quirina Zappafonte";
 const FLOOD = 300;
 const FLOOD_BODY_BYTES = 900_000;
@@ -30,7 +30,7 @@ export const productionRuns: Runs = {
     if (isHandled(reading)) return HANDLED;
     if (reading.known && (reading.state !== undefined || (reading.attempts ?? 0) > 1))
       return { outcome: "passed" };
-    const problem = `Event ${exchange.eventId} could not be handled, and beside its count of 0 there is no state and no number of attempts.`;
+    const problem = `Event ${exchange.eventId} could not be handled, and the receiver reports neither its state nor its attempts, only a count of 0.`;
     return failed("failure_hidden", problem, [exchange]);
   },
   "production.poison-stops-nothing": async (context) => {
@@ -74,7 +74,7 @@ export const productionRuns: Runs = {
   "production.flood-costs-no-memory": async (context) => {
     const { deliver, event, receiver } = context;
     const before = await residentBytes(receiver?.pid);
-    if (before === undefined) return unverified("Its memory can be read on Linux alone.");
+    if (before === undefined) return unverified("Its memory can be read only on Linux.");
     const body = Buffer.alloc(FLOOD_BODY_BYTES, JSON.stringify(event()));
     await sideBySide(FLOOD_AT_ONCE, Array<Buffer>(FLOOD).fill(body), async (one) => {
       if (context.leftMs() > 1_000) await deliver(one, { secret: "not-the-secret", forged: true });
@@ -103,17 +103,15 @@ export const productionRuns: Runs = {
       receiver?.output().find((line) => leaks.some((leak) => line.includes(leak)));
     await waitUntil(async () => leaked() !== undefined, timing.quietMs);
     if (leaked() === undefined) return { outcome: "passed" };
-    return failed(
-      "leaked",
-      "A name that stood in an event, the secret or a signature stands in its output.",
-      [exchange],
-    );
+    return failed("leaked", "Its output contains a name from an event, the secret or a signature.", [
+      exchange,
+    ]);
   },
 };
 
-const NOT_TAKEN = unverified("It refuses the event that no handler could handle.");
+const NOT_TAKEN = unverified("It refuses the event that no handler can handle.");
 const HANDLED = unverified(
-  "It handled even an event whose object is empty: nothing that verify sends makes its work fail.",
+  "It handled even an event with an empty object: verify cannot make its work fail.",
 );
 
 /** Delivers an event that most handlers cannot handle, since nothing of its object is there; undefined if it is refused. */

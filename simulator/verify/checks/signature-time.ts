@@ -9,12 +9,12 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 
 const TRIES = 4;
-/** A try at a limit goes out in this part of a second, so that no clock has rounded it up yet. */
+/** A try at a limit is sent in this part of a second, so that no clock has rounded it up. */
 const EARLY_MS = { from: 10, to: 300 };
 /** Two seconds farther out the limit is clear, whatever a clock read by Date headers says. */
 const FARTHER_SECONDS = 2;
 
-/** Whether t is held against the clock, on both sides, to the second. */
+/** Whether t is compared with the clock, on both sides, to the second. */
 export const signatureTimeRuns: Runs = {
   "signature.past-299": atLimit(299, "accepted"),
   // A clock that is read with fractions is past 300 s within the same second, so the two at 300 s ask for whole seconds.
@@ -78,7 +78,7 @@ async function tryAge(
   return verdict.outcome === "failed" && second() !== before ? undefined : verdict;
 }
 
-/** The same so far from the limit that neither the clock as it is read nor a second more changes the verdict. */
+/** The same, so far from the limit that an error of the measured clock and a second more do not change the verdict. */
 async function fartherOut(
   context: CheckContext,
   ageSeconds: number,
@@ -107,7 +107,7 @@ function aged(ageSeconds: number): Check["run"] {
   return refused(({ deliver, event }) => deliver(event(), { ageSeconds, forged: true }));
 }
 
-/** A `t` written in each of these ways has to be refused, although the whole is signed with the right secret. */
+/** A `t` in each of these forms must be refused, although it is signed with the right secret. */
 function written(...values: Part[][]): Check["run"] {
   return refused(({ deliver, event }) =>
     Promise.all(values.map((timestamp) => deliver(event(), { timestamp, forged: true }))),

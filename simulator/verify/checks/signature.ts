@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 /** A signature of the same delivery with a secret that the receiver does not have. */
 const OLD_SECRETS = digest({ key: "whsec_before_rotation" });
 
-/** Right in form, but over something else and with another key. */
+/** Valid in form, but over other data and with another key. */
 const UNRELATED = digest({ message: ["x"], key: "wrong" });
 
 /** Whether every honest form of a signature is accepted, and every header and body refused that the service did not sign. */
@@ -73,7 +73,7 @@ export const signatureRuns: Runs = {
     const send = (options: DeliverOptions): Promise<Exchange[]> =>
       Promise.all(changed.map((bytes) => deliver(bytes, { signedBody: body, forged: true, ...options })));
     const before = await send({});
-    // A verdict that is remembered for a header shows only once the genuine one has arrived.
+    // A cached verdict for a header shows only after the genuine delivery has arrived.
     await deliver(envelope);
     return [...before, ...(await send({ note }))];
   }),

@@ -6,7 +6,7 @@ import { accepted, allAcknowledged, failed } from "../judgement.ts";
 const AGAIN = "Caller: Could you say that again, please?\n";
 const CUSTOMER = { name: "Jordan Ellis", phone: "+12125550177" };
 
-/** Whether the receiver keeps up with what the service may send tomorrow, or today where the specification is silent. */
+/** Whether the receiver accepts what the service may send later, or now where the specification is silent. */
 export const unfamiliarRuns: Runs = {
   "evolution.unknown-envelope-field": enveloped(() => ({ trace_id: "tr_1", attempt_hint: { number: 1 } })),
   "evolution.unknown-data-field": enveloped(({ data }) => ({
@@ -107,12 +107,12 @@ export const unfamiliarRuns: Runs = {
   },
 };
 
-/** An event whose object is like the usual ones of its type but for this has to be acknowledged. */
+/** An event with this change of its object must be acknowledged. */
 function changed(type: EventType, object: Record<string, unknown>): Pick<Check, "about" | "run"> {
   return { about: [type], run: accepted(({ deliver, event }) => deliver(event(type, object))) };
 }
 
-/** An event whose envelope is another in this has to be acknowledged. */
+/** An event with this change of its envelope must be acknowledged. */
 function enveloped(change: (usual: Envelope) => object, type?: EventType): Check["run"] {
   return accepted(({ deliver, event }) => {
     const usual = event(type);

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Lowest first byte of a multi-byte character in UTF-8. */
 const FIRST_OF_SEVERAL = 0xc0;
 
-/** How a connection ends that the receiver no longer wants. */
+/** The possible ends of a connection that the receiver refuses. */
 const CLOSED = new Set(["closed", "reset"]);
 
 const NO_JSON = ["not json", '{"id":', "", "\ufeff{}"].map((text) => Buffer.from(text));
@@ -108,7 +108,7 @@ export const wireRuns: Runs = {
       },
     });
   }),
-  // Whether an answer still reaches such a client differs among HTTP servers; the retry has to be taken in any case.
+  // HTTP servers differ in whether they answer such a client; the retry must be accepted in any case.
   "wire.half-close": survived(async (context) =>
     taken(
       await attemptsAfter(context, context.event(), {
@@ -215,7 +215,7 @@ function survived(attack: (context: CheckContext) => Promise<Verdict | void>): C
   };
 }
 
-/** What the service would never sign: its answer is free, but the receiver had better live on. */
+/** A body that the service would never sign: any answer is right, but the receiver must keep running. */
 function signedOddities(bodies: Deliverable[]): Check["run"] {
   return survived(async ({ deliver }) => {
     await Promise.all(bodies.map((body) => deliver(body, { timeoutMs: 2_000 })));

@@ -12,7 +12,7 @@ export function githubReport(report: PresentedReport): string {
   });
   const unverified = report.results.filter(({ standing }) => standing === "unverified");
   if (report.incomplete !== undefined) {
-    lines.push(`::error title=verify did not come to its end::${data(report.incomplete)}`);
+    lines.push(`::error title=verify did not finish::${data(report.incomplete)}`);
   } else if (report.verdict === "could_not_run") {
     lines.push(
       `::error title=verify could not run::${data(unverified[0]?.explanation ?? "Nothing was verified.")}`,

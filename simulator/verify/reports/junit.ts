@@ -24,7 +24,7 @@ export function junitReport(report: PresentedReport): string {
   );
 }
 
-/** A run that did not come to its end must not look like one in which everything passed. */
+/** A run that did not finish must not look like one in which everything passed. */
 function troubleOf({ verdict, incomplete, results }: PresentedReport): string | undefined {
   if (verdict !== "incomplete" && verdict !== "could_not_run") return undefined;
   const reason = incomplete ?? results[0]?.explanation ?? "Nothing was verified.";

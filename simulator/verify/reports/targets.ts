@@ -27,7 +27,7 @@ export function parseReportTargets(
     targets.push({ format, file: file === "" ? undefined : file });
   }
   if (json && targets.some(({ format, file }) => file === undefined && format !== "json")) {
-    return refused("With --json stdout carries JSON alone: give the other reports a file.");
+    return refused("With --json stdout is for JSON only: write the other reports to a file.");
   }
   if (!targets.some(({ file, format }) => file === undefined && format !== "github")) {
     targets.unshift({ format: "pretty" });
@@ -35,7 +35,7 @@ export function parseReportTargets(
   return { ok: true, targets };
 }
 
-/** Why one of the files cannot be written, as far as that shows before a run. No folder is made that a typo names. */
+/** Why one of the files cannot be written, checked before a run. Folders are not created, since the name may be a typo. */
 export function unwritableTarget(targets: readonly ReportTarget[]): string | undefined {
   for (const { format, file } of targets) {
     const reason = file === undefined ? undefined : whyUnwritable(file);

@@ -100,7 +100,7 @@ test("an attempt is signed again as that very attempt would be, at this moment, 
   expect([await signed(1), await signed(2), await signed(4)]).toEqual([false, true, true]);
   expect(await ask("POST", path, { attempt: 5 })).toMatchObject({
     status: 404,
-    body: { message: `Of ${delivery?.id} no attempt 5 was made: it has 4 so far.` },
+    body: { message: `${delivery?.id} has no attempt 5: 4 were made so far.` },
   });
   for (const attempt of [0, 7, 1.5]) expect((await ask("POST", path, { attempt })).status).toBe(400);
   await ask("DELETE", `/endpoints/${endpointId}`);
@@ -141,7 +141,7 @@ test("verify is run on one receiver at a time, and on no other machine unless it
     status: 409,
     body: {
       error: "already_running",
-      message: `${receiver.url} is being verified: cancel that, or wait for its end.`,
+      message: `${receiver.url} is being verified: cancel that, or wait until it ends.`,
     },
   });
   const cancel = async () => (await ask("POST", "/verification/cancel", {})).body["canceled"];
