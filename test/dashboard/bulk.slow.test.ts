@@ -16,7 +16,7 @@ const stateTab = (page: Page, name: string) =>
 const PATIENTLY = { timeout: 200_000 };
 
 test(
-  "of 5,000 that failed the cause is found, it is fixed, and they are sent again as one job, with what came of it",
+  "one job resends 5,000 failed deliveries by their cause, and shows the result",
   { timeout: 300_000 },
   async () => {
     const { url, simulator } = await openDashboard({ calls: 0 });

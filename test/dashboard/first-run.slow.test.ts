@@ -47,7 +47,7 @@ test("the first event needs two clicks: the port, and Send again once the secret
   expect(await page.content()).not.toContain(receiver.secrets[0]);
 });
 
-test("a port whose path is not found is asked for in the form, which tests only on demand", async () => {
+test("the form asks for the path of a port without a usual one, and tests it only on demand", async () => {
   const receiver = await startReceiver("/voice/events");
   const listeners = [{ host: "127.0.0.1", port: receiver.port }];
   const { url, simulator } = await openDashboard({ listListeners: async () => listeners });

@@ -135,7 +135,7 @@ test("after a gap in the stream, the page trusts reloaded data", async () => {
   await expectShown(rows.getByText("200 OK"));
 });
 
-test("a request that waits for two seconds is said to wait", async () => {
+test("the page shows a request that waits for two seconds", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const page = await browser.openPage(url);
   await page.locator(".connection").getByText("Live").waitFor();

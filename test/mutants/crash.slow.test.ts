@@ -21,7 +21,7 @@ const CHECKS = CATALOGUE.filter(({ group }) => group === "crash" || group === "p
 const QUICKLY_CAUGHT = ["forgets-ids", "starts-over", "does-not-restart", "logs-bodies"];
 const JUDGED = Object.entries(CRASH_MUTANTS).filter(([name]) => ALL || QUICKLY_CAUGHT.includes(name));
 
-describe("a receiver in a process of its own", () => {
+describe("a receiver in a separate process", () => {
   test.concurrent("one that stores before it answers loses nothing, does nothing twice, and has what production asks", async ({
     expect,
   }) => {

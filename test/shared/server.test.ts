@@ -240,7 +240,7 @@ describe("a drain", () => {
     await gone(socket);
   });
 
-  test("resets no client that comes back as soon as it is answered", async () => {
+  test("does not reset a client that sends again at once after its answer", async () => {
     let served = 0;
     const { port, drain } = await start((_request, response) => {
       served += 1;
@@ -268,7 +268,7 @@ describe("a drain", () => {
     expect(bad).toEqual([]);
   });
 
-  test("answers all that the system has accepted before the port was closed, and we have not", async () => {
+  test("answers connections that only the system had accepted before the port was closed", async () => {
     const { port, drain } = await start(here);
     const state = new Int32Array(new SharedArrayBuffer(8));
     const clients = new Worker(

@@ -40,7 +40,7 @@ test("and no more than six times in all", async () => {
   expect(await attemptsAnswered()).toHaveLength(6);
 });
 
-test("each of them is left a longer while after the one before", async () => {
+test("each retry waits longer than the one before", async () => {
   const retryMs = 20;
   const atMs: number[] = [];
   const timing = { ...DEFAULT_TIMING, retryMs };

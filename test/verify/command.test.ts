@@ -52,7 +52,7 @@ describe("verify", () => {
     expect(code).toBe(0);
   });
 
-  test("ends although a receiver that lives apart from its command holds its pipes, and does not say that it lost anything", async () => {
+  test("ends even if a receiver apart from its command holds its pipes, and does not report lost events", async () => {
     const port = String(await freePort());
     const receiver = join(import.meta.dirname, "../mutants/crash-receiver.ts");
     const apart = `require("node:child_process")

@@ -139,7 +139,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
-test("a report or secret that cannot be is told before anything is sent, in one line", async () => {
+test("an impossible report or secret is refused in one line before anything is sent", async () => {
   const folder = temporaryDirectory();
   const url = await start();
   const file = join(folder, "file");
@@ -159,7 +159,7 @@ test("a report or secret that cannot be is told before anything is sent, in one 
   }
 });
 
-test.skipIf(!existsSync("/dev/full"))("a full disk is told in one line, with exit code 3", async () => {
+test.skipIf(!existsSync("/dev/full"))("a full disk is reported in one line, with exit code 3", async () => {
   const words = ["--only", "acknowledgement.call-completed", "--report", "json=/dev/full"];
   const { code, err } = await run("verify", await start(), "--secret", SECRET, ...words);
   expect({ code, err }).toEqual({

@@ -45,19 +45,16 @@ describe("a forgery counts as refused", () => {
     expect(allRefused([none(error)])).toEqual({ outcome: "passed" });
   });
 
-  test("not when nobody answers in time: it may have been taken", () => {
+  test("not without an answer in time: it may have been accepted", () => {
     expect(allRefused([answer(401), none("timeout")])).toMatchObject({
       outcome: "failed",
       problem: expect.stringContaining("no answer"),
     });
   });
 
-  test.each(["dns", "refused", "tls", "protocol"] as const)(
-    "nor proven when nobody was there: %s",
-    (error) => {
-      expect(allRefused([none(error)]).outcome).toBe("unverified");
-    },
-  );
+  test.each(["dns", "refused", "tls", "protocol"] as const)("nor proven without a server: %s", (error) => {
+    expect(allRefused([none(error)]).outcome).toBe("unverified");
+  });
 
   test("by all of them, whichever comes first", () => {
     expect(allRefused([answer(401), answer(200)]).outcome).toBe("failed");
@@ -97,7 +94,7 @@ describe("an event counts as handled", () => {
     expect(unprovenSentence(results) !== undefined).toBe(strict === "passed");
   });
 
-  test("or is left open by what is ignored, whatever was put off beside it", () => {
+  test("or is left open by an ignored event, even beside a deferred one", () => {
     const until = { deferredUntil: "2026-11-28T09:00:00Z" };
     for (const ignored of ["evt_1", "evt_2"]) {
       const of = (id: string) => ({

@@ -76,7 +76,7 @@ const FATES = {
   "forgery accepted": { status: 204, forged: true },
 } as const;
 
-test("of several deliveries it counts what came of any of them, in whatever order", async () => {
+test("of several deliveries of an event any outcome counts, in any order", async () => {
   const fates = fc.array(fc.constantFrom(...Object.keys(FATES).filter((name) => name in FATES)), {
     minLength: 1,
     maxLength: 6,

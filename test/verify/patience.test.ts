@@ -127,7 +127,7 @@ test.each([
   ["must", 100],
   ["advice", 1_500],
 ] as const)(
-  "after a check of the level %s that nobody answered in time, the next waits %i ms",
+  "after a check of the level %s without an answer in time, the next waits %i ms",
   async (level, waitsMs) => {
     const timing = { ...DEFAULT_TIMING, responseTimeoutMs: 1_500, hurriedTimeoutMs: 100 };
     const patience = createPatience({ timing, begunAtMs: performance.now() });
@@ -157,7 +157,7 @@ test("no more others are sent between an event and its copy than there is time f
   });
 });
 
-test("a run ends in time whatever its receiver does: one that answers nothing, and one that handles nothing", async () => {
+test("a run ends in time against a receiver that answers nothing or handles nothing", async () => {
   const timing = { runMs: 3_000, lateMs: 1_500, responseTimeoutMs: 2_000, quietMs: 10 };
   for (const plant of [{ beforeAnswer: () => sleep(60_000) }, { handledAfterMs: () => 60_000 }]) {
     const receiver = await startMutant(plant, Date.now);

@@ -73,7 +73,7 @@ test("musts come first in their phases, then kills, then advice, then what the s
   expect(report.results.slice(2).map((result) => result.check.id)).toEqual(checks.map(({ id }) => id));
 });
 
-test("a failure that does not come again is told as one that comes sometimes", async () => {
+test("a failure that does not recur has the cause sometimes", async () => {
   const tries = new Map<string, number>();
   const failing = (id: string, times: number): Check =>
     check(id, {
@@ -110,7 +110,7 @@ test("what a worker dies of that the service never sends makes no must fail", as
   expect(report.results.filter(({ outcome }) => outcome !== "passed").map((one) => one.check.id)).toEqual([]);
 });
 
-test("each check is told as it is done: how many are, which it was, and its last three exchanges where it passed", async () => {
+test("each completed check is reported with the progress and, if it passed, its last three exchanges", async () => {
   const progress: unknown[] = [];
   const results: [id: string, ids: string[]][] = [];
   const sent: string[] = [];
@@ -161,7 +161,7 @@ test("each check is told as it is done: how many are, which it was, and its last
   ]);
 });
 
-test("what is waited for is told: how many events are still to be handled", async () => {
+test("the progress reports how many events are still to be handled", async () => {
   const readings = new Map<string, number>();
   const titles: string[] = [];
   const sending = check("wire.three", {
@@ -180,7 +180,7 @@ test("what is waited for is told: how many events are still to be handled", asyn
   expect(titles).toContain("waiting for 3 events to be handled");
 });
 
-test("a check is left unverified for the first of its needs that is not there", async () => {
+test("a check is unverified for its first missing need", async () => {
   const checks = [
     check("wire.none"),
     check("wire.observe", { needs: ["observe"] }),

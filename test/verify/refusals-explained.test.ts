@@ -64,21 +64,18 @@ test.each([
   ],
   [-900, /its clock is (?:89[7-9]|900) s behind ours: deliveries are too old/],
   [200, /Most likely it was started with another signing secret/],
-])(
-  "where a receiver that refuses all has a clock that is off, that is said: %i s",
-  async (aheadSeconds, words) => {
-    const { url } = await listen(
-      createServer((request, response) => {
-        request.resume();
-        const date = new Date(Date.now() + aheadSeconds * 1_000).toUTCString();
-        request.on("end", () => response.writeHead(401, { date }).end());
-      }),
-    );
-    const ran = await run("verify", url, "--secret", "s", "--json");
-    const { checks } = reportSchema.parse(JSON.parse(ran.out));
-    expect(checks.find(({ id }) => id === "preflight.accepts")?.explanation).toMatch(words);
-  },
-);
+])("a wrong clock of a receiver that refuses everything is reported: %i s", async (aheadSeconds, words) => {
+  const { url } = await listen(
+    createServer((request, response) => {
+      request.resume();
+      const date = new Date(Date.now() + aheadSeconds * 1_000).toUTCString();
+      request.on("end", () => response.writeHead(401, { date }).end());
+    }),
+  );
+  const ran = await run("verify", url, "--secret", "s", "--json");
+  const { checks } = reportSchema.parse(JSON.parse(ran.out));
+  expect(checks.find(({ id }) => id === "preflight.accepts")?.explanation).toMatch(words);
+});
 
 test("of a receiver that verify started itself it is not said that it has another secret", async () => {
   const port = await freePort();

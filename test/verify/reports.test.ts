@@ -74,7 +74,7 @@ test("JUnit is well-formed XML, and says what went wrong", async () => {
   expect(elements.get("property")).toEqual(["cause", "advice"]);
 });
 
-test("JSON still tells programs what was answered, to the byte", async () => {
+test("JSON has the exact bytes of answers", async () => {
   const report = JSON.parse(await written(await hostileReport(), "json")) as {
     checks: { evidence?: { received: { body: string } }[] }[];
   };
@@ -179,7 +179,7 @@ test("a report's file is all that stands behind the first =", () => {
   });
 });
 
-test("what failed is told by what happened: one cause, one fix, and the checks that met it, in every format", async () => {
+test("every format groups failures by cause, each with one fix and its checks", async () => {
   const receiver = await startMutant({ duplicateStatus: 409, verdict: () => true }, Date.now);
   onTestFinished(() => receiver.close());
   const only = [

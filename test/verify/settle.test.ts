@@ -152,7 +152,7 @@ describe("effects have come to rest", () => {
     expect(handled.of("a").known).toBe(known);
   });
 
-  test("and knows nothing of an event that it was not asked for", async () => {
+  test("and has no count of other events", async () => {
     const handled = await settle({ entries: [], observe: receiver({}).observe, withinMs: 1, quietMs: 1 });
     expect(handled.of("x").known).toBe(false);
   });

@@ -29,14 +29,14 @@ test("without --observe neither effects nor crashes are proven, and that one opt
   );
 });
 
-test("a receiver that somebody else started is not killed: its command is asked for", () => {
+test("a receiver that verify did not start is not killed: the report asks for its command", () => {
   expect(unprovenSentence(resultsWithout("command"))).toMatch(
     /^Unproven: whether a crash loses and repeats nothing \(\d checks\)\. To prove it, give its command behind --\.$/,
   );
   expect(unprovenSentence(resultsWithout("observe", "command"))).toMatch(/ and its command behind --\.$/);
 });
 
-test("where all was judged, or the reason is another, nothing is said", () => {
+test("without open checks, or for other reasons, nothing is printed", () => {
   expect(unprovenSentence(resultsWithout())).toBeUndefined();
   const other = resultsWithout("observe").map((result) => ({ ...result, explanation: "It was not there." }));
   expect(unprovenSentence(other)).toBeUndefined();

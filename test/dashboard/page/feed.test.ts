@@ -243,7 +243,7 @@ test("of answers to one question the newest counts, also where the older one com
   expect(taken).toEqual([2]);
 });
 
-test("a question is asked again the later, the longer its answer took, up to four seconds", async () => {
+test("a slow answer delays the next question, up to four seconds", async () => {
   vi.useFakeTimers();
   try {
     const patience = createPatience(250);

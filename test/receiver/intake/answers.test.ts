@@ -215,7 +215,7 @@ describe("another request", () => {
     ["a proxy's way", "CONNECT", "receiver:443", 405, "POST"],
     ["a method of its own", "DELIVER", "/webhooks", 405, "POST"],
     ["a method that Node.js knows", "PROPFIND", "/webhooks", 405, "POST"],
-  ] as const)("by %s is told which methods there are", async ([, method, path, status, allow]) => {
+  ] as const)("by %s gets the allowed methods", async ([, method, path, status, allow]) => {
     const { url } = receiver();
     const answer = await send(url, { method, path });
     expectError(answer, status, "method_not_allowed");

@@ -77,7 +77,7 @@ test("a store that throws is a no as well", async () => {
 test.each([
   { what: "in number", count: 10_000, bytes: 1 },
   { what: "in bytes, with what a commit holds", count: 64, bytes: MIB },
-])("what waits is bounded $what, and all of the room returns", async ({ count, bytes }) => {
+])("the waiting batch is bounded $what, and all of its memory is released", async ({ count, bytes }) => {
   const store = slowStore();
   const add = createGroupCommit({ ...store, clock: systemClock });
   for (const _ of [1, 2]) {

@@ -56,7 +56,7 @@ test("a body that was read, or is being read, by something in front, or is text,
   expect(seen).toMatchObject([noBytes, noBytes, noBytes]);
 });
 
-test("a body that breaks off is incomplete, whatever came of it", async () => {
+test("a body that breaks off is incomplete, wherever it ends", async () => {
   const { seen, webhook } = recording();
   const broken = async function* () {
     yield Buffer.from("{}");

@@ -22,7 +22,7 @@ describe("a transaction on SQLite ends within one turn of the event loop", () =>
     { what: "a timer", wait: async () => sleep(1) },
     { what: "a turn of the event loop", wait: async () => new Promise((resolve) => setImmediate(resolve)) },
     { what: "something that never comes", wait: async () => new Promise(() => undefined) },
-  ])("a handler that waits for $what is rolled back, and told what to do", async ({ wait }) => {
+  ])("a handler that waits for $what is rolled back with an error that says what to do", async ({ wait }) => {
     const backend = await sqliteBackend();
     const store = await openWorker(backend);
     const [id = ""] = await accept(store, event());

@@ -39,7 +39,7 @@ const SIGNAL_AS_IT_LISTENS = `
   };`;
 
 test.for(ALL ? (["SIGTERM", "SIGINT", "SIGHUP"] as const) : (["SIGTERM"] as const))(
-  "from %s on, a further signal finds somebody who listens, at every moment",
+  "from %s on, every further signal has a listener",
   async (signal) => {
     const receiver = await startProcess({ environment: preloaded(NEXT_SIGNAL_WHERE_NOBODY_LISTENS) });
     receiver.child.kill(signal);

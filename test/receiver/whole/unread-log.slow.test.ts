@@ -74,7 +74,7 @@ test("a worker's log is complete and in order when it ends", async () => {
 });
 
 test.runIf(ALL)(
-  "a log that nobody reads stops nobody and is dropped beyond a megabyte; what is kept is whole",
+  "an unread log blocks nothing and is dropped beyond a megabyte; kept lines are complete",
   async () => {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", writer], { stdio: "pipe" });
     onTestFinished(() => void child.kill("SIGKILL"));

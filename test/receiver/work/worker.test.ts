@@ -275,7 +275,7 @@ describe("onDead", () => {
     expect(dead).toMatchObject([{ handler: "dying", attempts: 1 }]);
   });
 
-  test("without it, such a job is dead when the next worker begins", async () => {
+  test("without it, the next worker marks the job as dead", async () => {
     const file = await fileOfCrashed("dying", { maximumAttempts: 1, attempts: 1 });
     const { store } = await startTestWorker([handler("dying", undefined, { maxAttempts: 1 })], { file });
     expect(await store.ledger.list({ state: "dead" }, { limit: 1 })).toHaveLength(1);

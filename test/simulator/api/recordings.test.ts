@@ -70,7 +70,7 @@ describe("a recording", () => {
     expect((await get(path, { method: "HEAD" })).headers.get("content-length")).toBe(String(size));
   });
 
-  test("is not there for a call that is not", async () => {
+  test("is 404 for an unknown call", async () => {
     const { get } = await startApi();
     expect(await get("/recordings/call_nothere.mp3")).toMatchObject({
       status: 404,

@@ -156,7 +156,7 @@ test.each<[string, (folder: string) => string]>([
   });
 });
 
-test("a simulator whose answer has no end is left", async () => {
+test("the command stops reading an endless answer of a simulator", async () => {
   const piece = Buffer.alloc(1024 * 1024, "x");
   const server = createServer((_request, response) => {
     const more = () => {

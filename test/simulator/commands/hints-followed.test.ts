@@ -102,7 +102,7 @@ const OFFERS: [words: string, leadsTo: (seen: Seen) => object][] = [
   ["deliveries resend dlv_gone", ({ dead }) => ({ data: [{}, { id: dead }] })],
 ];
 
-test.each(OFFERS)("what `%s` offers leads to what it was about", async (words, leadsTo) => {
+test.each(OFFERS)("the next step that `%s` prints shows its subject", async (words, leadsTo) => {
   const seen = await startSeen();
   const named: Record<string, string> = { DEAD: seen.dead, EVENT: seen.event, ENDPOINT: seen.endpoint };
   const given = words.split(" ").map((word) => named[word] ?? word);
@@ -121,7 +121,7 @@ test("`deliveries show` offers to resend only dead deliveries", async () => {
 });
 
 test.each(["clock", "clock advance 1s", "clock mode manual"])(
-  "what `%s` offers moves the clock to the attempt that it tells of",
+  "the next step that `%s` prints moves the clock to its attempt",
   async (words) => {
     const seen = await startSeen();
     await seen.fail();

@@ -50,7 +50,7 @@ const PARSERS: [name: string, parse: Parse, takes: Record<string, unknown>, refu
   ],
 ];
 
-test.each(PARSERS)("%s is read as it is meant, or refused", (_, parse, takes, refuses) => {
+test.each(PARSERS)("%s is parsed or refused", (_, parse, takes, refuses) => {
   expect(Object.keys(takes).map(parse)).toEqual(Object.values(takes));
   const taken = refuses.filter((text) => {
     try {

@@ -319,7 +319,7 @@ test.each([1, 10, 11, 25])(
 test.each<[string, Behaviour, number, number]>([
   ["failed in part", (response, count) => void response.writeHead(count === 1 ? 500 : 200).end(), 1, 3],
   ["was interrupted", () => void process.emit("SIGINT"), 3, 1],
-])("the same command sends what is left after a replay that %s", async (_, behaviour, code, done) => {
+])("the same command continues a replay that %s", async (_, behaviour, code, done) => {
   const file = writeJsonLines(3);
   const state = join(temporaryDirectory(), "state.json");
   const kept = { done: 1, sent: 1, acknowledged: 1, outcomes: { 200: 1 }, failures: [] };

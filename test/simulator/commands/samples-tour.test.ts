@@ -76,7 +76,7 @@ test.each<[number, Told | undefined, number, string, string, string]>([
     "Your receiver has no such path: give its address with --url.",
   ],
 ])(
-  "a receiver that answers %i and tells %j: exit code %i",
+  "a receiver that answers %i and reports %j: exit code %i",
   async (status, told, code, words, again, summary) => {
     const { ran, receiver } = await tour(status, told);
     expect(ran.code).toBe(code);
@@ -96,7 +96,7 @@ test.each<[number, Told | undefined, number, string, string, string]>([
 test.each<[number, Told | undefined, number]>([
   [204, undefined, 0],
   [200, { handled: 2 }, 1],
-])("a program is told of one that answers %i and tells %j: exit code %i", async (status, told, code) => {
+])("--json reports a receiver that answers %i and reports %j: exit code %i", async (status, told, code) => {
   const { ran } = await tour(status, told, "--json");
   expect(ran.code).toBe(code);
   const types = [...EVENT_TYPES, EVENT_TYPES[0]];

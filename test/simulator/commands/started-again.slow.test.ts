@@ -19,7 +19,7 @@ const listSchema = z.object({
   ),
 });
 
-test("a service that is started again with its data file takes its endpoint as it is asked for now", async () => {
+test("a restart with a data file updates its endpoint to the current options", async () => {
   const data = join(temporaryDirectory(), "simulator.db");
   // However it is spelled, it is one address.
   const forward = ["--data", data, "--forward-to", "http://LocalHost:9/webhooks"];

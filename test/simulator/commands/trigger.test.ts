@@ -152,7 +152,7 @@ test("a fault strikes the events of one command alone", async () => {
   expect(receiver.received).toHaveLength(3);
 });
 
-test("tells a story of the simulator's, in schedule time", async () => {
+test("runs a built-in story in schedule time", async () => {
   const { sim, simulator } = await startService();
   const receiver = await startEndpoint();
   simulator.endpoints.add({ url: receiver.url });
@@ -170,7 +170,7 @@ test("tells a story of the simulator's, in schedule time", async () => {
   ]);
 });
 
-test("tells a story from a file, and names what is wrong in one", async () => {
+test("runs a story from a file, and reports errors in one", async () => {
   const { sim } = await startService();
   const file = join(temporaryDirectory(), "story.json");
   const story = {

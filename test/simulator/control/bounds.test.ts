@@ -184,7 +184,7 @@ test.each(["attempts", "deliveries"] as const)(
   },
 );
 
-test("what is observed is said, and where the operator of the kit's own receiver looks an event up", async () => {
+test("the API says what is observed, and the operator page of the kit's receiver", async () => {
   const { ask, simulator } = await startService({ send: answering(() => 200) });
   const about = async () => (await ask("GET", "/about")).body;
   expect(await about()).toMatchObject({ is_observed: false, operator_page: null });
@@ -309,7 +309,7 @@ test.each([
     { handled: 0, duplicates: null, state: "waiting" },
   ],
 ] as const)(
-  "what a receiver tells of an event is shown with its delivery, and whether that is its last word: %j",
+  "a receiver's report of an event is shown with its delivery, and whether it is final: %j",
   async (reading, shown) => {
     const wall = createVirtualWall();
     const { ask, simulator } = await startService({ clock: "manual", wall, send: answering(() => 200) });
@@ -333,7 +333,7 @@ test.each([
   },
 );
 
-test("an address is looked at before it is registered: whether it may be, and whether somebody listens there", async () => {
+test("an address is checked before registration: whether it is allowed, and whether a server listens there", async () => {
   const receiver = await startEndpoint();
   const { ask } = await startService();
   const nobody = `http://localhost:${await freePort()}/in`;

@@ -186,7 +186,7 @@ describe("a body", () => {
 });
 
 describe("a signing secret", () => {
-  test("is told once, at registration, and appears nowhere else again", async () => {
+  test("is returned only at registration", async () => {
     const endpoint = await startEndpoint((response) => response.writeHead(500).end("no"));
     const { port, ask, simulator } = await startService({ clock: "skip" });
     const secret = "a-secret-of-its-own-0123456789";

@@ -616,7 +616,7 @@ describe("the rest", () => {
     expect(await ask("POST", "/replay", { envelopes: [{ id: "x" }] })).toMatchObject({ status: 400 });
   });
 
-  test("what is not there is said to be so", async () => {
+  test("an unknown id is 404", async () => {
     const { ask } = await startService();
     for (const [method, path, body] of [
       ["GET", "/"],

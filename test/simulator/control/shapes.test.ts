@@ -32,7 +32,7 @@ const inLibrary = (told: Record<string, unknown>, ...without: string[]) =>
       ]),
   );
 
-test("what the control API tells has the one shape, field for field, and the library answers the same", async () => {
+test("answers of the control API and the library have the same shapes, field by field", async () => {
   const outcomes: Outcome[] = [{ status: 500 }, { error: "refused", detail: "nobody listens" }];
   const send = () => Promise.resolve({ outcome: outcomes.pop() ?? { status: 200 }, durationMs: 1 });
   const { ask, simulator } = await startService({ clock: "manual", send });

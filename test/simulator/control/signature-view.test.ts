@@ -10,7 +10,7 @@ test.each<[FaultName | "none", object]>([
   ["bad-signature", { age_at_send_seconds: 0, matches: false, verdict: "no_match" }],
   ["tampered-body", { age_at_send_seconds: 0, matches: false, verdict: "no_match" }],
   ["missing-parts", { age_at_send_seconds: 0, matches: null, verdict: "signature_missing" }],
-])("what is shown of a signature with the fault %s", async (name, shown) => {
+])("the view of a signature with the fault %s", async (name, shown) => {
   const simulator = openSimulator({
     clock: "manual",
     send: async () => ({ outcome: { status: 401 }, durationMs: 1 }),

@@ -70,7 +70,7 @@ function countWatchers({ journal }: Simulator): () => number {
 const isDelivered = ({ event, data }: Message) => event === "delivery" && data["state"] === "delivered";
 
 describe("the stream", () => {
-  test("tells everything that happens, in order, each with its id", async () => {
+  test("reports every change in order, each with its id", async () => {
     const endpoint = await startEndpoint();
     const { url, simulator, ask } = await startService();
     const stream = await watch(url);
@@ -100,7 +100,7 @@ describe("the stream", () => {
     expect(shown?.data).toMatchObject({ object: "endpoint", id });
   });
 
-  test("goes on where a watcher left off: nothing is missed, nothing comes twice", async () => {
+  test("continues where a watcher left off, without gaps or repetitions", async () => {
     const endpoint = await startEndpoint();
     const { url, simulator } = await startService();
     register(simulator, endpoint.url);
@@ -120,7 +120,7 @@ describe("the stream", () => {
     expect(ids).toEqual(ids.map((_, index) => Number(lastId) + 1 + index));
   });
 
-  test("tells the clock after a delivery, also when the one before it left at once", async () => {
+  test("sends the clock after a delivery, also after a watcher that left at once", async () => {
     const endpoint = await startEndpoint();
     const { url, simulator } = await startService();
     const watchers = countWatchers(simulator);
@@ -137,7 +137,7 @@ describe("the stream", () => {
     await second.until(() => second.messages.filter(({ event }) => event === "clock").length > 1);
   });
 
-  test("tells the clock to those who stay, though another has left meanwhile", async () => {
+  test("sends the clock to the remaining watchers after another has left", async () => {
     const endpoint = await startEndpoint();
     const { url, simulator } = await startService();
     const watchers = countWatchers(simulator);
@@ -152,7 +152,7 @@ describe("the stream", () => {
   });
 
   test.each(["0", "12", "9007199254740991", "-1"])(
-    "tells a watcher that cannot go on from %s to look at everything again",
+    "tells a watcher that cannot continue from %s to reload everything",
     async (lastId) => {
       const { url } = await startService();
       const stream = await watch(url, lastId);
@@ -160,7 +160,7 @@ describe("the stream", () => {
     },
   );
 
-  test("tells a watcher that missed very much to look at everything again", async () => {
+  test("tells a watcher that missed very much to reload everything", async () => {
     const { url, simulator } = await startService();
     const before = simulator.journal.lastId();
     emit(simulator, "call.completed", 500);
@@ -193,7 +193,7 @@ describe("the stream", () => {
     expect((await again.until(() => true)).event).toBe("resync");
   });
 
-  test("takes an id that is none for no id", async () => {
+  test("ignores an invalid Last-Event-ID", async () => {
     const { url } = await startService();
     const stream = await watch(url, "abc");
     expect((await stream.until(() => true)).event).toBe("clock");
@@ -232,7 +232,7 @@ test("64 streams are open at a time, and one that closes lets another open", asy
   await expect.poll(async () => (await watch(url)).response.ok, { timeout: 5_000 }).toBe(true);
 });
 
-test("a stream that has closed gives back its watcher of the journal and its timer", async () => {
+test("a closed stream releases its watcher of the journal and its timer", async () => {
   const { url, simulator } = await startService();
   const watchers = countWatchers(simulator);
   const heartbeats = new Set<number>();

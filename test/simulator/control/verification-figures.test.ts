@@ -10,7 +10,7 @@ import { SECRET, startMutant } from "../../mutants/receiver.ts";
 
 const SLOW_MS = 250;
 
-test("a run of verify in the simulator tells when it began, how long it took and how far it is", async () => {
+test("a run of verify in the simulator has its start, its duration and its progress", async () => {
   const { ask, simulator } = await startService();
   const receiver = await startEndpoint((response) => {
     setTimeout(() => response.writeHead(200).end(), SLOW_MS);
@@ -50,7 +50,7 @@ test("a run of verify in the simulator tells when it began, how long it took and
   expect(await state()).toEqual(ended);
 });
 
-test("a run is of what its endpoint has selected, with the secret that it has now, and is asked about as it is observed", async () => {
+test("a run uses the endpoint's selection, its current secret and its observer", async () => {
   const receiver = await startMutant({}, Date.now);
   onTestFinished(() => receiver.close());
   const { ask, simulator } = await startService();

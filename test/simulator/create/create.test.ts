@@ -61,7 +61,7 @@ describe.each(NAMES)("create --%s", (name) => {
     }
   });
 
-  test("keeps its secret out of the repository, and tells the steps that its README tells", () => {
+  test("keeps its secret out of the repository, and prints the steps of its README", () => {
     expect(textOf(name, ".env")).toContain("SIGNING_SECRET=whsec_made");
     expect(textOf(name, ".gitignore").split("\n")).toContain(".env");
     const others = [...made(name)].filter(

@@ -15,7 +15,7 @@ import {
 /** More than are sent again, and than are judged, in one turn. */
 const AT_ONCE = 1_000;
 
-test("what is done in several pieces is done to all: to the first of a piece as to the last", async () => {
+test("work in several batches covers every item, the first and the last of each batch", async () => {
   const dataFile = join(temporaryDirectory(), "simulator.db");
   // Nobody answers: what is made here are deliveries, and no attempts but a few.
   const send: Send = ({ signal }) =>

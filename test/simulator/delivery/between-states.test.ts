@@ -80,26 +80,23 @@ test.each([
   ["waiting", { isNew: false, requests: 2 }, 202],
   ["delivered", { isNew: true, requests: 2 }, 409],
   ["dead", { isNew: true, requests: 7 }, 409],
-] as const)(
-  "a recovery sends one that is %s once, whatever it finds",
-  async (state, { isNew, requests }, now) => {
-    const { ask, network, id, simulator } = await startIn(state);
-    const attemptNow = await startIn(state);
-    expect((await attemptNow.ask("POST", `/deliveries/${attemptNow.id}/attempt`, {})).status).toBe(now);
+] as const)("a recovery sends a delivery that is %s once", async (state, { isNew, requests }, now) => {
+  const { ask, network, id, simulator } = await startIn(state);
+  const attemptNow = await startIn(state);
+  expect((await attemptNow.ask("POST", `/deliveries/${attemptNow.id}/attempt`, {})).status).toBe(now);
 
-    expect(await resendAll(simulator, { state: STATES[state] })).toMatchObject({ total: 1, sent: 1 });
-    const { data } = (await ask("GET", "/deliveries")).body;
-    expect(data).toMatchObject(isNew ? [{ resend_of: id }, { id }] : [{ id }]);
-    await network.until(requests);
-    for (const answer of network.underWay) answer(200);
-    await simulator.settled();
-    expect(network.underWay).toHaveLength(requests);
-    expect((await ask("GET", "/deliveries?state=attempting")).body.data).toEqual([]);
-  },
-);
+  expect(await resendAll(simulator, { state: STATES[state] })).toMatchObject({ total: 1, sent: 1 });
+  const { data } = (await ask("GET", "/deliveries")).body;
+  expect(data).toMatchObject(isNew ? [{ resend_of: id }, { id }] : [{ id }]);
+  await network.until(requests);
+  for (const answer of network.underWay) answer(200);
+  await simulator.settled();
+  expect(network.underWay).toHaveLength(requests);
+  expect((await ask("GET", "/deliveries?state=attempting")).body.data).toEqual([]);
+});
 
 test.each(["under way", "waiting", "delivered", "dead"] as const)(
-  "after a kill, one that was %s is judged, counted and listed as what came of it says",
+  "after a kill, a delivery that was %s is judged, counted and listed by its outcome",
   async (state) => {
     const file = join(temporaryDirectory(), "simulator.db");
     const { simulator: first, network, id } = await startIn(state, { dataFile: file });

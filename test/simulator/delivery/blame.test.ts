@@ -76,7 +76,7 @@ describe("faults that are put into an attempt", () => {
     });
   });
 
-  test("minimal-objects is none where it changes nothing", () => {
+  test("minimal-objects does not count as a fault where it changes nothing", () => {
     const simulator = openSimulator();
     register(simulator, "http://localhost:9/");
     const faults = [{ name: "minimal-objects" } as const];

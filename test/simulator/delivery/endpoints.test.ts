@@ -73,7 +73,7 @@ describe("the failure flag", () => {
 });
 
 describe("several endpoints", () => {
-  test("a stalled and a dead one delay no other, however much waits for them", async () => {
+  test("a stalled or dead endpoint delays no other, however much waits for it", async () => {
     const wall = createVirtualWall();
     const stalled = await startEndpoint(() => {});
     const healthy = await startEndpoint(200);
@@ -108,7 +108,7 @@ describe("several endpoints", () => {
     expect(types(restaurant)).toEqual(["call.completed"]);
   });
 
-  test("that are named in a replay get every event of it, whatever they selected and whoever's it is", () => {
+  test("named in a replay get all of its events, of any type and organization", () => {
     const simulator = openSimulator({ clock: "manual" });
     const [first, second] = simulator.world.organizations().map(({ organization }) => organization.id);
     const narrow = { orgId: first ?? "", eventTypes: ["voicemail.created" as const] };
@@ -191,7 +191,7 @@ describe("while deliveries wait", () => {
 });
 
 describe("sending again", () => {
-  test("makes a new delivery of the same bytes with six attempts of its own", async () => {
+  test("makes a new delivery of the same bytes with six attempts", async () => {
     const endpoint = await startEndpoint(500);
     const simulator = openSimulator({ clock: "skip" });
     register(simulator, endpoint.url);
@@ -242,7 +242,7 @@ describe("the test action", () => {
 });
 
 describe("a reset", () => {
-  test("forgets what was sent and gives no event id a second time", async () => {
+  test("deletes what was sent and reuses no event id", async () => {
     const endpoint = await startEndpoint();
     const simulator = openSimulator({ clock: "skip" });
     register(simulator, endpoint.url);

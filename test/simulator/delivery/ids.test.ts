@@ -49,7 +49,7 @@ describe("ids of events", () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test("go on through restarts and resets, and are not given for what was refused", async () => {
+  test("continue after restarts and resets, and are not used up by refusals", async () => {
     const dataFile = join(temporaryDirectory(), "simulator.db");
     const first = openSimulator({ dataFile, seed: 7 });
     register(first, "http://localhost:9/");

@@ -147,7 +147,7 @@ describe("what is kept", () => {
     expect(simulator.events.find(delivery?.eventId ?? "")).toBeDefined();
   });
 
-  test("of events that nobody wanted are as many as of deliveries", async () => {
+  test("keeps as many events without deliveries as deliveries", async () => {
     const simulator = openSimulator({ clock: "manual", retention: { deliveries: 10 } });
     emit(simulator, "call.completed", 35);
     await simulator.settled();
@@ -167,7 +167,7 @@ describe("what is kept", () => {
     expect(total).toBeLessThan(1_500);
   });
 
-  test("is looked at when a data file is opened with less room", async () => {
+  test("is applied when a data file is opened with a lower limit", async () => {
     const dataFile = join(temporaryDirectory(), "simulator.db");
     const first = keepOnly(100, { dataFile });
     emit(first, "call.completed", 40);
@@ -215,7 +215,7 @@ describe("what is kept", () => {
 
 type Sent = { data: { object: { call_id: string } } };
 
-test("a delivery that is gone is told as one that may have been removed", async () => {
+test("an unknown delivery is reported as one that may have been removed", async () => {
   const simulator = keepOnly(5);
   const [first] = emit(simulator, "call.completed", 20);
   await simulator.settled();

@@ -51,7 +51,7 @@ describe("rotated_secret_signs", () => {
 });
 
 describe("a rotated secret", () => {
-  test("leaves what was signed before it as right as it was, and signs again with what counts now", async () => {
+  test("leaves earlier signatures valid, and signs later attempts with the current secrets", async () => {
     const opened = await openRotated({ readings: readingsWith({ rotated_secret_signs: "old" }) });
     const { simulator } = opened;
     await signersOf(opened);
@@ -96,7 +96,7 @@ describe("a rotated secret", () => {
     expect(before?.previousSecret?.secret).toBe(OLD);
   });
 
-  test("is another one than before, without white space, of an endpoint that there is", async () => {
+  test("needs another secret without white space, and an existing endpoint", async () => {
     const { simulator, id } = await openRotated();
     for (const [of, secret, reason] of [
       [id, NEW, undefined],

@@ -107,7 +107,7 @@ describe("moving the clock", () => {
     expect(simulator.clock.now() - fromMs).toBe(361_000);
   });
 
-  test("that skips goes as far as it is told, and only then on by itself", async () => {
+  test("that skips first reaches a requested time, and only then skips on", async () => {
     const simulator = openSimulator({
       clock: "skip",
       send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
@@ -213,7 +213,7 @@ describe("the manual clock", () => {
     expect(simulator.clock.now()).toBe(beforeMs);
   });
 
-  test("goes on from where it stands when it is changed for another, and that one stops where it is", () => {
+  test("continues from its current time when the mode changes", () => {
     const wall = createVirtualWall();
     const simulator = openSimulator({ clock: "manual", wall });
     const beforeMs = simulator.clock.now();

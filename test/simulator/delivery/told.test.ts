@@ -27,7 +27,7 @@ const MOVES: [name: string, move: (simulator: Simulator) => unknown][] = [
   ["a story", ({ scenarios }) => scenarios.begin("outage")],
 ];
 
-test.each(MOVES)("a watcher is told that the clock has changed, and when: %s", async (_, move) => {
+test.each(MOVES)("a watcher gets each change of the clock, with its time: %s", async (_, move) => {
   const simulator = openSimulator({ clock: "manual", send: failing });
   register(simulator, "http://localhost:9/");
   emitOne(simulator);
@@ -44,7 +44,7 @@ test.each(MOVES)("a watcher is told that the clock has changed, and when: %s", a
 });
 
 test.each([...MOVES, ["an event", (simulator: Simulator) => emitOne(simulator)] as const])(
-  "after a kill a clock that lags behind the machine's stands where it stood: %s",
+  "after a kill a clock that lags behind the machine's keeps its time: %s",
   async (_, move) => {
     const dataFile = join(temporaryDirectory(), "simulator.db");
     const wall = createVirtualWall();
@@ -79,7 +79,7 @@ test("steps of stories at one time happen in the order in which they stand, the 
   expect(new Set(happened.map(({ origin }) => origin))).toEqual(new Set(["world"]));
 });
 
-test("a story ends with the last of its steps, wherever that stands", () => {
+test("a story ends with its latest step, in any order of steps", () => {
   const simulator = openSimulator({ clock: "manual" });
   const nowMs = simulator.clock.now();
   const step = (afterSeconds: number, times: number, everySeconds: number) => ({
@@ -110,7 +110,7 @@ test.each([
   [0.5, 1],
   [12.6, 13],
   [9_999.6, 10_000],
-])("an answer after %d ms is told as one after %i", async (durationMs, shown) => {
+])("an answer after %d ms is reported as %i", async (durationMs, shown) => {
   const send = () => Promise.resolve({ outcome: { status: 200 }, durationMs });
   const simulator = openSimulator({ clock: "manual", send });
   register(simulator, "http://localhost:9/");

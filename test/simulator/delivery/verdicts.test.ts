@@ -78,7 +78,7 @@ test("a verdict stays not to the sixth failure, and beyond it", async () => {
   expect(simulator.deliveries.page({ limit: 1, state: "dead" }).deliveries).toHaveLength(1);
 });
 
-test("states are counted whatever was meant, and verdicts whatever the type", async () => {
+test("states are counted for all purposes, and verdicts for all types", async () => {
   const simulator = endingWith([]);
   simulator.events.emit({ type: "call.completed" });
   simulator.events.emit({ type: "call.completed", faults: [{ name: "unknown-fields" }] });

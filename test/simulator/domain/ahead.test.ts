@@ -37,7 +37,7 @@ describe("what lies ahead", () => {
     ]);
   });
 
-  test("is told apart by the second near by, and by minutes far away", async () => {
+  test("is grouped by seconds when near, and by minutes when far", async () => {
     const simulator = openFailing();
     for (let count = 0; count < 3; count++) {
       emitOne(simulator);
@@ -50,7 +50,7 @@ describe("what lies ahead", () => {
     expect(simulator.clock.ahead(SCHEDULE_SECONDS).due).toMatchObject([{ count: 3, attempt: 6 }]);
   });
 
-  test("ends where it is told to, that moment included", async () => {
+  test("ends at the given time, inclusive", async () => {
     const simulator = openFailing();
     emitOne(simulator);
     await simulator.settled();

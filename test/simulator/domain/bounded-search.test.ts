@@ -33,7 +33,7 @@ function walk(rows: readonly Row[], limit: number, bounds: { rows: number; milli
 }
 
 describe("a page of a bounded search", () => {
-  test("pages give each match once, in order, whatever the bounds", () => {
+  test("pages return each match once, in order, under any bounds", () => {
     fc.assert(
       fc.property(
         fc.array(fc.boolean(), { maxLength: 60 }),

@@ -68,7 +68,7 @@ describe("the line that says what an event is about", () => {
     expect(about("voicemail.created", { customer_name: "Ada", message_text: `${message}x` })).toMatch(/…$/);
   });
 
-  test("is one line of text for whatever somebody sends", () => {
+  test("is one line of text for any input", () => {
     const type = fc.constantFrom(
       "voicemail.created",
       "order.created",

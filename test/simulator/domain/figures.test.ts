@@ -57,7 +57,7 @@ test.each([
   expect(answerFigures(attempts)).toEqual({ counted: count, acknowledged: count, p95Ms });
 });
 
-test("of an endpoint's answers those count that ended by its own doing, whatever they say", () => {
+test("an endpoint's figures count only attempts that it ended itself", () => {
   const attempts = [
     attempt(10),
     attempt(20, { httpStatus: 500, blame: "receiver" }),
@@ -68,7 +68,7 @@ test("of an endpoint's answers those count that ended by its own doing, whatever
   expect(answerFigures(attempts)).toEqual({ counted: 3, acknowledged: 1, p95Ms: 20 });
 });
 
-test("a journal keeps its last entries, and knows from where on it has them all", () => {
+test("a journal keeps its last entries, and knows which are complete", () => {
   const journal = createJournal({ firstId: 10 });
   const heard: number[] = [];
   const stop = journal.watch(({ id }) => void heard.push(id));

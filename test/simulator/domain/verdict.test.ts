@@ -229,7 +229,7 @@ describe("an event whose answer was lost, or that was cut off", () => {
     expect(verdict).toMatchObject({ meant: "answer_lost", result, sentence });
   });
 
-  test("is named by what was done to it", () => {
+  test("is named by its fault", () => {
     expect(delivery(["closed", 200], { faults: ["reset-mid-body:1"], handled: 1 })).toMatchObject({
       meant: "cut_off",
       sentence: "Cut off on purpose, retried, handled once",

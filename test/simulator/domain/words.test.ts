@@ -68,7 +68,7 @@ test.each([
   ["idxxx", undefined],
   ["", "id"],
   ["x".repeat(101), undefined],
-])("who writes %j may have meant %s", (word, meant) => {
+])("for %j the suggestion is %s", (word, meant) => {
   expect(didYouMean(word, TYPES)).toBe(meant === undefined ? "" : ` Did you mean "${meant}"?`);
 });
 

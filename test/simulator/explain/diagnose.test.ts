@@ -208,7 +208,7 @@ describe("a broken header is named, and its digest examined all the same", () =>
   });
 });
 
-test("what no known mistake explains is said to be unexplained, though a number in it is beyond a double", () => {
+test("a digest that no known mistake explains is reported as such, also with a number beyond a double", () => {
   const beyond = Buffer.from(text.replace(/}$/, ',"huge":1e400}'));
   const diagnosis = diagnose({ header, body: beyond, secret: "whsec_of_another_endpoint", nowSeconds });
   expect(diagnosis).toMatchObject({ valid: false, explained: false, findings: [] });
@@ -229,7 +229,7 @@ test.each([
   ["the least that is no chance", (digest: string) => digest.slice(0, 8), ["cut-off"]],
   ["too little to tell", (digest: string) => digest.slice(0, 7), []],
   ["its middle", (digest: string) => digest.slice(8, 40), []],
-])("a computed digest that is only a piece of the right one, %s, is told so", (_, cut, ids) => {
+])("a computed digest that is only a piece of the right one, %s, is recognized", (_, cut, ids) => {
   const diagnosis = diagnose({ header, body, secret, nowSeconds, computed: cut(right) });
   expect(diagnosis).toMatchObject({ valid: false, explained: ids.length > 0 });
   expect(diagnosis.findings.map(({ id }) => id)).toEqual(ids);

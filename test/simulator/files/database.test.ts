@@ -21,7 +21,7 @@ function readlinkIfThere(path: string): string {
   }
 }
 
-test("without a file, what is too much for a few megabytes of memory is in a temporary one, which nobody else sees", async () => {
+test("without a file, a large state moves to a private temporary file", async () => {
   if (!existsSync(FILES)) return; // Other machines do not tell which files a process holds.
   const before = temporaryFiles();
   const more = () => temporaryFiles().filter((path) => !before.includes(path));

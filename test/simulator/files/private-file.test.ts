@@ -14,7 +14,7 @@ function open(file: string): string | undefined {
   return undefined;
 }
 
-test("a data file and what stands beside it are the owner's alone, whatever the mask of the process", () => {
+test("a data file and its neighbours are private to the owner under any umask", () => {
   const before = process.umask(0);
   onTestFinished(() => void process.umask(before));
   const directory = temporaryDirectory();

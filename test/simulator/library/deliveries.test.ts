@@ -4,7 +4,7 @@ import { deliveryDetailView } from "../../../simulator/control/views.ts";
 import { systemTime } from "../../../simulator/domain/wall-time.ts";
 import { emit, openSimulator, register } from "../../helpers/simulator.ts";
 
-test("a list goes on where a look through it took too long, and ends where it is as long as was asked for", async () => {
+test("a list continues after a search that took too long, and ends at its limit", async () => {
   let looks: number | undefined;
   const wall = {
     ...systemTime,

@@ -32,7 +32,7 @@ test("an endpoint has as long to answer as is said, and is asked again when the 
   expect(simulator.deliveries.get(delivery?.id ?? "")).toMatchObject({ state: "delivered" });
 });
 
-test("the world is as large as is said, at the port that is said, with its readings, faults and hosts", async () => {
+test("the options set the world's size, port, readings, faults and hosts", async () => {
   const port = await freePort();
   const simulator = await start({
     port,
@@ -76,7 +76,7 @@ test("the world is as large as is said, at the port that is said, with its readi
   expect((await plain.emit("call.completed")).deliveries).toHaveLength(1);
 });
 
-test("emit lets so many happen where it is said, with its fields and its faults, and no others have them", async () => {
+test("emit makes the given number of events in its organization, with its fields and faults", async () => {
   const receiver = await startEndpoint();
   const simulator = await start();
   simulator.endpoints.add({ url: receiver.url });

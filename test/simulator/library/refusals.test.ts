@@ -67,7 +67,7 @@ describe("what a running simulator does not take", () => {
     expect(ask).toThrow(message);
   });
 
-  test("an envelope that is none, and an option of reset that is none", async () => {
+  test("an invalid envelope, and an unknown option of reset", async () => {
     await expect(simulator.deliveries.replay(untyped({ id: "evt_1" }))).rejects.toThrow(
       "this is not an envelope: id:",
     );

@@ -41,7 +41,7 @@ test.each<[string, (socket: Socket) => unknown]>([
   ["302", (socket) => socket.write("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n")],
   ["503", (socket) => socket.end("HTTP/1.1 503 Busy\r\nContent-Length: 9\r\n\r\n")],
 ])(
-  "a request counts by its own ending, whatever the one before it on the connection had: %s",
+  "a request counts by its own end, not by that of an earlier one on the connection: %s",
   async (word, end) => {
     const requests: number[] = [];
     const { url } = await startRawServer(

@@ -92,13 +92,13 @@ describe("an assistant, over stdio", () => {
     ["move_time", {}, "Give either seconds or until."],
     ["explain", { delivery_id: "dlv_x" }, 'There is no delivery "dlv_x".'],
     ["deliveries", { limit: 51 }, "50"],
-  ])("is told what is wrong with %s %j", async (name, input, message) => {
+  ])("gets an error for %s %j", async (name, input, message) => {
     const { text, isError } = await call(name, input);
     expect(isError).toBe(true);
     expect(text).toContain(message);
   });
 
-  test("hears nothing but the protocol", () => {
+  test("gets only the protocol on standard output", () => {
     expect(heard).toEqual([]);
   });
 });

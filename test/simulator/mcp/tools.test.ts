@@ -50,7 +50,7 @@ test("deliveries are listed as the API lists them, the newest ten unless told ot
   expect((await call("deliveries", { limit: 50 })).data).toHaveLength(16);
 });
 
-test("what is triggered is the type with its fields, as often and where it was asked for, or a story", async () => {
+test("trigger makes the given type with its fields, count and organization, or a story", async () => {
   const { ask, call, simulator } = await startTools();
   const [, services] = simulator.world.organizations();
   const orgId = services?.organization.id;

@@ -13,7 +13,7 @@ function http(status: string, body: string): string {
   return `HTTP/1.1 ${status}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-describe("what a receiver tells about an event", () => {
+describe("a receiver's report of an event", () => {
   test.each([
     ['{"handled":1}', { known: true, count: 1 }],
     ['{"handled":0,"state":"dead","duplicates":2}', { known: true, count: 0, state: "dead", duplicates: 2 }],

@@ -42,7 +42,7 @@ function verdictOf(simulator: Simulator, id: string): string | undefined {
   return simulator.deliveries.summary(id)?.verdict.sentence;
 }
 
-test("an event is asked about until it was handled, and again for a late double", async () => {
+test("an event is checked until it was handled, and once more later", async () => {
   const { simulator, receiver, observer, pass } = open();
   register(simulator, "http://localhost:1/never-asked");
   simulator.verdicts.observe(observer);
@@ -64,7 +64,7 @@ test("an event is asked about until it was handled, and again for a late double"
   expect(receiver.asked).toHaveLength(length);
 });
 
-test("what is not handled within 20 s is said to be never handled", async () => {
+test("an event not handled within 20 s counts as never handled", async () => {
   const { simulator, observer, pass } = open();
   register(simulator, "http://localhost:1/never-asked");
   simulator.verdicts.observe(observer);
@@ -92,7 +92,7 @@ test.each([
   expect(receiver.asked).toHaveLength(1);
 });
 
-test("a receiver that tells nothing leaves the verdict to its answers", async () => {
+test("without a report, a receiver is judged by its answers", async () => {
   const { simulator, receiver, observer, pass } = open();
   receiver.isSilent = true;
   register(simulator, "http://localhost:1/never-asked");
@@ -104,7 +104,7 @@ test("a receiver that tells nothing leaves the verdict to its answers", async ()
   expect(verdictOf(simulator, id)).toBe("Acknowledged");
 });
 
-test("only the endpoint whose receiver is asked is judged by what it says, and not what never arrived", async () => {
+test("a report judges only its own endpoint, and only events that arrived", async () => {
   const { simulator, receiver, observer, pass } = open();
   register(simulator, "http://localhost:1/other");
   const endpoint = register(simulator, "http://localhost:1/observed");
@@ -152,7 +152,7 @@ test.each([
   },
 );
 
-test("a verdict that what was done changes is counted anew, though attempts are still to come", async () => {
+test("a verdict changed by a report is counted anew, even with attempts left", async () => {
   const { simulator, receiver, observer, pass } = open({ outcome: { status: 401 } });
   register(simulator, "http://localhost:1/never-asked", { faults: [{ name: "bad-signature" }] });
   simulator.verdicts.observe(observer);
@@ -164,7 +164,7 @@ test("a verdict that what was done changes is counted anew, though attempts are 
   expect(simulator.verdicts.counts()).toMatchObject([{ meant: "forged", result: "not", count: 1 }]);
 });
 
-test("what was said last about one attempt ends nothing that is asked about the next", async () => {
+test("the last report on one attempt does not end the questions about the next", async () => {
   const { simulator, receiver, observer, pass } = open({ outcome: { status: 500 } });
   register(simulator, "http://localhost:1/never-asked");
   simulator.verdicts.observe(observer);
@@ -185,7 +185,7 @@ test("what was said last about one attempt ends nothing that is asked about the 
 });
 
 test.runIf(ALL)(
-  "so many events are asked about at a time, and what was handled makes room for more",
+  "a limited number of events is observed at a time, and handled ones free places",
   async () => {
     const { simulator, receiver, observer, pass } = open();
     register(simulator, "http://localhost:1/never-asked");
@@ -206,7 +206,7 @@ test.runIf(ALL)(
   },
 );
 
-test("what is reset is asked about no more, nor what is closed", async () => {
+test("after a reset or close, nothing more is asked", async () => {
   const { simulator, receiver, observer, pass } = open();
   register(simulator, "http://localhost:1/never-asked");
   simulator.verdicts.observe(observer);
@@ -218,7 +218,7 @@ test("what is reset is asked about no more, nor what is closed", async () => {
   expect(simulator.verdicts.counts()).toEqual([]);
 });
 
-test("who asks in place of another asks alone, and what is being asked is given up", async () => {
+test("a new observer replaces the old one, whose questions are abandoned", async () => {
   const { simulator, receiver, observer, pass } = open();
   register(simulator, "http://localhost:1/never-asked");
   const given: (AbortSignal | undefined)[] = [];
@@ -238,7 +238,7 @@ test("who asks in place of another asks alone, and what is being asked is given 
   expect(receiver.asked).toHaveLength(1);
 });
 
-test("verdicts are counted, told to those who watch, found, and kept through a restart", async () => {
+test("verdicts are counted, streamed, searchable, and kept through a restart", async () => {
   const dataFile = join(temporaryDirectory(), "simulator.db");
   const { simulator, receiver, observer, pass } = open({ dataFile });
   const endpoint = register(simulator, "http://localhost:1/never-asked");

@@ -56,7 +56,7 @@ describe("what is found at a port", () => {
     expect(probe.sentence).toContain(finding === "no_path" ? "/webhooks, /webhook" : String(status));
   });
 
-  test("somebody who does not speak HTTP", async () => {
+  test("a server that does not speak HTTP", async () => {
     const { port } = await listen(createTcpServer((socket) => void socket.end("220 mail ready\r\n")));
     expect(await probeReceiver({ host: "127.0.0.1", port })).toMatchObject({
       finding: "not_http",
@@ -86,7 +86,7 @@ async function firstFree(server: Server, ports: readonly number[]): Promise<numb
   throw new Error("somebody has all of these ports");
 }
 
-test("what is sent says nothing that could be acted upon, and stops when the path is found", async () => {
+test("probes contain no event, and stop when the path is found", async () => {
   const { seen } = await probeOf({ "/webhook": 401, "/hooks": 401 });
   expect(seen.map(({ line }) => line)).toEqual([
     "POST /.voice-agent-simulator/nothing-is-here",

@@ -115,7 +115,7 @@ describe("startReceiver", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test("waits no longer than it must for one that has left a process of its own behind", async () => {
+  test("does not wait for a process that the command left behind", async () => {
     const { result } = await start(
       `require("node:child_process").spawn(process.execPath, ["-e", "setTimeout(() => {}, 5_000)"], { stdio: "inherit", detached: true }).unref();
        console.log("gone"); process.exit(7);`,

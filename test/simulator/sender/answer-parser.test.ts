@@ -70,7 +70,7 @@ describe("an answer", () => {
     expect(read([bytes], { end: true }).whole).toBeUndefined();
   });
 
-  test("means the same in whatever pieces it comes", () => {
+  test("means the same in any pieces", () => {
     const answers = [
       LENGTH,
       CHUNKED,
@@ -113,7 +113,7 @@ describe("an answer", () => {
   });
 });
 
-describe("what is no answer", () => {
+describe("not an answer", () => {
   test.each([
     ["another protocol, at its first bytes", "SSH-"],
     ["an empty line first", "\r\nHTTP/1.1 200 OK\r\n\r\n"],

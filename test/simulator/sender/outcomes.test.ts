@@ -56,7 +56,7 @@ test.each([
     ),
     { error: "tls", detail: expect.stringContaining("ECONNRESET") },
   ],
-])("what has no code of its own is told by its words: %o", (error, expected) => {
+])("an error without a code is recognized by its message: %o", (error, expected) => {
   expect(classifyError(error)).toEqual(expected);
 });
 
@@ -64,6 +64,6 @@ test.each([200, 204, 299, 300, 404, 500, 599, 999])("%i is a final status", (sta
   expect(classifyStatus(status)).toEqual({ status });
 });
 
-test.each([0, 99, 100, 199])("%i is none", (status) => {
+test.each([0, 99, 100, 199])("%i is not an outcome", (status) => {
   expect(classifyStatus(status)).toEqual({ error: "protocol", detail: `${status} is not a final status` });
 });

@@ -163,7 +163,7 @@ describe("TLS", () => {
     await server.close();
   });
 
-  test("that is hung up on in the handshake is told as tls, a reset as reset", async () => {
+  test("closed in the handshake is reported as tls, a reset as reset", async () => {
     const words = [];
     for (const end of ["end", "resetAndDestroy"] as const) {
       const server = await startRawServer((socket) => void socket.once("data", () => socket[end]()), {
@@ -346,7 +346,7 @@ test("reset-mid-body resets a connection with TLS as well, at once", async () =>
 });
 
 describe("timers", () => {
-  test("are all taken back when an attempt is over, however it ended", async () => {
+  test("are all removed when an attempt ends, in any way", async () => {
     let waiting = 0;
     const wall: WallTime = {
       ...systemTime,

@@ -15,7 +15,7 @@ function sockets(count: number, resumed: number[]): Socket[] {
   });
 }
 
-test("one connection that gives way goes on in each turn of the event loop, in their order", async () => {
+test("in each turn of the event loop the next waiting connection continues, in order", async () => {
   const resumed: number[] = [];
   const turns = createTurns();
   const flooding = sockets(4, resumed);
@@ -76,7 +76,7 @@ test("of large pieces that come in one turn one is read, and the others in a tur
   expect(seen.every((count, turn) => count - (seen[turn - 1] ?? 0) <= 1)).toBe(true);
 });
 
-test("a small piece is read at once, whatever else came in this turn, and a large one in the next", async () => {
+test("a small piece is read at once in any turn, and a large one in the next", async () => {
   const { read, all } = await floods(3);
   all[0]?.push(Buffer.alloc(LARGE));
   all[1]?.push(Buffer.alloc(LARGE - 1));

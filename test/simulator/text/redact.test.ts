@@ -33,7 +33,7 @@ test("the user info of every address is taken out, and the address stays", () =>
   );
 });
 
-test("what is no secret stays as it is, bytes that are no text included", () => {
+test("text without a secret stays unchanged, bytes that are not text included", () => {
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
   expect(redact.bytes(bytes)).toEqual(bytes);
   const text = "whsec_ is a prefix; write to me@example.com, http://host/a@b";

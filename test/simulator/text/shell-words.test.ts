@@ -48,7 +48,7 @@ test("any bytes are written by a printf in one line that can be pasted", async (
   expect(read.map((hex) => hex.trim())).toEqual(all.map((bytes) => bytes.toString("hex")));
 });
 
-test("nothing that begins a build server's command is left whole", () => {
+test("beginnings of a build server's commands are broken up", () => {
   expect([quoted("##vso[x]"), quoted("a ##[error]")].join(" ")).not.toContain("##");
 });
 

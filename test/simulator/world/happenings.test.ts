@@ -45,7 +45,7 @@ describe("what happens in the world", () => {
     expect(object).toEqual(shown[objectSchemas[type].shape.object.value]);
   });
 
-  test("whatever is overridden, REST answers what the webhook carries", () => {
+  test("REST returns the object of the webhook under any overrides", () => {
     const { world } = createTestWorld({ calls: 0 });
     const fields = fc.dictionary(
       fc.constantFrom(
@@ -95,7 +95,7 @@ describe("what happens in the world", () => {
     expect(call["transcript"]).toContain(object["message_text"]);
   });
 
-  test("a transfer is told of by its call", () => {
+  test("the call of a transfer says that it was transferred", () => {
     const { world } = createTestWorld();
     expect(happen(world, "call.transferred").object).toMatchObject({
       outcome: "transferred",
@@ -107,7 +107,7 @@ describe("what happens in the world", () => {
     expect(failed.object).toMatchObject({ transferred: true, transfer_succeeded: false });
   });
 
-  test("orders and bookings tell what was said on their calls", () => {
+  test("orders and bookings match the transcripts of their calls", () => {
     const { world } = createTestWorld();
     const order = happen(world, "order.created");
     expect(order.object).toMatchObject({ call_id: order.call["id"], phone: order.call["phone"] });
@@ -207,7 +207,7 @@ describe("what happens in the world", () => {
     expect(world.findCall("call_mine")?.object).toEqual(fresh.call);
   });
 
-  test("a date of one's own puts the call where it belongs in the list", () => {
+  test("an overridden date puts the call at its place in the list", () => {
     const { world } = createTestWorld();
     const { object } = happen(world, "call.completed", { object: { created_at: "2026-05-01T12:00:00Z" } });
     const times = walkCalls(world, RESTAURANT).map(({ created_at: at }) => String(at));
@@ -281,7 +281,7 @@ describe("the readings about objects", () => {
     expect(seen).toEqual(new Set([null, succeeded, failed]));
   });
 
-  test("order_and_booking_shape=minimal leaves nothing but the kind and what was asked for", () => {
+  test("order_and_booking_shape=minimal leaves only the kind and the requested fields", () => {
     const { world } = createTestWorld({ readings: { order_and_booking_shape: "minimal" } });
     expect(happen(world, "order.created").object).toEqual({ object: "order" });
     expect(happen(world, "booking.created").object).toEqual({ object: "booking" });

@@ -18,7 +18,7 @@ describe("the generated history", () => {
     expect(JSON.stringify(everything(one.world))).toBe(JSON.stringify(everything(two.world)));
   });
 
-  test("is another one for another seed", () => {
+  test("differs for another seed", () => {
     const [one, two] = [createTestWorld({ seed: 42 }), createTestWorld({ seed: 43 })];
     expect(JSON.stringify(everything(one.world))).not.toBe(JSON.stringify(everything(two.world)));
   });
@@ -125,7 +125,7 @@ describe("the generated history", () => {
     expect(times).toEqual(times.toSorted().toReversed());
   });
 
-  test("shares the calls evenly, whatever their number", () => {
+  test("divides any number of calls evenly", () => {
     for (const [calls, shares] of [
       [0, [0, 0]],
       [1, [1, 0]],

@@ -71,7 +71,7 @@ describe("noise", () => {
 });
 
 describe("stable ids", () => {
-  test("depend on all that they are asked with, and on nothing else", () => {
+  test("depend on all arguments, and on nothing else", () => {
     fc.assert(
       fc.property(fc.nat(), fc.string(), fc.nat(), (seed, purpose, index) => {
         const id = stableId("evt_", 32, { seed, purpose, index });

@@ -25,7 +25,7 @@ describe("the JSON schema for editors", () => {
     expect(file).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
   });
 
-  test("takes what is shipped and what names it, and refuses what is misspelt", () => {
+  test("accepts the built-in scenarios, and refuses misspelt fields", () => {
     const [shipped] = SCENARIOS;
     const named = { ...minimal, $schema: "./scenario.schema.json" };
     expect([shipped, minimal, named].map((story) => schema.safeParse(story).success)).toEqual([
@@ -228,7 +228,7 @@ describe("traffic", () => {
 describe("docs/scenarios.md", () => {
   const page = readFileSync(new URL("../../../docs/scenarios.md", import.meta.url), "utf8");
 
-  test("shows a scenario that can be told as it stands", () => {
+  test("shows a scenario that runs unchanged", () => {
     const [, example = ""] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
     const { world, steps } = tell(JSON.parse(example));
     expect(steps.map(({ afterMs }) => afterMs / 1000)).toEqual([0, 600, 7_200]);
