@@ -41,7 +41,7 @@ const TOO_MUCH: [what: string, path: string, body: () => unknown, says: RegExp][
     "a scenario of megabytes",
     "/scenarios",
     () => scenario({ summary: MEGABYTES }),
-    new RegExp(`${LARGEST_SCENARIO_BYTES} at most`),
+    new RegExp(`${LARGEST_SCENARIO_BYTES} are the maximum`),
   ],
 ];
 
