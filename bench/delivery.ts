@@ -38,7 +38,7 @@ function row(name: string, tookMs: number): void {
   report.line(`${name.padEnd(32)} ${(tookMs / 1000).toFixed(1).padStart(7)} s ${perSecond}/s`);
 }
 
-/** Lets events happen and their deliveries die; answers how long the dying took. */
+/** Emits events and waits until their deliveries are dead; returns how long that took. */
 async function deliverAll(): Promise<number> {
   const created = createSimulator({ clock: "manual", seed: 1, calls: 0 });
   if (!created.ok) throw new Error(created.message);

@@ -26,7 +26,7 @@ try {
     ours: load,
   });
   report.line(`medians of ${ROUNDS} rounds in turns, ${SECONDS} s each, ${CONNECTIONS} connections`);
-  report.line(`autocannon, one body again and again     ${whole(repeated).padStart(9)} requests/s`);
+  report.line(`autocannon, one body repeated            ${whole(repeated).padStart(9)} requests/s`);
   report.line(`autocannon, unique and signed            ${whole(signed).padStart(9)} requests/s`);
   report.line(`load, unique and signed                  ${whole(ours).padStart(9)} requests/s`);
   report.held("load ÷ autocannon with one body", ours / repeated, { atLeast: 0.8 });

@@ -28,7 +28,7 @@ if (passedOn.includes("--help")) {
 
 const unknown = wanted.find((name) => !names.includes(name));
 if (unknown !== undefined) {
-  process.stderr.write(`There is no benchmark "${unknown}". There are ${names.join(", ")}.\n`);
+  process.stderr.write(`Unknown benchmark "${unknown}". The benchmarks are ${names.join(", ")}.\n`);
   process.exit(2);
 }
 

@@ -106,7 +106,7 @@ async function pagesASecond(url: string, queries: readonly string[]): Promise<nu
     duration: SECONDS,
     requests: queries.map((query) => ({ path: pathname + query })),
   });
-  if (result.non2xx > 0) throw new Error(`${result.non2xx} answers of ${url} were no pages.`);
+  if (result.non2xx > 0) throw new Error(`${result.non2xx} answers of ${url} were not 2xx.`);
   return result["2xx"] / result.duration;
 }
 

@@ -43,7 +43,7 @@ async function newDatabase(): Promise<string> {
   return server.url(name);
 }
 
-/** A database with a handler that wants every event, and with so many of them. */
+/** A database with a handler for every event, and with so many events. */
 async function filled(backlog: number, key: readonly string[] = []): Promise<string> {
   const databaseUrl = await newDatabase();
   const store = await openServerStore({ databaseUrl, clock, isWorker: true, onFatal: console.error });

@@ -44,7 +44,7 @@ function measure(query: (calls: number) => { from: number; limit: number; outcom
   const times = worlds.map((): number[] => []);
   for (let turn = 0; turn < WARM_UP + TURNS; turn += 1) {
     for (const [index, { world, calls }] of worlds.entries()) {
-      // Another cursor each time, so that nothing can be remembered from the page before.
+      // Another cursor each time, so that no page is cached.
       const { from, ...rest } = query(calls);
       const orgId = world.organizations()[0]?.organization.id ?? "";
       const startingAfter = ids.encode(0, from - turn);
@@ -65,7 +65,7 @@ function start(calls: number): { world: World; startMs: number } {
   const world = createWorld({
     database: opened.database,
     seed: SEED,
-    // Half of them belong to the organization that is paged through.
+    // Half of them belong to the paged organization.
     calls: calls * 2,
     epochMs: Date.UTC(2026, 0, 1),
     readings: () => DEFAULT_READINGS,

@@ -35,12 +35,12 @@ for (const folder of ["receiver", "simulator", "shared"]) {
   });
 }
 await publishDashboard();
-// What messages and hints refer to.
+// Files that messages and hints refer to.
 cpSync("docs", join(dist, "docs"), {
   recursive: true,
   filter: (source) => !/\/(?:decisions|images)$/.test(source),
 });
-// What `create` makes projects of.
+// The templates of `create`.
 for (const folder of ["examples/mounted", "examples/receivers"]) {
   cpSync(folder, join(dist, folder), {
     recursive: true,
@@ -51,7 +51,7 @@ publishDeclarations();
 for (const file of PROGRAMS) chmodSync(join(dist, file), 0o755);
 console.log(`Built ${dist}: ${PROGRAMS.join(", ")}`);
 
-/** The bundle is where the published simulator looks for it, and its source stays here. */
+/** Puts the dashboard's bundle where the published simulator looks for it, without its source. */
 async function publishDashboard(): Promise<void> {
   const { page, files } = await currentBundle();
   const folder = join(dist, "simulator/dashboard/built");

@@ -1,4 +1,4 @@
 import { endOnOldNode } from "../shared/node-version.ts";
 
-/** Our own programs import this first. */
+/** Our programs import this first. */
 endOnOldNode();

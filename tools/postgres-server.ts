@@ -7,7 +7,7 @@ import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 
-/** Fast, and without fsync: data survives a killed process, which is all that tests do, but no power cut. */
+/** Fast, without fsync: data survives a killed process, as in tests, but no power cut. */
 const SETTINGS = {
   fsync: "off",
   max_connections: "300",
@@ -18,12 +18,12 @@ const SETTINGS = {
 
 export type PostgresServer = {
   port: number;
-  /** Of one database; `postgres` is there from the beginning. */
+  /** The URL of a database; `postgres` always exists. */
   url: (database?: string) => string;
-  /** Of its first process, while it runs. */
+  /** The id of its first process, while it runs. */
   pid: () => Promise<number>;
   start: () => Promise<void>;
-  /** `immediate` is what a crash of the server is like. */
+  /** `immediate` is like a crash of the server. */
   stop: (mode: "fast" | "immediate") => Promise<void>;
   /** A standby that follows this server, which is stopped while its files are copied. */
   addStandby: (directory: string, port: number) => Promise<PostgresServer>;
@@ -32,8 +32,8 @@ export type PostgresServer = {
 };
 
 /**
- * Makes a server of its own in `directory` out of the package of binaries, and starts it. It is gone soon after the
- * process `owner` is, however that ends: this one, unless another is named.
+ * Makes a server in `directory` from the package of binaries, and starts it. It ends soon after the process `owner` (this
+ * one by default) ends in any way.
  */
 export async function createServer(
   directory: string,
@@ -62,7 +62,7 @@ export async function createServer(
   return server;
 }
 
-/** Waits for the end of its owner; then has the server end at once, and deletes its files. */
+/** Waits for the end of its owner; then ends the server at once, and deletes its files. */
 const WATCH = `
   while kill -0 "$1" 2> /dev/null && [ -d "$2" ]; do sleep 1; done
   [ -f "$2/postmaster.pid" ] && kill -QUIT "$(head -n 1 "$2/postmaster.pid")" && sleep 1

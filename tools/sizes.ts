@@ -10,7 +10,7 @@ import { forkFiles } from "./fork/files.ts";
  */
 
 if (process.argv.includes("--help")) {
-  process.stdout.write("Usage: npm run check:sizes\n\nPrints how large each part is, beside its goal.\n");
+  process.stdout.write("Usage: npm run check:sizes\n\nPrints the size of each part beside its goal.\n");
   process.exit();
 }
 
@@ -42,7 +42,7 @@ function words(matches: RegExp): number {
   return [...files].reduce((sum, [path, text]) => sum + (matches.test(path) ? wordsOf(text) : 0), 0);
 }
 
-/** How many packages npm has installed here, by the list that it keeps of them. */
+/** The number of packages that npm has installed here, by its own list. */
 function packages(): number {
   const { packages: installed } = z
     .object({ packages: z.record(z.string(), z.looseObject({ link: z.boolean().optional() })) })

@@ -7,7 +7,7 @@ import { observeAddress } from "./start/observe-address.ts";
  * handlers whenever they change.
  */
 const settings = readEnvironment(process.env);
-// The receiver reads the rest of the file itself, anew whenever it changes.
+// The receiver reads the rest of the file itself, again after each change.
 for (const name of ["PORT", "SIGNING_SECRET"]) if (settings[name]) process.env[name] = settings[name];
 const observe = observeAddress(settings);
 
@@ -16,6 +16,6 @@ if (observe !== undefined && !process.argv.includes("--help"))
 const watches = process.argv[2] === "--watch";
 const observed = observe === undefined ? [] : ["--observe", observe];
 process.argv.splice(2, watches ? 1 : 0, "dev", "--quiet", ...observed);
-// By its path: the user's own node may be too old for it.
+// By its path: the user's node may be too old.
 process.argv.push("--", process.execPath, "receiver/main.mjs", "start", ...(watches ? ["--watch"] : []));
 await import("../simulator/main.ts");

@@ -11,7 +11,7 @@ import { median, whole, type Report } from "./report.ts";
 const SECRET = "whsec_bench_0123456789abcdef";
 const CONNECTIONS = 64;
 
-/** Seconds of its own load that the background loop may lie behind when the load ends. */
+/** Seconds of its load that the background loop may be behind when the load ends. */
 const BACKLOG_SECONDS = 5;
 
 type Contestant = {
@@ -36,7 +36,7 @@ const EXPRESS = "Express, only reads the body";
 const STRIPE = "Express, Stripe's constructEvent";
 const OCTOKIT = "octokit's middleware";
 const STANDARD = "Express, standardwebhooks";
-/** They verify as we do, and store nothing. */
+/** Endpoints that verify as we do, and store nothing. */
 const PEERS = [STRIPE, OCTOKIT, STANDARD];
 const INGEST = "this receiver, role ingest";
 const ALL = "this receiver, role all";
@@ -58,7 +58,7 @@ type Measured = LoadResult & {
   perSecond: number;
   startMs: number;
   backlogSeconds: number;
-  /** Of the process that acknowledges, for one event. */
+  /** CPU time of the acknowledging process for one event. */
   cpuMicroseconds: number;
 };
 
@@ -131,7 +131,7 @@ async function measure({ name, scheme, start }: Contestant, events: number): Pro
   }
 }
 
-/** Of all threads of a process since it began; 0 where the system does not say. */
+/** The CPU time of all threads of a process since its start; 0 if the system does not report it. */
 function cpuMicroseconds(pid: number): number {
   if (process.platform !== "linux") return 0;
   const tasks = `/proc/${String(pid)}/task`;
@@ -146,7 +146,7 @@ async function unfinished(adminUrl: string): Promise<number> {
 }
 
 async function startPeer(name: string): ReturnType<Contestant["start"]> {
-  // What a mounted receiver logs is read, as everybody's.
+  // The log of a mounted receiver is read, as with the others.
   const child = fork(join(import.meta.dirname, "peer-process.ts"), [name, SECRET], {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });

@@ -5,7 +5,7 @@ import type { Report } from "./report.ts";
 
 const SECRET = "whsec_bench_0123456789abcdef";
 
-/** Begins after the start has settled, and is long, since the idle receiver does something only now and then. */
+/** Begins after the start has settled, and is long, since the idle receiver works only from time to time. */
 const SETTLING_MS = 25_000;
 const MEASURED_MS = 240_000;
 const DAY_MS = 86_400_000;
@@ -34,7 +34,7 @@ export async function measureAtRest({ report }: { report: Report }): Promise<voi
   }
 }
 
-/** Of a process and its children, since they started. */
+/** CPU time of a process and its children since their start. */
 function costOf(pid: number): Cost {
   const costs = [pid, ...numbers(`/proc/${String(pid)}/task/${String(pid)}/children`)].map(
     (process): Cost => {
@@ -45,7 +45,7 @@ function costOf(pid: number): Cost {
       return {
         processorMs: sum(threads) / 1_000_000,
         writtenBytes: field(`${of}/io`, "write_bytes"),
-        // What processes share, such as the code of Node.js, counts once in all.
+        // Memory shared by processes, such as the code of Node.js, counts once.
         residentBytes: field(`${of}/smaps_rollup`, "Pss") * 1_024,
       };
     },
@@ -61,7 +61,7 @@ function numbers(file: string): number[] {
   return readFileSync(file, "utf8").split(/\s+/).filter(Boolean).map(Number);
 }
 
-/** `name: 123 …` of a file of such lines. */
+/** The number of the line `name: 123 …` in a file. */
 function field(file: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s*(\\d+)`, "m").exec(readFileSync(file, "utf8"))?.[1]);
 }

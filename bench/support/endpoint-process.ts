@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An endpoint in a process of its own that reads each request and answers the status it was started with. */
+/** An endpoint in a separate process that reads each request and answers the status it was started with. */
 const status = Number(process.argv[2] ?? 200);
 
 const server = createServer((request, response) => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { z } from "zod";
 
-/** Starts an endpoint that answers `status` to everything, in a process of its own. */
+/** Starts an endpoint that answers `status` to everything, in a separate process. */
 export async function startEndpoint(status: number): Promise<{ url: string; close: () => void }> {
   const child = fork(join(import.meta.dirname, "endpoint-process.ts"), [String(status)]);
   const [port] = await once(child, "message");

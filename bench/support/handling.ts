@@ -46,7 +46,7 @@ export async function measureHandling(options: {
   report.held("handled, of plainjob", of(OURS) / of("plainjob"), { atLeast: 3 });
 }
 
-/** Takes the events without a worker first, then starts one and waits until nothing is left. */
+/** Accepts the events without a worker, then starts one and waits until all are handled. */
 async function ours(events: number, environment: Record<string, string> = {}): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), "bench-handling-"));
   try {
@@ -57,7 +57,7 @@ async function ours(events: number, environment: Record<string, string> = {}): P
     const all = await startReceiver({ role: "all", secret: SECRET, directory, environment });
     const done = async (): Promise<number> =>
       metric(all.adminUrl, "receiver_handling_seconds_count", /outcome="done"/);
-    // From the first that is seen as done, so that starting is left out, to the last.
+    // From the first event seen as done, which excludes the start, to the last.
     const first = await waitFor(done, (count) => count > 0);
     const last = await waitFor(done, (count) => count === events);
     await all.stop();

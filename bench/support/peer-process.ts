@@ -107,7 +107,7 @@ async function mounted(): Promise<MountedReceiver> {
 }
 
 const server = await peers[process.argv[2] ?? ""]?.();
-if (!server) throw new Error(`There is no peer "${String(process.argv[2])}".`);
+if (!server) throw new Error(`Unknown peer "${String(process.argv[2])}".`);
 server.keepAliveTimeout = 60_000;
 server.listen(0, "127.0.0.1");
 await once(server, "listening");

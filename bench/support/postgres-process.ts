@@ -27,7 +27,7 @@ const INSERT = `
   INSERT INTO jobs SELECT id, 'h', 'waiting', now() FROM event`;
 
 let untold = 0;
-/** One message for all that is done in a turn: a message for each event would cost as much as handling it. */
+/** One message for all events done in a turn: a message for each would cost as much as handling it. */
 function tell(done: number): void {
   if (untold === 0)
     setImmediate(() => {
@@ -42,7 +42,7 @@ async function go(): Promise<void> {
   await once(process, "message");
 }
 
-/** As many at a time as there are clients, until all of this process's share are stored. */
+/** Stores this process's share of the events, as many at a time as there are clients. */
 async function store(one: (n: number) => Promise<unknown>): Promise<void> {
   await go();
   let next = 0;
@@ -65,7 +65,7 @@ async function work(): Promise<void> {
       kind === "row" ? atomically(async (db) => void (await db.query(ADD_ROW, [id, attempt]))) : undefined,
   });
   const { jobs, ledger } = await openStore();
-  // As the bare engine, it is there before the clock starts.
+  // Like the bare engine, it is started before the clock.
   const going = Promise.withResolvers<void>();
   const claim: typeof jobs.claim = async (...given) => {
     await going.promise;

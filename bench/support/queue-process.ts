@@ -28,12 +28,12 @@ const jobSchema = z.object({
 });
 type Job = z.infer<typeof jobSchema>;
 
-// Ids as the service makes them: one after the other, they would all go to the same page of an index.
+// Random ids, as the service makes them: consecutive ones would all go to the same page of an index.
 const jobs = Array.from({ length: EVENTS }, () =>
   sampleEnvelope("call.completed", { id: `evt_${randomBytes(16).toString("hex")}` }),
 );
 
-/** The same little that our handler for calls writes. */
+/** The same row that our handler for calls writes. */
 function createEffects(file: string): { db: Database.Database; write: (job: Job) => void } {
   const db = new Database(join(place, file));
   db.pragma("journal_mode = WAL");
@@ -69,7 +69,7 @@ const queues: Record<string, () => Promise<number>> = {
   },
 };
 
-/** A minimal loop; or one that also records what it starts, or reports what it has done. */
+/** A minimal loop, or one that also records each start, or reports each completion. */
 async function bare({ claims, logs }: { claims: boolean; logs: boolean }): Promise<number> {
   const { db, write } = createEffects("bare.db");
   db.exec(CREATE_EVENTS);

@@ -67,7 +67,7 @@ export async function startReceiver(options: {
     void exited.then(() => reject(new Error("The receiver ended before it listened.")));
   });
   const startMs = performance.now() - startedAtMs;
-  // From here on only drained: splitting lines costs more than writing them.
+  // Only drained from here on: splitting lines costs more than writing them.
   lines.close();
   child.stdout.resume();
   return {

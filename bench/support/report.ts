@@ -5,12 +5,12 @@ export function median(values: readonly number[]): number {
 
 export type Report = {
   line: (text: string) => void;
-  /** A figure that is held to a bound; marked at once, and once more at the end, when it falls short. */
+  /** A figure with a bound; marked at once, and again at the end, if it misses the bound. */
   held: (what: string, value: number, bound: { atLeast: number } | { atMost: number }) => void;
   conclude: () => void;
 };
 
-/** Prints measurements, and says at the end which of them fall short. */
+/** Prints measurements, and at the end those that miss their bounds. */
 export function createReport(): Report {
   const short: string[] = [];
   const line = (text: string): void => void process.stdout.write(`  ${text}\n`);

@@ -44,7 +44,7 @@ app.get("/handled/:id", (request, response) => {
 handleEvents();
 app.listen(Number(PORT), "127.0.0.1");
 
-/** Work comes after the answer, which has to be out within ten seconds; at the start, what a crash left undone. */
+/** Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone. */
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
     try {

@@ -58,7 +58,7 @@ def is_signed(headers, body):
 
 
 async def handle_events():
-    """Work comes after the answer, which has to be out within ten seconds; at the start, what a crash left undone."""
+    """Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone."""
     while True:
         ARRIVED.clear()
         for event_id, body in DATABASE.execute("SELECT id, body FROM events WHERE handled = 0").fetchall():

@@ -51,7 +51,7 @@ def is_signed(header, body):
 
 
 def handle_events():
-    """Work comes after the answer, which has to be out within ten seconds; at the start, what a crash left undone."""
+    """Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone."""
     database = connect()
     while True:
         ARRIVED.clear()

@@ -41,7 +41,7 @@ app.get("/handled/:id", (context) =>
 handleEvents();
 serve({ fetch: app.fetch, port: Number(PORT), hostname: "127.0.0.1" });
 
-/** Work comes after the answer, which has to be out within ten seconds; at the start, what a crash left undone. */
+/** Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone. */
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
     try {

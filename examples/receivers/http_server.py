@@ -61,7 +61,7 @@ def is_signed(header, body):
 
 
 def handle_events():
-    """Work comes after the answer, which has to be out within ten seconds; at the start, what a crash left undone."""
+    """Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone."""
     while True:
         with LOCK:
             ARRIVED.clear()

@@ -46,7 +46,7 @@ async function answerTo(request: IncomingMessage): Promise<{ status: number } & 
   return { status: 200, received: true };
 }
 
-/** Work comes after the answer, which has to be out within ten seconds; at the start, what a crash left undone. */
+/** Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone. */
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
     try {

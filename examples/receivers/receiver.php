@@ -54,7 +54,7 @@ function is_signed(string $header, string $body, string $secret): bool
     return false;
 }
 
-/** Work comes after the answer, which has to be out within ten seconds; what a crash left undone comes first. */
+/** Does the work after the answer, which must be sent within ten seconds; first, what a crash left undone. */
 function handle_events(PDO $database): never
 {
     while (true) {

@@ -52,7 +52,7 @@ def signed?(header, body)
   pairs.any? { |key, v1| key == "v1" && OpenSSL.secure_compare(v1.to_s, expected) }
 end
 
-# Work comes after the answer, which has to be out within ten seconds; at the start, what a crash left undone.
+# Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone.
 Thread.new do
   loop do
     ARRIVED.clear

@@ -40,7 +40,7 @@ export function createOpenApiDocument() {
     override: ({ jsonSchema, zodSchema }) => {
       const meaning = FIELD_MEANINGS.get(zodSchema);
       if (meaning !== undefined) Object.assign(jsonSchema, meaning);
-      // zod's own word for a prefix, which no other reader knows: the pattern says it.
+      // zod's keyword for a prefix, which only zod knows; the pattern says the same.
       if (jsonSchema.format === "starts_with") delete jsonSchema.format;
     },
   });
