@@ -5,7 +5,7 @@ import { cpus, totalmem } from "node:os";
 import { basename, join } from "node:path";
 
 /**
- * `npm run bench` runs every benchmark of this folder, each in a process of its own; `npm run bench -- delivery load`
+ * `npm run bench` runs every benchmark of this folder, each in a separate process; `npm run bench -- delivery load`
  * only those. Options behind the names go to them: `npm run bench -- receiver --rounds 2`.
  */
 const SELF = "main.ts";

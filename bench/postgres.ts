@@ -16,7 +16,7 @@ import { inTurns } from "./support/rounds.ts";
 
 /**
  * PostgreSQL: what is stored and handled a second, beside what the server and pg-boss do by themselves. The server syncs, and
- * each measurement has a database of its own. `npm run bench -- postgres --events 2000 --rounds 1` makes it shorter.
+ * each measurement has a separate database. `npm run bench -- postgres --events 2000 --rounds 1` makes it shorter.
  */
 const { values } = parseArgs({
   options: { events: { type: "string", default: "10000" }, rounds: { type: "string", default: "3" } },

@@ -15,8 +15,8 @@ import { createReceiver, type MountedReceiver } from "../../receiver/index.ts";
 import { SIGNATURE_HEADER } from "../../shared/signature.ts";
 
 /**
- * An endpoint as its library's documentation has it, in a process of its own. Those of others store nothing; `mounted-…`
- * is this receiver inside an app, with its inbox in a folder of its own.
+ * An endpoint as its library's documentation has it, in a separate process. Those of others store nothing; `mounted-…`
+ * is this receiver inside an app, with its inbox in a separate folder.
  */
 const SECRET = process.argv[3] ?? "";
 

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { sampleEnvelope } from "../../shared/samples.ts";
 
 /**
- * Handles a backlog with another queue, or with none, in a process of its own; says how many milliseconds it took. The
+ * Handles a backlog with another queue, or with none, in a separate process; says how many milliseconds it took. The
  * queue's place is a directory.
  */
 const [, , queue = "", place = "", count = "0"] = process.argv;

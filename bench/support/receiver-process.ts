@@ -25,7 +25,7 @@ export type ReceiverProcess = {
 
 /**
  * Starts the receiver as users have it: default log level, everything on, its log going to a pipe that is read.
- * The inbox is a new one in a directory of its own unless `directory` names one, which is then left where it is.
+ * The inbox is a new one in a separate directory unless `directory` names one, which is then left where it is.
  */
 export async function startReceiver(options: {
   role: "all" | "ingest";
@@ -53,7 +53,7 @@ export async function startReceiver(options: {
         ...options.environment,
       },
       stdio: ["ignore", "pipe", "inherit"],
-      // A group of its own, which is killed as a whole.
+      // Its own group, which is killed as a whole.
       detached: true,
     },
   );

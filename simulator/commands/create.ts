@@ -18,7 +18,7 @@ type Flags = Partial<Record<KindName | "fork" | "json", boolean>>;
 const NAMES = Object.keys(KINDS).filter((name): name is KindName => name in KINDS);
 const PACKAGE = createRequire(import.meta.url).resolve("voice-agent-webhook-kit/package.json");
 
-/** `create DIR`: a receiver to start from, in a folder of its own, with its test in CI; asks nothing. */
+/** `create DIR`: a receiver to start from, in a separate folder, with its test in CI; asks nothing. */
 export default function createCommand(): Command {
   const command = new Command("create")
     .description("make a receiver to start from, with its tests for GitHub, GitLab and any shell")

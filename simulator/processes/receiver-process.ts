@@ -18,7 +18,7 @@ export type StartFailure = {
 
 export type StartResult = { ok: true; receiver: ReceiverProcess } | StartFailure;
 
-/** A receiver's command, running in a process group of its own. */
+/** A receiver's command, running in its own process group. */
 export type ReceiverProcess = {
   /** Process id of the command, which is also the id of its group. */
   readonly pid: number;

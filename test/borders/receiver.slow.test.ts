@@ -10,7 +10,7 @@ import { until } from "../receiver/helpers/until.ts";
 import { figure, mostDescriptors, slowestDuring, usageOf } from "./measured.ts";
 
 /**
- * Attacks on a receiver that runs as a process of its own, from the network. Whatever goes on, an honest delivery is
+ * Attacks on a receiver that runs as a separate process, from the network. Whatever goes on, an honest delivery is
  * acknowledged soon, and memory and descriptors stay within bounds. `BORDERS` says how many times larger than in
  * `npm test` the attacks are.
  */

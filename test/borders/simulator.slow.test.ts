@@ -6,7 +6,7 @@ import { serve } from "../helpers/process.ts";
 import { figure, slowestDuring, usageOf } from "./measured.ts";
 
 /**
- * Attacks on a simulator that runs as a process of its own, by programs of this machine. Whatever goes on, an honest
+ * Attacks on a simulator that runs as a separate process, by programs of this machine. Whatever goes on, an honest
  * question is answered soon, and memory stays within a bound. `BORDERS` says how many times larger the attacks are.
  */
 const SIZE = Number(process.env["BORDERS"] ?? 1);

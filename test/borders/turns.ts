@@ -1,6 +1,6 @@
 import { isMainThread } from "node:worker_threads";
 
-/** Looked at so often: what is told is a turn of the event loop, and at most this much of those before it. */
+/** The sampling interval: a reported time is one turn of the event loop, plus at most this much of those before it. */
 const EVERY_MS = 1;
 
 /**

@@ -5,7 +5,7 @@ import type { SimulatorOptions } from "../../simulator/service/compose.ts";
 import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import { openSimulator } from "../helpers/simulator.ts";
 
-/** Nobody of the machine that the tests run on is anybody's receiver. */
+/** No server of the machine that runs the tests counts as a receiver. */
 const nobody = async () => [];
 
 /** A simulator with its servers in this process, its clock standing still, closed when the test is over. */

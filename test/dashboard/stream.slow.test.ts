@@ -31,7 +31,7 @@ test("the page says that the simulator is gone, and comes back with the next one
   await rows.getByText(/ booked /).waitFor();
   await expect.poll(() => rows.getByText(/ called/).count()).toBe(0);
 
-  // What the new one does not know is said to be gone, and counts down no more.
+  // A delivery that the new simulator does not know is shown as deleted, without a countdown.
   await page.goto(
     `${first.url}/deliveries/${second.simulator.deliveries.page({ limit: 1 }).deliveries[0]?.id}`,
   );

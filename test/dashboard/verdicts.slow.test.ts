@@ -9,7 +9,7 @@ import { openDashboard } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
-/** A receiver without a memory: it handles whatever comes, forged or not, as often as it comes; and tells so. */
+/** A receiver that handles every delivery, forged or repeated, and reports it. */
 async function startForgetful() {
   const handled = new Map<string, number>();
   const receiver = await startEndpoint((response, _count, { body }) => {

@@ -10,7 +10,7 @@ const browser = useBrowser();
 test("an endpoint's card verifies its receiver: failures first, each with its request and answer, saved in each format", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
-  // It takes whatever comes, forged or not.
+  // It accepts everything, forged or not.
   const receiver = await startEndpoint((response) => void response.end("took <b>it</b>"));
   await control(origin, "POST", "/endpoints", { url: receiver.url, event_types: ["call.completed"] });
   const page = await browser.openPage(`${url}/endpoints`);

@@ -13,7 +13,7 @@ const PAGE = "docs/testing-in-ci.md";
 /** What shows the same as all the checks, in a second. */
 const FEW = "--only acknowledgement.call-completed,duplicates.in-sequence,duplicates.hour-between";
 
-/** A receiver that is right but for the status with which it answers a copy, for whatever Node.js the machine has. */
+/** A receiver that is right except for its answer to a duplicate, for any Node.js. */
 const receiver = (duplicateStatus: number): string => `
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";

@@ -19,7 +19,7 @@ const PROBES: Record<string, string[]> = {
   ruby: ["ruby", "-rsinatra/base", "-rsqlite3", "-e", ""],
 };
 
-/** A shell of somebody who has never heard of us: no variables, and none of our programs in PATH. */
+/** A shell without our variables, and without our programs in PATH. */
 const STRANGER: Record<string, string> = {
   HOME: process.env["HOME"] ?? "",
   PATH: (process.env["PATH"] ?? "")
@@ -49,7 +49,7 @@ function start(line: string, cwd: string) {
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  /** All that the line started: it has a process group of its own. */
+  /** All that the line started: it has its own process group. */
   const signalled = (signal: NodeJS.Signals): void => {
     if (child.pid !== undefined && !hasEnded()) process.kill(-child.pid, signal);
   };
@@ -64,7 +64,7 @@ function start(line: string, cwd: string) {
   return { exited: once(child, "exit"), said: () => output, signalled, until };
 }
 
-/** The status that an unsigned event gets, once somebody listens; the connection is not kept, which a server would wait for. */
+/** The status of an unsigned event, once a server listens; the connection is not kept, since a server would wait for it. */
 async function answer(port: number): Promise<number | undefined> {
   const asked = { method: "POST", headers: { connection: "close" } };
   const answered = await fetch(`http://127.0.0.1:${port}/webhooks`, asked).catch(() => undefined);
@@ -88,7 +88,7 @@ describe("a project that create makes is installed, developed, verified and star
     expect(await does(isNode ? "npm install" : "true", folder)).toMatchObject({ code: 0 });
 
     const developing = start(dev, folder);
-    // The last line of the tour, whatever came of it.
+    // The last line of the tour, with any result.
     await developing.until(() => developing.said().includes("Duplicate, "));
     for (const type of EVENT_TYPES)
       expect(developing.said()).toMatch(new RegExp(`${type} .*200 .*handled once`));

@@ -78,7 +78,7 @@ async function start(one: Example | undefined, database: string, path = one && p
   };
 }
 
-/** Events that arrived before, and that nobody has handled yet. */
+/** Events that arrived before and are not handled yet. */
 function fill(file: string): void {
   const database = new Database(file);
   database.pragma("journal_mode = WAL");

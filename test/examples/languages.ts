@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { ROOT } from "../repository/files.ts";
 
-/** A language of docs/signature.md, and how its snippet is asked. */
+/** A language of docs/signature.md, and how its snippet is run. */
 export type Language = {
   name: string;
   file: string;

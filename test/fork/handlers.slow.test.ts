@@ -199,7 +199,7 @@ test("read at their top what .env sets, and do not see the secret there", async 
   expect(said(receiver, '"read"')[0]).toContain('"crm":"from-the-file,"');
 });
 
-/** Each with what is said of it; the first two in `npm test`. */
+/** Each with its message; the first two in `npm test`. */
 const UNUSABLE: readonly (readonly [name: string, source: string, problem: RegExp])[] = [
   [
     "for a name that two of them have",

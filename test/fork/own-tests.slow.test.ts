@@ -26,7 +26,7 @@ test("a fork whose handlers are all its owner's passes its own tests, and its ty
     mkdirSync(join(fork, dirname(path)), { recursive: true });
     writeFileSync(join(fork, path), text);
   }
-  // As `npm run fork` leaves it: with settings of its own where the tests run.
+  // As `npm run fork` leaves it: with its own settings where the tests run.
   writeFileSync(join(fork, ".env"), "SIGNING_SECRET=whsec_of_the_fork\nADMIN_TOKEN=of-the-fork\n", {
     mode: 0o600,
   });

@@ -2,7 +2,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Locator, type 
 import { beforeAll, expect, onTestFinished } from "vitest";
 import { sharedProgram } from "./run/shared-program.ts";
 
-/** What a page complained about: errors of scripts, and whatever the Content-Security-Policy had to stop. */
+/** The complaints of a page: errors of scripts, and violations of the Content-Security-Policy. */
 export type Complaints = { errors: string[]; violations: string[] };
 
 /** A page that notes every complaint, and fails its test if there was one. */
@@ -14,7 +14,7 @@ const STEP_MS = 30_000;
 /** To the browser of the whole run, from this worker: starting one takes more than most tests do. */
 let connected: Promise<Browser> | undefined;
 
-/** The browser of the whole run, for the tests of a file; `openPage` gives each test pages of its own. */
+/** The browser of the whole run, for the tests of a file; `openPage` gives each test its own pages. */
 export function useBrowser() {
   let browser: Browser | undefined;
   beforeAll(async () => {

@@ -8,8 +8,8 @@ const handedOut = new Set<number>();
 
 /**
  * A port on loopback that nobody listens on now, below the range from which connections and listeners on port 0 get
- * theirs: what is stopped and started again must find it free once more, whatever other tests do meanwhile. Each worker
- * has ports of its own: until a program listens, nothing but this keeps another test's program from taking its port.
+ * theirs: a program that is restarted must find it free again, also while other tests run. Each worker
+ * has its own ports: until a program listens, nothing but this keeps another test's program from taking its port.
  */
 export async function freePort(worker = Number(process.env["VITEST_POOL_ID"] ?? 0)): Promise<number> {
   const lowest = LOWEST + (worker % WORKERS) * PORTS_PER_WORKER;

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 
 /**
- * Runs a TypeScript entry point of the project in a process of its own (node itself, so that a kill hits the program and
+ * Runs a TypeScript entry point of the project in a separate process (node itself, so that a kill hits the program and
  * no wrapper). It is killed when the test is over.
  */
 export function run(entry: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {

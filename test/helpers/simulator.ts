@@ -96,7 +96,7 @@ export function gapsSeconds(simulator: Simulator, deliveryId: string): number[] 
   });
 }
 
-/** A directory of its own, removed when the test is over. */
+/** A separate directory, removed when the test is over. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "voice-agent-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));

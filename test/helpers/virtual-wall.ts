@@ -39,7 +39,7 @@ export function createVirtualWall(startMs = Date.UTC(2026, 0, 31, 12)) {
       wallMs += targetMs - monotonicMs;
       monotonicMs = targetMs;
     },
-    /** Somebody sets the machine's clock, or it wakes from a sleep: wall time jumps, timers notice nothing. */
+    /** As if the machine's clock were set, or the machine woke from a sleep: wall time jumps, and timers do not notice. */
     jump(ms: number): void {
       wallMs += ms;
     },

@@ -13,7 +13,7 @@ const failedSchema = z.looseObject({ code: z.unknown(), stdout: z.string(), stde
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const NAME = "voice-agent-webhook-kit";
 
-/** A project of somebody's in which the built package lies as npm would install it, with what it depends on beside it. */
+/** A user's project with the built package and its dependencies, as npm would install them. */
 export async function projectWithKit() {
   const folder = mkdtempSync(join(tmpdir(), "project-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

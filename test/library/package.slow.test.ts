@@ -19,7 +19,7 @@ const manifestSchema = z.looseObject({
   dependencies: z.record(z.string(), z.string()),
 });
 
-/** Begins as users do; whatever is not what it says fails to compile. */
+/** Begins as users do; a wrong type fails to compile. */
 const ESM = `
 import { startSimulator, type RunningSimulator, type DeliveryRecord, type StartOptions } from "voice-agent-webhook-kit/simulator";
 const options: StartOptions = { seed: 3, readings: { limit_out_of_range: "clamp" }, faults: ["drop-answer:1"] };

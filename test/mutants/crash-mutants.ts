@@ -1,6 +1,6 @@
 import type { CauseName } from "../../simulator/verify/causes.ts";
 
-/** Bugs that only a process of its own shows, by the name that `crash-receiver.ts` knows them under. */
+/** Bugs that only a separate process shows, by the name that `crash-receiver.ts` knows them under. */
 export const CRASH_MUTANTS: Record<string, { bug: string; caughtBy: string; cause: CauseName }> = {
   "memory-only": {
     bug: "keeps events and ids in memory",

@@ -29,7 +29,7 @@ export const QUICK: Partial<Timing> = {
   manyOthers: 45,
 };
 
-/** Judges the small receiver with `changes` planted in it, effects included; crashes need a process of its own. */
+/** Judges the small receiver with `changes` planted in it, effects included; crashes need a separate process. */
 export async function judge(
   changes: Partial<Behaviour>,
   options: {

@@ -82,7 +82,7 @@ export function startWorkerProcess({
   return running;
 }
 
-/** Ends a worker in order: what it has not handled is given back. */
+/** Ends a worker in order: it returns its unhandled jobs. */
 export async function drain({ process, worker, store }: Running): Promise<void> {
   await process.run(async () => {
     await worker?.drain(2_000);

@@ -19,7 +19,7 @@ export type ProcessClock = {
 };
 
 export type Timeline = {
-  /** The time of the service, which nobody sets. */
+  /** The time of the service, which is never set. */
   service: VirtualWall;
   process: () => ProcessClock;
   /** Lets time pass for everybody; each timer goes off in its turn, and what it sets off is done before the next. */

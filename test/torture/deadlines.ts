@@ -4,7 +4,7 @@ import { systemTime } from "../../simulator/domain/wall-time.ts";
 import { wireHeaders } from "../../simulator/domain/attempt-request.ts";
 import { createSender } from "../../simulator/sender/sender.ts";
 
-/** How an attempt keeps its deadline in real time, whatever the endpoint does. */
+/** An attempt keeps its deadline in real time against any endpoint. */
 
 const DEADLINE_MS = 10_000;
 const TOLERANCE_MS = 50;

@@ -76,7 +76,7 @@ function plan(runs: readonly Run[], minutes: number): Planned[] {
   });
 }
 
-/** Plays one run in a process of its own, with its output in a file, and prints what came of it. */
+/** Starts one run in a separate process, with its output in a file, and prints the result. */
 async function execute({ run, size }: Planned, seed: number, directory: string): Promise<boolean> {
   const logFile = join(directory, `${run.name.replaceAll(/[^a-z0-9]+/gi, "-")}.log`);
   const log = createWriteStream(logFile);

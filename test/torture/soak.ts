@@ -23,7 +23,7 @@ const TRAFFIC_PER_MINUTE = 3_000;
 const MOST_GROWTH_HELD_MB = 6;
 const MOST_GROWTH_MB = 16;
 const MOST_NEW_DESCRIPTORS = 8;
-/** Less tells nothing about growth. */
+/** A shorter run shows nothing about growth. */
 const SHORTEST_MINUTES = 6;
 /** What shrank by next to nothing is 0.0, not -0.0. */
 const TENTHS = new Intl.NumberFormat("en", {

@@ -63,7 +63,7 @@ test("each failure's curl and verify line show again what failed", async () => {
         const failure = report.results.find(({ check, outcome }) => check.id === id && outcome === "failed");
         const [exchange] = failure?.exchanges ?? [];
         const curl = exchange && curlFor(exchange.request);
-        // How long somebody waited for nothing is not compared.
+        // The duration of a wait without an answer is not compared.
         if (failure === undefined || exchange?.outcome.kind !== "answered" || curl === undefined) continue;
         failures.push({
           of: `${name}: ${id}`,

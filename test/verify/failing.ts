@@ -47,7 +47,7 @@ export const FAILING: Failing[] = [
   ...OTHERWISE,
 ];
 
-/** Answers what each receiver has handled, under a path of its own. */
+/** Reports what each receiver has handled, each under its own path. */
 export async function startCounts() {
   const receivers: (RunningReceiver | undefined)[] = [];
   const server = createServer((request, response) => {
@@ -114,7 +114,7 @@ async function crashing(mutant: string) {
     url: `${origin}/webhooks`,
     observeUrl: `${origin}/handled/{id}`,
     command: ["env", `MUTANT=${mutant}`, `STORE=${store}`, process.execPath, program],
-    /** As somebody does before the next start whose receiver left something behind. */
+    /** As a user cleans up before the next start. */
     async renew() {
       for (const left of [store, `${store}.lock`]) rmSync(left, { force: true });
     },

@@ -35,7 +35,7 @@ async function ask(
   return { outcome, tookMs: performance.now() - startedAt, readBytes: () => socketOf?.bytesWritten ?? 0 };
 }
 
-/** Writes `piece` as long as somebody reads. */
+/** Writes `piece` as long as the client reads. */
 function endlessly(socket: Socket, piece: string): void {
   const write = (): void => {
     if (!socket.destroyed) socket.write(piece, write);

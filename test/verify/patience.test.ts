@@ -25,7 +25,7 @@ const FROM_NOWHERE: Exchange = {
   durationMs: 10_000,
 };
 
-/** Never answers in time; tells how many deliveries were under way at most, and how many there were. */
+/** Never answers in time; returns the maximum of deliveries under way, and their number. */
 function deaf() {
   const told = { count: 0, atOnce: 0 };
   let underWay = 0;

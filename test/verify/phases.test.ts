@@ -11,7 +11,7 @@ import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
 
-/** How a run plays its checks: which beside which, in which order, what it tells meanwhile, and what it leaves out. */
+/** How a run schedules its checks: their order, which run side by side, the progress, and what is left out. */
 
 const PASSED: Verdict = { outcome: "passed" };
 

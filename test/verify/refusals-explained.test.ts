@@ -56,7 +56,7 @@ test.each([
   }
 });
 
-// A Date header tells whole seconds, and an answer may have been under way for some.
+// A Date header has whole seconds, and an answer may have been under way for some.
 test.each([
   [
     310,

@@ -20,7 +20,7 @@ const HOSTILE = [
   "]]> <script>alert(1)</script> &amp; </failure> | `` ``` @everyone [x](javascript:y)",
 ].join(" ");
 
-/** What no line may hold: whatever a terminal acts on, but for the line breaks between our own lines. */
+/** Characters that no line may have: those that steer a terminal, except for the line breaks between our lines. */
 const STEERING = /(?!\n)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/u;
 const BUILD_COMMAND = /^[^\S\n]*::(?!error title=|warning title=|notice title=)|##\w*\[/m;
 

@@ -183,7 +183,7 @@ test("rows that no longer match leave the list, and the simulator is asked about
     feed.put(deliveryAt(3, "again", { resend_of: "b", state: "attempting" }));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(asked.map(({ path }) => path)).toEqual([expect.stringContaining("state=lost")]);
-    // What is told while the question is on its way is asked about by another, after it.
+    // Updates during a question go into the next one.
     feed.put(deliveryAt(4, "more", { resend_of: "a", state: "attempting" }));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(asked).toHaveLength(1);

@@ -12,7 +12,7 @@ const asked: { paths: string[]; fail: () => void; answer: (clock: Clock, version
 let core: typeof Live;
 let firstGeneration: number;
 
-/** Answers what is asked for in one request, each by its path. */
+/** Answers the paths of one combined request. */
 async function fetchOfTheTest(url: string): Promise<Response> {
   const paths = new URL(url, "http://simulator").searchParams.getAll("path");
   return new Promise((resolve) => {

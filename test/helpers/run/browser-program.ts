@@ -59,7 +59,7 @@ async function unpacked(): Promise<string> {
   return executable;
 }
 
-/** Where nobody else can put a program that we would start: in the checkout, or for this run alone. */
+/** A folder where no other user can place a program that we would start: in the checkout, or for this run alone. */
 function ownFolder(): string {
   const cache = resolve("node_modules/.cache");
   try {

@@ -4,7 +4,7 @@ import { relative } from "node:path";
 import type { Vitest } from "vitest/node";
 
 const SLOWEST = 10;
-/** Of the clock in which Linux tells how long a process was at work. */
+/** Ticks a second of the clock in which Linux reports the CPU time of a process. */
 const TICKS_A_SECOND = 100;
 /**
  * What a start of Node.js takes of the processor on a usual machine; the suite starts hundreds of processes. With 0.029 the

@@ -32,7 +32,7 @@ export class EndedEarly extends Error {
   }
 }
 
-/** Starts a receiver as a process of its own (and of its own group), where no `.env` is, and waits until it listens, or works. */
+/** Starts a receiver as a separate process (and of its own group), where no `.env` is, and waits until it listens, or works. */
 export async function startProcess(options: {
   environment: Record<string, string>;
   entry?: string;

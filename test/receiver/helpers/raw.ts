@@ -57,7 +57,7 @@ export function open(url: string): Socket {
   return connect(Number(port), hostname);
 }
 
-/** Whether somebody listens there: a connection that comes and goes. */
+/** Whether a server listens there, by one connection. */
 export async function knock(url: string): Promise<boolean> {
   const socket = open(url);
   return new Promise((resolve) => {

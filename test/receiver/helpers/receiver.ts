@@ -41,7 +41,7 @@ export function useReceiver(options: Options = {}): () => TestReceiver {
 }
 
 /**
- * The whole receiver on free ports with a database of its own, in this process; its worker, unless the role is
+ * The whole receiver on free ports with a separate database, in this process; its worker, unless the role is
  * `ingest`, is a process as ever. Stopped when the test is over.
  */
 export async function startTestReceiver(options: Options = {}): Promise<TestReceiver> {

@@ -13,7 +13,7 @@ export async function until<Value>(
   }
 }
 
-/** A promise to be settled by somebody else. */
+/** A promise that the caller settles. */
 export function signalled<Value = void>(): { promise: Promise<Value>; give: (value: Value) => void } {
   const { promise, resolve } = Promise.withResolvers<Value>();
   return { promise, give: resolve };

@@ -3,7 +3,7 @@ import { chunkedRequest, rawRequest, sendRaw, type RawAnswer } from "../helpers/
 import { SECRET, idOf, newBody, newEventId, signatureFor } from "../helpers/events.ts";
 import { startTestReceiver, useReceiver } from "../helpers/receiver.ts";
 
-/** The receiver's answers, each over a socket of its own, so that no client library smooths anything out. */
+/** The receiver's answers, each over a separate socket, so that no client library smooths anything out. */
 
 const STORED = { received: true, duplicate: false };
 const DUPLICATE = { received: true, duplicate: true };

@@ -7,7 +7,7 @@ import { idOf, newBody, SECRET, signatureFor } from "../helpers/events.ts";
 
 const NEW: Stored = { ok: true, acceptance: { duplicate: false } };
 
-/** Brings a body, and tells what came of it and what was to be stored. */
+/** Delivers a body, and returns its result and what was to be stored. */
 async function bring(
   body: Buffer,
   { stored = NEW, nowMs, ...changes }: Partial<Delivery> & { stored?: Stored; nowMs?: number } = {},

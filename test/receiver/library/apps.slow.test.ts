@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../helpers/temporary.ts";
 import { APPS } from "./apps.ts";
 import { express4, PATH, type StartApp } from "./installed-apps.ts";
 
-/** The answers are the program's to the letter, whatever app the receiver is mounted in. */
+/** In each app the mounted receiver answers exactly as the program. */
 
 async function mount(start: StartApp, options: ReceiverOptions = {}) {
   const logLines: string[] = [];

@@ -238,7 +238,7 @@ test.each<[string, ReceiverOptions, string, string]>([
   );
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(await receiver.health()).toMatchObject({ ready: false, checks: { draining: "shutting down" } });
-  // Who is told twice stops once.
+  // A second stop has no effect.
   expect(receiver.stop()).toBe(stopped);
   await stopped;
   expect(existsSync(`${url.slice("sqlite:".length)}-wal`)).toBe(false);

@@ -9,7 +9,7 @@ import {
 } from "../../../receiver/index.ts";
 import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
 
-/** What somebody uses who wants neither inbox nor handlers of us. */
+/** For users who need neither our inbox nor our handlers. */
 
 test("verifySignature says whether, and why not", () => {
   const body = newBody();

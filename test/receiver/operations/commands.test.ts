@@ -119,7 +119,7 @@ test("backup writes a copy that opens, for its owner alone", async () => {
   const copy = await openSqliteStore({ file, clock: systemClock, isWorker: false, onFatal: () => undefined });
   expect((await copy.ledger.find(id))?.id).toBe(id);
   await copy.close();
-  // SQLite takes the empty name for a database of its own in memory, and a file that is there for one to write over.
+  // SQLite takes the empty name for a separate database in memory, and a file that is there for one to write over.
   for (const name of ["", file])
     await expect(commands.backup(context, name)).rejects.toMatchObject({ name: "Refused", exitCode: 2 });
 });

@@ -27,7 +27,7 @@ function orderOf(phone: string, place: number): NewEvent {
   return event({ id, type, envelope });
 }
 
-/** A worker in a process of its own, which writes a row for each event that it handles. */
+/** A worker in a separate process, which writes a row for each event that it handles. */
 function startRacingWorker(url: string): ChildProcess {
   const program = fileURLToPath(new URL("./racing-worker.ts", import.meta.url));
   const child = spawn(process.execPath, [program, url], { stdio: "ignore" });

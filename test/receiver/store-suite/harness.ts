@@ -12,7 +12,7 @@ import { newEventId } from "../helpers/events.ts";
 
 /** One database for one test, which any number of processes may open at the same time. */
 export type Backend = {
-  /** Opens it as a process of its own would. */
+  /** Opens it as a separate process would. */
   open: () => Promise<Store>;
   /** Lets time pass, for all who have it open. */
   pass: (ms: number) => Promise<void>;

@@ -71,7 +71,7 @@ describe("the process", () => {
         for (;;) {
           const body = newBody();
           const answer = await post(receiver.url, body).catch((error: unknown) => {
-            // Nobody listening any more is not a broken request: it never began.
+            // A refused connection is not a broken request: it never began.
             const { code } = (error as { cause?: { code?: string } }).cause ?? {};
             if (code !== "ECONNREFUSED") broken.push(error);
             return undefined;

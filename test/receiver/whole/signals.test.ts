@@ -16,12 +16,12 @@ const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db
 /** The environment of a receiver in which this runs before anything of its own. */
 const preloaded = (source: string): Record<string, string> => ({
   DATABASE_URL: database(),
-  // Handlers have a process of their own, which costs more than all the rest, and hears of no signal.
+  // The handlers' process costs more than all the rest, and gets no signal.
   RECEIVER_ROLE: ALL ? "all" : "ingest",
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}`,
 });
 
-/** Where nobody listens for a signal any more, the next one comes at that very moment. */
+/** Sends the next signal at the very moment when a listener is removed. */
 const NEXT_SIGNAL_WHERE_NOBODY_LISTENS = `
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
     process.on("removeListener", (event) => {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { describeLoadError, loadHandlers } from "../../../receiver/work/module.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
-/** How a module of handlers is loaded, and how it is said why it cannot be. */
+/** How a module of handlers is loaded, and the messages if it cannot be. */
 
 const DEFINE = `import { defineHandler } from ${JSON.stringify(pathToFileURL(`${process.cwd()}/receiver/work/handler.ts`).href)};`;
 const CRM = `defineHandler({ name: "crm", type: "*", handle() {} })`;

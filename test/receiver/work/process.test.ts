@@ -15,7 +15,7 @@ import { until } from "../helpers/until.ts";
 import { accept } from "../store-suite/harness.ts";
 import { documented } from "./test-worker.ts";
 
-/** The handlers' process: whatever a handler does, only this process ends, and another handles what is left. */
+/** The handlers' process: any failure of a handler ends only this process, and another handles the remaining jobs. */
 
 const HOSTILE = new URL("./hostile-handlers.mjs", import.meta.url);
 const DIED = "the handlers' process died; events are stored, and it starts again";
@@ -141,7 +141,7 @@ test.for(["waits", "blocks"])(
   },
 );
 
-/** A supervisor of real processes, on a database of its own. */
+/** A supervisor of real processes, on a separate database. */
 async function start(environment: Record<string, string> = {}, options: Partial<SupervisorOptions> = {}) {
   const file = join(temporaryDirectory(), "receiver.db");
   const store = await openStore({

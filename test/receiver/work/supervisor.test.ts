@@ -7,7 +7,7 @@ import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/
 import { standingClock } from "../helpers/clock.ts";
 import { until } from "../helpers/until.ts";
 
-/** One process of the handlers is kept running, whatever becomes of it. The processes here do what the test says. */
+/** One process of the handlers is kept running. The processes here behave as the test says. */
 
 test("a process that cannot be started, for want of its program or of memory, is started again", async () => {
   let forks = 0;

@@ -11,7 +11,7 @@ import { signalled, until } from "../helpers/until.ts";
 import { accept, claimOne } from "../store-suite/harness.ts";
 import { documented, startTestWorker } from "./test-worker.ts";
 
-/** Each handler is a queue of its own: what it claims, what it holds up, and what becomes of it in the end. */
+/** Each handler is a separate queue: what it claims, what it delays, and how its jobs end. */
 
 type Policies = Partial<Parameters<typeof defineHandler>[0]>;
 

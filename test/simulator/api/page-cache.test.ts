@@ -118,7 +118,7 @@ test("a changed reading applies at once: the cache has no stale answers", async 
     simulator.setReadings(DEFAULT_READINGS);
   }
   expect(await answersOf("")).toEqual(usual);
-  // Control: these are the ones that such an answer tells of.
+  // Control: such an answer names these.
   expect([...seen].toSorted()).toEqual([
     "agents_has_more",
     "invalid_reviewed",

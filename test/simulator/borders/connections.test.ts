@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { startSimulator } from "../../../simulator/index.ts";
 
-/** What programs that nobody knows can make the simulator hold: its server is that of test/shared/server.test.ts. */
+/** How many connections unknown programs can make the simulator hold; its server is that of test/shared/server.test.ts. */
 
 test("of requests that wait for no answer the first eight are answered, and the last answer closes the connection", async () => {
   await using simulator = await startSimulator();

@@ -23,7 +23,7 @@ import { run } from "../commands/in-process.ts";
 const TARGET = ["--to", "http://127.0.0.1:9/", "--secret", "whsec_test"];
 const DEEP = `{"id":"x","deep":${"[".repeat(5_000)}${"]".repeat(5_000)}}`;
 
-/** Files that nobody can send again, and what is said of them. */
+/** Files that cannot be replayed, and their messages. */
 const SOURCES: [what: string, make: (folder: string) => string, says: RegExp][] = [
   ["a device without an end", () => "/dev/zero", /is a folder or a device, not a file/],
   ["a folder", (folder) => folder, /is a folder or a device, not a file/],

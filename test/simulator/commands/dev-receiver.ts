@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { verify } from "../../../shared/signature.ts";
 
-/** A receiver for the tests of `dev`: what it does is said by its argument. */
+/** A receiver for the tests of `dev`, which behaves according to its argument. */
 const behaviour = process.argv[2];
 const { PORT, SIGNING_SECRET, API_BASE_URL, API_KEY } = process.env;
 

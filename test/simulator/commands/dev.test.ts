@@ -16,7 +16,7 @@ async function argumentsOf(behaviour: string, options: string[]): Promise<string
   return ["dev", "--port", "0", "--url", url, ...options, "--", ...RECEIVER, behaviour];
 }
 
-/** `dev` as a process of its own, for what signals do to it. */
+/** `dev` as a separate process, for what signals do to it. */
 async function dev(behaviour: string, ...options: string[]) {
   return spawnRun("simulator/main.ts", await argumentsOf(behaviour, options));
 }

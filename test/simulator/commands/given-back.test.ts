@@ -7,7 +7,7 @@ import { run as startProgram } from "../../helpers/process.ts";
 import { openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
 import { run, startService } from "./in-process.ts";
 
-/** What commands of the simulator take while they run, and give back however they end. */
+/** Commands of the simulator release all resources, however they end. */
 
 test.each([
   ["when it is refused", "400d", 2],

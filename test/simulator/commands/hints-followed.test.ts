@@ -5,9 +5,9 @@ import { startService } from "../../helpers/service.ts";
 import { deliveryOf, emitOne, register } from "../../helpers/simulator.ts";
 import { run } from "./in-process.ts";
 
-/** Each command that a command offers, read by a shell, run as it stands there, and looked at where it led. */
+/** Runs each command that a command suggests in a shell, unchanged, and checks its effect. */
 
-/** A service that has seen a delivery die, another one that was taken, and now and then one that waits. */
+/** A service with a dead delivery, a delivered one, and sometimes a waiting one. */
 async function startSeen() {
   let status = 500;
   const send: SimulatorOptions["send"] = async () => ({ outcome: { status }, durationMs: 1 });

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { COMMANDS } from "../../../simulator/commands/catalogue.ts";
 import { run } from "./in-process.ts";
 
-/** A port on which nothing listens: 1 belongs to tcpmux, which nobody runs. */
+/** A port on which nothing listens: 1 belongs to tcpmux, which is not in use. */
 const NOBODY = "http://127.0.0.1:1";
 
 test("--help names every command and exits 0", async () => {

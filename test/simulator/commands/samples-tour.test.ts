@@ -9,7 +9,7 @@ import { run } from "./in-process.ts";
 
 type Told = { handled: number; state?: string; duplicates?: number };
 
-/** `dev --once` on a receiver that answers `status`, and tells `told` of each event where it is asked. */
+/** `dev --once` on a receiver that answers `status`, and reports `told` for each event. */
 async function tour(status: number, told: Told | undefined, ...more: string[]) {
   const receiver = await startEndpoint(status);
   const tells = createServer((_request, response) => void response.end(JSON.stringify(told)));

@@ -104,7 +104,7 @@ test("the service is what its options say: port, token, traffic, stories and tro
     return { running, get };
   };
   const plain = await start("--token", "0123456789abcdef");
-  // Nobody else reaches it, so that no token is wanted.
+  // It is reachable only from this machine, so it needs no token.
   expect(plain.running.token).toBeUndefined();
   expect((await plain.get("/control/clock")).status).toBe(200);
   expect(plain.running.simulator.traffic.perMinute()).toBe(0);

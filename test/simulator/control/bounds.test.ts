@@ -10,7 +10,7 @@ import { emit, emitOne, nextEntry, readingsWith, register } from "../../helpers/
 import { run } from "../commands/in-process.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-/** How far each list and each refusal of the control API goes: the last that is told, and the first that is not. */
+/** The bounds of each list and each refusal of the control API: the last value inside, and the first one outside. */
 
 type Send = NonNullable<SimulatorOptions["send"]>;
 const answering = (status: () => number): Send => {

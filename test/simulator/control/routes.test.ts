@@ -223,7 +223,7 @@ describe("events", () => {
     const many = ask("POST", "/events", { type: "call.completed", count: 10_000 }).finally(
       () => (going.on = false),
     );
-    // Each turn of the event loop in which somebody may ask finds some more of them.
+    // Requests in later turns of the event loop find more and more of them.
     const newest = new Set<string | undefined>();
     while (going.on) {
       newest.add(simulator.events.page({ limit: 1 }).events[0]?.id);

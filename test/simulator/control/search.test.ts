@@ -102,7 +102,7 @@ describe("lists", () => {
     expect(await found("before:1h needle")).toBe(0);
     expect(await found("nobody:said this")).toBe(0);
     expect(await found("event:evt_none")).toBe(0);
-    // What is asked for by itself counts, not what stands between the words.
+    // A field counts, not a term in the text.
     expect(await ids("/deliveries?q=type:order.created&type=voicemail.created")).toHaveLength(4);
     expect(await ask("GET", "/deliveries?q=after:lunch")).toMatchObject({
       status: 400,

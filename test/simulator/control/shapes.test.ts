@@ -21,7 +21,7 @@ import { startService } from "../../helpers/service.ts";
 /** A field of the API as the library names it. */
 const camel = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** What the API tells, with the names and the times of the library. */
+/** An answer of the API, with the names and times of the library. */
 const inLibrary = (told: Record<string, unknown>, ...without: string[]) =>
   Object.fromEntries(
     Object.entries(told)

@@ -93,7 +93,7 @@ describe("the stream", () => {
     ]);
     const ids = stream.messages.map((message) => Number(message.id));
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
-    // The clock is told again a while after a delivery, under the id of what came last.
+    // The clock is sent again a while after a delivery, under the last id.
     const own = stream.messages.filter(({ event }) => event !== "clock").map((message) => message.id);
     expect(new Set(own).size).toBe(own.length);
     const shown = stream.messages.find(({ event }) => event === "endpoint");
@@ -181,9 +181,9 @@ describe("the stream", () => {
     emit(simulator, "call.completed", 1_000);
     const last = String(simulator.journal.lastId());
     await stream.until(({ id }) => id === last);
-    // All of it in one moment, in which nobody can read.
+    // All in one turn, in which the client cannot read.
     emit(simulator, "call.completed", 6_000);
-    // From then on nothing is told to it, though it is there until it has read the rest.
+    // Afterwards nothing is sent to it, though it stays until it has read the rest.
     expect(watchers()).toBe(0);
     const hint = await stream.until(({ event }) => event === "reset");
     expect(stream.messages.length).toBeLessThan(7_000);

@@ -17,7 +17,7 @@ const AT_ONCE = 1_000;
 
 test("work in several batches covers every item, the first and the last of each batch", async () => {
   const dataFile = join(temporaryDirectory(), "simulator.db");
-  // Nobody answers: what is made here are deliveries, and no attempts but a few.
+  // No endpoint answers: this makes deliveries, and only a few attempts.
   const send: Send = ({ signal }) =>
     new Promise((resolve) => {
       signal.addEventListener("abort", () => resolve({ outcome: { error: "interrupted" }, durationMs: 1 }));

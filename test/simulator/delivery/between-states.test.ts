@@ -16,7 +16,7 @@ import {
 } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-/** What is asked of a delivery, and what becomes of it at a kill, in each state and between two of them. */
+/** Operations on a delivery, and kills, in each state and between two of them. */
 
 /** A network that answers each request when it is told to, and until then leaves the attempt under way. */
 function createNetwork() {
@@ -117,7 +117,7 @@ test.each(["under way", "waiting", "delivered", "dead"] as const)(
     );
     expect(await listed()).toEqual([id]);
     if (STATES[state] !== "attempting") return;
-    // What goes on from there is judged as it ends, though nobody has asked for any count.
+    // Deliveries that continue are judged when they end, even if no count was requested.
     void simulator.clock.next();
     await again.until(1);
     again.underWay[0]?.(200);

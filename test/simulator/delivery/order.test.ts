@@ -106,7 +106,7 @@ test.each([
 });
 
 test("what comes back in one turn of the loop is recorded, however much it is", async () => {
-  // No timer fires: whatever waits for a look waits for ever.
+  // No timer fires: an attempt that needs one waits forever.
   const simulator = openSimulator({ clock: "manual", wall: createVirtualWall(), send: SUCCEEDS });
   for (let count = 0; count < 4; count++) register(simulator, `http://localhost:1/${count}`);
   emit(simulator, "call.completed", 5);

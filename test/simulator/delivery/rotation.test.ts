@@ -24,7 +24,7 @@ async function openRotated(options: Parameters<typeof openSimulator>[0] = {}) {
   return { receiver, simulator, id };
 }
 
-/** Which of the two secrets a receiver may have to accept what was sent last, and how many signatures it carries. */
+/** With which of the two secrets a receiver accepts the last attempt, and its number of signatures. */
 async function signersOf({ receiver, simulator }: Awaited<ReturnType<typeof openRotated>>) {
   emitOne(simulator);
   await simulator.settled();

@@ -69,7 +69,7 @@ describe("what a webhook carries", () => {
       const api = await serveApi(simulator);
       register(simulator, endpoint.url);
       const own = type === "voicemail.created" && "id" in object ? { id: "vm_mine_0001" } : object;
-      // As a story tells it, which may have fields that nobody published.
+      // As in a story, with unpublished fields.
       const result = simulator.events.live({ type, object: own });
       expect(result).toMatchObject({ ok: true });
       await simulator.settled();

@@ -82,7 +82,7 @@ describe("an endpoint that always answers 500", () => {
 
 describe("moving the clock", () => {
   test("by another mode is noticed at once, not at the next look", async () => {
-    // Its timers never fire: only what is told wakes the simulator.
+    // Its timers never fire: only a change wakes the simulator.
     const { simulator, id } = await waitingForTheSecondAttempt();
     const dead = nextEntry(
       simulator,

@@ -13,7 +13,7 @@ import {
 } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-/** Who watches hears of whatever changes the clock; what happens at one time happens in the order in which it was told. */
+/** Watchers get every change of the clock; steps at the same time happen in the order of the stories. */
 
 const failing = () => Promise.resolve({ outcome: { status: 500 }, durationMs: 1 });
 

@@ -6,7 +6,7 @@ import { emit, openSimulator, temporaryDirectory } from "../../helpers/simulator
 
 const FILES = "/proc/self/fd";
 
-/** The files that this process holds and that nobody finds any more. */
+/** The deleted files that this process holds open. */
 function temporaryFiles(): string[] {
   return readdirSync(FILES)
     .map((name) => readlinkIfThere(`${FILES}/${name}`))

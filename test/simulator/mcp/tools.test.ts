@@ -119,7 +119,7 @@ test("the only endpoint is judged where none is named; of several, or none, the 
     `Name one of the endpoints: ${id} (${receiver.url}), ${other.id} (${receiver.url}/other).`,
   );
   expect(await call("verify", { only, endpoint_id: id, wait_seconds: 60 })).toMatchObject(verdict);
-  // Who does not wait is told how far it is.
+  // Without waiting, the answer has the progress.
   receiver.behave(() => {});
   expect(await call("verify", { only, endpoint_id: id, wait_seconds: 0 })).toMatchObject({
     state: "running",

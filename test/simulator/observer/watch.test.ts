@@ -8,7 +8,7 @@ import { loopTurns } from "../../helpers/loop-turns.ts";
 import { emit, emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-/** A simulator that sends into a network of ours, and a receiver that is asked what it did. */
+/** A simulator with a network of the test, and a receiver with reports. */
 function open(options: { dataFile?: string; outcome?: Outcome } = {}) {
   const { outcome = { status: 200 }, ...more } = options;
   const wall = createVirtualWall();

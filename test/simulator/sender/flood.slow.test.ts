@@ -14,7 +14,7 @@ const TIMEOUT_MS = 200;
 const TOLERANCE_MS = 50;
 const LONGEST_TURN_MS = process.env["FLOOD_TURNS"] === "measured" ? TOLERANCE_MS : TIMEOUT_MS;
 
-/** A server in a thread of its own that pours `flood` into each connection, as fast as it is taken. */
+/** A server in a separate thread that pours `flood` into each connection, as fast as it is taken. */
 async function startFlood(start: string, flood: string): Promise<string> {
   const worker = new Worker(
     `const { parentPort, workerData } = require("node:worker_threads");

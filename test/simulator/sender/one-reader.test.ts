@@ -68,7 +68,7 @@ const STATUS_LINES = [
   "\u0016\u0003\u0001|{}|<html>",
 ].flatMap((lines) => lines.split("|"));
 
-/** What decides is the head; these bodies are read to their end by nobody's verdict. */
+/** The head decides; no verdict depends on these bodies. */
 const BODIES = [
   "2\r\nok\r\n0\r\n\r\n|0\r\n\r\n|2;a=b\r\nok\r\n0\r\n\r\n|2\r\nok\r\n0\r\nX: 1\r\n\r\n",
   "02\r\nok\r\n0\r\n\r\n|zz\r\nok\r\n0\r\n\r\n|-1\r\nok\r\n0\r\n\r\n|0x2\r\nok\r\n0\r\n\r\n",

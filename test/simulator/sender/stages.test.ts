@@ -195,7 +195,7 @@ describe("names", () => {
   test("of which one address is forbidden are connected to at the others alone", async () => {
     const server = await startRawServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n"));
     const url = `http://localhost:${new URL(server.url).port}/`;
-    // The first is no address of a receiver, and leads to this machine; nobody listens at the second.
+    // The first is not a receiver's address, and leads to this machine; nothing listens at the second.
     expect(await wordOf(await attempt(url, ["0.0.0.0", "127.0.0.3"]))).toBe("refused");
     expect((await attempt(url, ["0.0.0.0", "127.0.0.1"])).outcome).toEqual({ status: 200 });
     await server.close();

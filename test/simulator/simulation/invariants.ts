@@ -7,14 +7,14 @@ import type { Simulator } from "../../../simulator/verbs/simulator.ts";
 import { allDeliveries, allEvents, openAttempts } from "../../helpers/records.ts";
 import type { Wired } from "./network.ts";
 
-/** The schedule as the specification has it, written down here a second time on purpose. */
+/** The schedule of the specification, repeated here on purpose. */
 const DELAYS_SECONDS = [60, 300, 1_800, 7_200, 43_200];
 const SIX = 6;
 
 /** A request on the wire together with the attempt that was on record for it at that moment. */
 export type Recorded = Wired & { deliveryId: string; number: number };
 
-/** What the simulation knows about an endpoint, whatever the simulator says. */
+/** What the simulation knows about an endpoint, independent of the simulator. */
 export type KnownEndpoint = { secret: string; isRemoved: boolean };
 
 /** S1, S4: a request is on record before it is sent, and is what it must be. Answers for which attempt it is. */

@@ -72,7 +72,7 @@ export function createNetwork(options: {
       flights = flights.filter((flight) => !arrived.includes(flight));
       for (const { land } of arrived) land();
     },
-    /** The other side is gone: what was on its way reaches nobody. */
+    /** The other side is gone: requests under way get no answer. */
     drop(): void {
       flights = [];
     },

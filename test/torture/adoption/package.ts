@@ -8,7 +8,7 @@ import type { Machine } from "./machine.ts";
 const PUBLISHED = ["package.json", "README.md", "CHANGELOG.md", "LICENSE"];
 const SECRET = "whsec_of_somebody";
 const TOO_OLD = /Node\.js 20\.\S+ is too old: this needs 22\.19 or newer\. Install Node\.js 24/;
-/** Apps as they stand in somebody's folder: neither has heard of us. */
+/** A user's apps, which have nothing of ours. */
 const APPS = [
   { starts: "python3 http_server.py", file: "examples/receivers/http_server.py" },
   { starts: "node node-http.ts", file: "examples/receivers/node-http.ts" },
@@ -22,7 +22,7 @@ const RUNNERS = [
   { script: "node", sign: /pass 2\n/ },
 ];
 
-/** Builds and packs the kit as it is published, in a folder of its own. */
+/** Builds and packs the kit as it is published, in a separate folder. */
 export function packKit(kit: string): { file: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), "packed-"));
   const stage = join(folder, "kit");

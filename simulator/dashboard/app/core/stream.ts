@@ -75,7 +75,7 @@ export function openStream({ onMessage, onOpen, onLost }: Listener): void {
         stopped.signal.addEventListener("abort", () => resolve());
       });
     others.postMessage("asked" satisfies Told);
-    // There are locks on this machine and over https: elsewhere each tab has a stream of its own.
+    // There are locks on this machine and over https: elsewhere each tab has its own stream.
     if ("locks" in navigator)
       navigator.locks.request(others.name, { signal: stopped.signal }, lead).catch(() => undefined);
     else void lead();
