@@ -37,7 +37,7 @@ export function createDashboard(): Router {
   router.use("/dashboard/assets", (_request, response) => {
     response.status(404).type("text/plain").send("File not found.");
   });
-  // Every other address is one of the page's own: it decides what to show.
+  // Every other address belongs to the page, which decides what to show.
   router.get(["/dashboard", "/dashboard/*path"], async (request, response) => {
     const { page } = await currentBundle();
     await send(".html", Buffer.from(page), request, response.set("Cache-Control", "no-cache"));
@@ -62,8 +62,8 @@ function compress(body: Uint8Array, encoding: Encoding): Promise<Buffer> {
 }
 
 /**
- * What a browser may do with the dashboard: run our own files and nothing else. Transcripts, names and answers come
- * from strangers, so even one that got out of its text node could neither run, nor load, nor send anything.
+ * The policy for browsers: run only our own files. Transcripts, names and answers are foreign: even one that escaped from
+ * its text node could not run, load or send anything.
  */
 function headersOf(page: string): RequestHandler {
   return helmet({
@@ -85,7 +85,7 @@ function headersOf(page: string): RequestHandler {
         trustedTypes: ["'none'"],
       },
     },
-    // This is plain HTTP on loopback: there is nothing to be strict about.
+    // Plain HTTP on loopback has no use for it.
     strictTransportSecurity: false,
   });
 }

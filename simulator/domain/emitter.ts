@@ -140,7 +140,7 @@ export function createEmitter(options: {
         return { ok: true, emitted };
       });
     },
-    /** A new delivery of the same event to the same endpoint, with six attempts of its own. */
+    /** A new delivery of the same event to the same endpoint, with six attempts. */
     resend(delivery: Delivery): string {
       const nowMs = options.now();
       const id = deliveries.create({

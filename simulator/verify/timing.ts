@@ -1,7 +1,7 @@
 import { RESPONSE_TIMEOUT_MS } from "../domain/limits.ts";
 
 export const DEFAULT_TIMING = {
-  /** A run ends within this time, whatever the receiver does. */
+  /** A run ends within this time with any receiver. */
   runMs: 56_000,
   /** After this much of it, no further check is begun. */
   lateMs: 42_000,

@@ -3,7 +3,7 @@ import type { Check, Runs } from "../check.ts";
 import { allAcknowledged, refused } from "../judgement.ts";
 import { guessRecipe } from "../guess.ts";
 
-/** Whether the signature is verified over the body's bytes, whatever JSON they contain. */
+/** Whether the signature is verified over the body's bytes, for any JSON. */
 export const rawByteRuns: Runs = {
   "raw-bytes.pretty-printed": spelled((event) => JSON.stringify(event, null, 2)),
   "raw-bytes.crlf": spelled((event) => JSON.stringify(event, null, "\t").replaceAll("\n", "\r\n")),

@@ -63,7 +63,7 @@ function causeLines({ words, fix, standing, results }: PresentedCause): string[]
   ];
 }
 
-/** A word as inline code, whatever backticks it contains. */
+/** A word as inline code, also with backticks in it. */
 function code(text: string): string {
   return `<code>${plain(text)}</code>`;
 }

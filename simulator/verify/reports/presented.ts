@@ -3,7 +3,7 @@ import { type Evidence, evidenceOf, repeatCommand } from "../evidence.ts";
 import { type CheckResult, countResults, type Report, standingOf } from "../report.ts";
 import { groupByCause, unprovenSentence } from "../summary.ts";
 
-/** A report for people: each text in it is one printable line, whatever a receiver has sent. */
+/** A report for people: each text in it is one printable line, even of foreign bytes. */
 export type PresentedReport = ReturnType<typeof present>;
 
 export type PresentedResult = ReturnType<typeof presentResult>;

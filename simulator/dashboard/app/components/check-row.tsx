@@ -29,7 +29,7 @@ export const STANDINGS: Record<Standing, { title: string; word: string; tone: To
   passed: { title: "Passed", word: "passed", tone: "ok", icon: "check" },
 };
 
-/** What a check counts as: advice that is not followed fails no run. */
+/** What a check counts as; advice that is not followed fails no run. */
 export function standingOf({ outcome, level }: Check): Standing {
   if (outcome === "failed") return level === "advice" ? "advice" : "failed";
   return outcome ?? "unverified";
@@ -37,7 +37,7 @@ export function standingOf({ outcome, level }: Check): Standing {
 
 /** One check in a row, which opens to show its requests, answers, rule and fix. */
 export function CheckRow({ check }: { check: Check }) {
-  // Others come in meanwhile, hundreds of them: this one is made once.
+  // Rendered once, while hundreds of others come in.
   return useMemo(() => checkRow(check), [check]);
 }
 

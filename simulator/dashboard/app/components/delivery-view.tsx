@@ -27,7 +27,7 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
   const number = Math.min(chosen ?? attempts.length, attempts.length);
   const shown = attempts[number - 1];
   const canAttempt = delivery !== undefined && delivery.next_attempt_at !== null;
-  /** The address says which attempt one looks at; without a number, the last. */
+  /** The shown attempt is in the address; the last one by default. */
   function setChosen(next: number | undefined) {
     const tail = next === undefined ? query : `${query === "" ? "?" : `${query}&`}attempt=${next}`;
     navigate(`/deliveries/${encodeURIComponent(id)}${tail}`, { replace: true });

@@ -6,7 +6,7 @@ import { Icon } from "./button.tsx";
 import { Marked } from "./page.tsx";
 
 type Labelled = { label: string } & Partial<Record<"hint" | "problem" | "className", string | undefined>>;
-/** What ties an input to its label and to the note below it. */
+/** The attributes that connect an input with its label and note. */
 type Ties = { id: string; "aria-describedby": string | undefined };
 type FieldProps = Labelled & { render: (ties: Ties) => ComponentChildren };
 
@@ -148,7 +148,7 @@ const COUNTS = ["", "1", "2", "3", "4", "5"].map((n) => [n, n ? `the first ${n}`
 
 type FaultPickerProps = { title?: string; chosen: readonly string[]; onChange: (faults: string[]) => void };
 
-/** What the simulator should do wrong on purpose, folded away at first; `chosen` are texts such as `drop-answer:2`. */
+/** A picker of faults, closed at first; `chosen` are texts such as `drop-answer:2`. */
 export function FaultPicker({ title = "Faults", chosen, onChange }: FaultPickerProps) {
   const faults = useGot("/faults").value?.data ?? [];
   const counts = new Map(

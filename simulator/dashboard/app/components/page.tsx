@@ -38,8 +38,8 @@ type PageTitleProps = {
 };
 
 /**
- * The title of a page: names the window, and takes the focus when the page is opened. Of two that are in sight at once,
- * only one does so.
+ * The title of a page: names the window, and takes the focus when the page is opened. Of two visible titles, only one does
+ * so.
  */
 export function PageTitle({ title, as: Tag = "h1", ...rest }: PageTitleProps) {
   const { className = "", namesWindow = true, takesFocus = true } = rest;
@@ -113,7 +113,7 @@ export function Empty({ icon = "inbox", title, children }: EmptyProps) {
   );
 }
 
-/** What went wrong, in the words of the answer; where it is all that a page has to say, with a way back. */
+/** An error in the words of the answer; with a link back if it is the whole page. */
 export function Problem({ error, isPage = false }: { error: Error; isPage?: boolean }) {
   return (
     <div class="notice bad" role="alert">

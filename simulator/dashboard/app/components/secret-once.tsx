@@ -101,7 +101,7 @@ function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnc
 }
 
 /**
- * The endpoint that was just registered, with its secret, shown on any page until the secret is copied: it is not shown
+ * The newly registered endpoint with its secret, shown on any page until the secret is copied: it is not shown
  * again. With `isTested`, an event is sent to it at once.
  */
 export const toldSecret = createStore<{ endpoint: EndpointWithSecret; isTested: boolean } | undefined>(

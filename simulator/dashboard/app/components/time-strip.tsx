@@ -34,7 +34,7 @@ export function TimeStrip() {
     setReach(next);
   }
   const cancel = () => aim(undefined);
-  // Another step was quicker: a time in the past is no longer a target.
+  // Another step was quicker: a past time is not a target.
   useEffect(() => {
     if (target !== undefined && target <= nowMs() && busy === undefined) cancel();
   });

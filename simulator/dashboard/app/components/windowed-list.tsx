@@ -32,7 +32,7 @@ export function WindowedList({ count, rowHeight, row, keyOf, handle, label, ...r
 
   function measure() {
     const { scrollTop = 0, clientHeight = 0 } = scroller.current ?? {};
-    // Hidden behind a delivery: it keeps its place.
+    // Hidden by a delivery: it keeps its position.
     if (clientHeight === 0) return;
     const from = Math.max(0, Math.floor(scrollTop / rowHeight) - BEYOND);
     const to = Math.min(count, Math.ceil((scrollTop + clientHeight) / rowHeight) + BEYOND);
@@ -57,7 +57,7 @@ export function WindowedList({ count, rowHeight, row, keyOf, handle, label, ...r
     link.focus({ preventScroll: true });
   });
 
-  /** Scrolls just so far that a row is in sight. */
+  /** Scrolls the minimum that makes a row visible. */
   function reveal(index: number): void {
     const element = scroller.current;
     if (element === null) return;

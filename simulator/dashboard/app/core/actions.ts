@@ -20,7 +20,7 @@ export function useActions(actions: (Action & { key: string })[]): void {
   useKeys(Object.fromEntries(actions.map(({ key, run }) => [key, run])), actions);
 }
 
-/** To go to a page of the dashboard. */
+/** An action that opens a page of the dashboard. */
 export function goTo(words: string, icon: IconName, path: string, also?: string): Action {
   return { words, also, icon, run: () => navigate(path) };
 }
@@ -72,7 +72,7 @@ const DOCS: [words: string, path: string, also: string][] = [
 
 export const VERIFY_TITLE = "Sends it hundreds of deliveries: honest, forged, broken and repeated";
 
-/** Begins a run of `verify` on the receiver of an endpoint, of all checks or `only` some, and goes to where it can be watched. */
+/** Begins a run of `verify` on the receiver of an endpoint, of all checks or `only` some, and opens its page. */
 export async function verifyEndpoint(id: string, only?: string[]): Promise<void> {
   if (await attempt(() => control.post(`/endpoints/${id}/verify`, { only }))) navigate("/verify");
 }
@@ -94,7 +94,7 @@ let prefixTimer: ReturnType<typeof setTimeout> | undefined;
 
 /**
  * Shortcuts while the component is shown: `{ r: resend, "g e": goToEndpoints, "mod k": find }`. Later components come first. None works
- * while a dialog is open, and only those with `mod` while one types.
+ * while a dialog is open; while the user types, only those with `mod` do.
  */
 export function useKeys(bindings: Bindings, actions: Action[] = []): void {
   const latest = useRef({ bindings, actions });

@@ -4,22 +4,22 @@ import type { Due } from "./types.ts";
 import { countOf } from "./words.ts";
 import { SCHEDULE_SECONDS } from "../../../domain/retry-policy.ts";
 
-/** All that a delivery can take (SPEC §6): 14 h 36 min, in milliseconds. */
+/** The longest time of a delivery (SPEC §6): 14 h 36 min, in milliseconds. */
 export const SCHEDULE_MS = SCHEDULE_SECONDS * 1000;
 
 const MINUTE_MS = 60_000;
 const REFRESH_MS = 250;
 
 /**
- * Where `aheadMs` from now stands on a line from now (0) to the end of the schedule (1). A minute at the beginning has more
- * room than an hour at the end, as the delays of the retry policy have it.
+ * The place of `aheadMs` from now on a line from now (0) to the end of the schedule (1). A minute at the beginning is wider
+ * than an hour at the end, like the delays of the retry policy.
  */
 export function placeOnLine(aheadMs: number): number {
   const place = Math.log1p(aheadMs / MINUTE_MS) / Math.log1p(SCHEDULE_MS / MINUTE_MS);
   return Math.min(1, Math.max(0, place));
 }
 
-/** The other way round: how far ahead a place on the line is, in whole milliseconds. */
+/** The inverse: how far ahead a place on the line is, in whole milliseconds. */
 export function aheadAtPlace(place: number): number {
   const within = Math.min(1, Math.max(0, place));
   return Math.round(Math.expm1(within * Math.log1p(SCHEDULE_MS / MINUTE_MS)) * MINUTE_MS);

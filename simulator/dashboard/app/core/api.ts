@@ -20,7 +20,7 @@ export function asError(error: unknown): ApiError {
 const SLOW_MS = 2_000;
 const UNREACHABLE = "The simulator does not answer. Is it still running? This page reloads when it does.";
 
-/** The control API: answers the parsed body, or throws an `ApiError` with the words of the answer. */
+/** The control API: returns the parsed body, or throws an `ApiError` with the message of the answer. */
 export const control = {
   get: <Path extends keyof Gets>(path: Path) => readTogether<Gets[Path]>(path),
   post: <Path extends keyof Posts>(path: Path, body: object = {}) => send<Posts[Path]>("POST", path, body),
@@ -74,7 +74,7 @@ function gather(): { paths: string[]; answers: Promise<Many> } {
 }
 
 export type ApiAnswer = { status: number; durationMs: number; text: string };
-/** What an answer may contain, as far as it is read before its type is known. */
+/** The fields of an answer that are read before its type is known. */
 type ApiValue = { message?: unknown };
 
 function bearer(key: string) {
@@ -99,7 +99,7 @@ export async function readApi<Item>(path: string, apiKey: string): Promise<Page<
   return read<Page<Item>>(await reach(path, bearer(apiKey)));
 }
 
-/** How many requests have waited for two seconds. */
+/** The number of requests that have waited for two seconds. */
 export const slowRequests = createStore({ count: 0 });
 const countSlow = (more: number) => slowRequests.set({ count: slowRequests.get().count + more });
 

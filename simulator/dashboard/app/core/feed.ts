@@ -5,7 +5,7 @@ import { addLonely, append, Listed, type Row, rowsOf } from "./rows.ts";
 import type { Delivery, EventRecord, List, Page } from "./types.ts";
 
 const FIRST_PAGE = 60;
-/** Larger than the first page: who scrolls on wants more. */
+/** Larger than the first page, for users who scroll. */
 const NEXT_PAGE = 250;
 /** Deliveries that a tab remembers without listing them. */
 const MOST_HEARD = 5_000;
@@ -26,7 +26,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   let latest: Delivery | undefined;
   const latestOf = new Map<string, Delivery>();
   let askTimer: ReturnType<typeof setTimeout> | undefined;
-  /** How many updates only the simulator can match against the filters. */
+  /** The number of updates that only the simulator can match against the filters. */
   let doubts = 0;
   let rows: Row[] | undefined;
   const meanwhile = createMeanwhile();

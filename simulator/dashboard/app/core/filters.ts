@@ -3,7 +3,7 @@ import type { Delivery } from "./types.ts";
 import { CAUSES } from "../../../domain/causes.ts";
 import { parseQuery, type QUERY_FIELDS } from "../../../domain/query.ts";
 
-/** What the list can be narrowed by, each empty where not at all; moments are ISO 8601, or how long ago. */
+/** The filters of the list, empty if unset; times are ISO 8601, or how long ago. */
 export const NO_FILTERS = {
   q: "",
   endpoint: "",
@@ -21,7 +21,7 @@ export type Filter = keyof Filters;
 
 const AGO = Object.entries({ "15m": "last 15 minutes", "1h": "last hour", "24h": "last 24 hours" });
 
-/** When, to choose from: the filter that it sets, its value, and words for it. */
+/** Choices of a time: the filter, its value, and its label. */
 export const PERIODS: [filter: "since" | "gave_up_since", ago: string, words: string][] = [
   ...AGO.map(([ago, words]): (typeof PERIODS)[number] => ["since", ago, `created in the ${words}`]),
   ...AGO.map(([ago, words]): (typeof PERIODS)[number] => ["gave_up_since", ago, `gave up in the ${words}`]),
@@ -85,7 +85,7 @@ export function isFiltered(filters: Filters): boolean {
   return Object.values(filters).some((value) => value.trim() !== "");
 }
 
-/** What a delivery says itself. */
+/** Fields of a delivery that match without the simulator. */
 const OWN: [filter: Filter, read: (delivery: Delivery) => string | null][] = [
   ["endpoint", ({ endpoint_id: id }) => id],
   ["type", ({ event_type: type }) => type],
@@ -110,7 +110,7 @@ const NAME = "search";
 /** Highlights the searched words anywhere on the page, without changing the page: on each render. */
 export function useHighlight(q: string): void {
   useEffect(() => {
-    // A browser that cannot mark finds all the same.
+    // A browser without highlights still filters.
     if (!("highlights" in CSS)) return;
     const { fields, text: words } = parseQuery(q);
     const text = [words, fields.phone ?? ""].join(" ").trim().toLowerCase();

@@ -11,7 +11,7 @@ type Later = {
 const later = createStore<Later | undefined>(undefined);
 let isAsked = false;
 
-/** Everything that the list does not need; undefined until its script, loaded on first use, has arrived. */
+/** The parts that the list does not need; undefined until their script, loaded on first use, has arrived. */
 export function useLaterPages(): Later | undefined {
   const link = document.querySelector<HTMLLinkElement>("#later");
   if (link !== null && !isAsked) {
@@ -22,7 +22,7 @@ export function useLaterPages(): Later | undefined {
   return later.use();
 }
 
-/** Called by the script that has them. */
+/** Called by that script. */
 export function offerLaterPages(pages: Later): void {
   later.set(pages);
 }

@@ -12,16 +12,16 @@ const HIDDEN_REFRESH_MS = 150;
 class Live {
   connection: "connecting" | "open" | "lost" = "connecting";
   clock: Clock | undefined;
-  /** By `performance.now()`, which cannot be set back. */
+  /** By `performance.now()`, which never goes back. */
   clockReceivedAt = 0;
   /** How many clock messages the stream has sent, with counts and due times: the first one is the beginning. */
   told = 1;
   /** By id; undefined until loaded. */
   endpoints: Map<string, Endpoint> | undefined;
   organizations: Organization[] | undefined;
-  /** What the simulator is: its version, how its commands are typed, the event types there are. */
+  /** The simulator: its version, how its commands are typed, the event types. */
   about: About | undefined;
-  /** The run of `verify` that is under way, or the last one, with its checks in the order in which they came. */
+  /** The running or last run of `verify`, with its checks in the order of completion. */
   verification: Verification | undefined;
   /** Bulk jobs, the newest first. */
   jobs: Job[] = [];
@@ -33,10 +33,10 @@ class Live {
   reachMs: number | undefined;
 }
 
-/** What the dashboard knows of the simulator, kept up to date by the stream. Read it; only this file changes it. */
+/** The dashboard's data about the simulator, kept up to date by the stream. Only this file changes it. */
 export const live = new Live();
 
-/** Set anew with each frame in which something is otherwise. */
+/** Replaced in each frame with a change. */
 const frame = createStore({});
 let isScheduled = false;
 const newestClock = createNewest();
@@ -138,7 +138,7 @@ export const loadVerification = () =>
     () => true,
   );
 
-/** Loads the bulk jobs that there were. */
+/** Loads the earlier bulk jobs. */
 export const loadJobs = () => loadMore("/jobs", ({ data }) => (live.jobs = data));
 
 async function loadMore<Path extends keyof Gets>(path: Path, keep: (answer: Gets[Path]) => unknown) {

@@ -8,8 +8,8 @@ type State<Value> = { key?: string; value?: Value; error?: ApiError };
 type Again = { again?: unknown; afterMs?: number };
 
 /**
- * What `load()` answers, loaded again when `key` changes and when the simulator came back; and `afterMs` or more after
- * `again` changed, however often it does meanwhile. The last value of a key stays in sight meanwhile, so nothing jumps.
+ * The result of `load()`, loaded again when `key` changes or the simulator came back, and `afterMs` or more after `again`
+ * changed. The last value of a key stays visible meanwhile, so nothing jumps.
  */
 export function useLoaded<Value>(key: string, load: () => Promise<Value>, options: Again = {}) {
   const { again, afterMs = 0 } = options;
@@ -51,7 +51,7 @@ export function useLoaded<Value>(key: string, load: () => Promise<Value>, option
   return { value, error, reload: () => reload(), loadBy };
 }
 
-/** What the control API answers at a path, in the same way. */
+/** The same for the answer of a path of the control API. */
 export const useGot = <Path extends keyof Gets>(path: Path, again?: Again) =>
   useLoaded<Gets[Path]>(path, () => control.get(path), again);
 

@@ -1,4 +1,4 @@
-/** As much of an OpenAPI document as is read here. */
+/** The parts of an OpenAPI document that are read here. */
 export type OpenApi = {
   info: { description: string };
   paths: Record<string, { get: Operation }>;
@@ -35,8 +35,8 @@ export type Docs = ReturnType<typeof readOpenApi>;
 export type FieldDocs = ReturnType<typeof fieldsOf>[number];
 
 /**
- * What a page needs of the service's OpenAPI document: the `endpoints`, the `events`, the `objects` with their fields, and
- * the fields of the `envelope` that every event comes in.
+ * The parts of the service's OpenAPI document for a page: the `endpoints`, the `events`, the `objects` with their fields, and
+ * the fields of the `envelope` of every event.
  */
 export function readOpenApi({ info, paths, webhooks, components: { schemas } }: OpenApi) {
   const endpoints = Object.entries(paths).map(([path, { get }]) => ({ ...operationOf(get, schemas), path }));

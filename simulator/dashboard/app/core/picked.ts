@@ -1,6 +1,6 @@
 import { createStore } from "./toasts.ts";
 
-/** Which deliveries are chosen: some by their ids, or all that match the filters; `last` is where a range begins. */
+/** The chosen deliveries: some by their ids, or all that match the filters; `last` is where a range begins. */
 export type Picked = { ids: readonly string[]; isAll: boolean; last: string | undefined };
 
 export const NOTHING_PICKED: Picked = { ids: [], isAll: false, last: undefined };
@@ -8,7 +8,7 @@ export const NOTHING_PICKED: Picked = { ids: [], isAll: false, last: undefined }
 /** The selection in the list, until the user changes it or looks at another list. */
 export const picked = createStore<Picked>(NOTHING_PICKED);
 
-/** With `id` chosen, or no longer; with `isRange`, with all from the last one to it. Choosing one by one ends "all". */
+/** Toggles `id`; with `isRange`, chooses all from the last one to it. Choosing one by one ends "all". */
 export function pick(before: Picked, listed: readonly string[], id: string, isRange = false): Picked {
   const ids = before.isAll ? listed : before.ids;
   const [from, to] = [listed.indexOf(before.last ?? ""), listed.indexOf(id)];

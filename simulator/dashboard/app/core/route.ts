@@ -17,7 +17,7 @@ const route = createStore(currentRoute());
 /** The route, and a new render whenever it changes. */
 export const useRoute = route.use;
 
-/** The list as it was last looked at, with its filters: where every way back leads. */
+/** The path of the list with its last filters, the target of every "back". */
 export function listPath(): string {
   return list;
 }
@@ -52,7 +52,7 @@ export function followLinks(): void {
     const url = new URL(link.href);
     const isOurs = url.pathname === ROOT || url.pathname.startsWith(`${ROOT}/`);
     if (url.origin !== location.origin || !isOurs) return;
-    // A part of the page that is open: the browser knows how to get there.
+    // The browser scrolls to a part of the open page itself.
     const isHere = url.pathname === location.pathname && url.search === location.search;
     if (isHere && url.hash !== "") return;
     event.preventDefault();
@@ -67,7 +67,7 @@ function announce(): void {
 type Place = {
   path: string;
   words: string;
-  /** What else one may call it. */
+  /** Other words that find it. */
   also?: string | undefined;
   icon: IconName;
   /** The key that goes there after `g`. */

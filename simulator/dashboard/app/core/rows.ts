@@ -26,7 +26,7 @@ export function rowsOf({ ids, byId, lonely }: Listed): Row[] {
 /** The part of a list that one tab keeps. */
 const MOST_LISTED = 50_000;
 
-/** One list: what passes `filters`, as far as it is loaded; at first nothing is known of it. */
+/** One list: the loaded part of what matches `filters`; empty at first. */
 export class Listed {
   filters: Filters;
   ids: string[] = [];

@@ -28,17 +28,17 @@ export function slotsOf(delivery: Delivery): Slot[] {
   });
 }
 
-/** How long after the first attempt a slot's own was due, or is due at the earliest: `At once`, `6 min`. */
+/** How long after the first attempt a slot's attempt was due, or is due at the earliest: `At once`, `6 min`. */
 export function sinceStartWords(slots: readonly Slot[], { number, dueMs, attempt }: Slot): string {
   const planned = RETRY_DELAYS_SECONDS.slice(0, number).reduce<number>((sum, seconds) => sum + seconds, 0);
   const seconds = Math.round((dueMs - (slots[0]?.dueMs ?? dueMs)) / 1000);
-  // What the attempts before took is part of it.
+  // This includes the duration of earlier attempts.
   const isAsPlanned = attempt === undefined || (seconds >= planned && seconds - planned <= 60);
   const shown = isAsPlanned ? planned : seconds;
   return shown < 1 ? "At once" : shown < 60 ? `${shown} s` : wordsOf(shown - (shown % 60));
 }
 
-/** How an attempt ended; `purpose` where the simulator made it fail on purpose: that is not the receiver's. */
+/** How an attempt ended; `purpose` if the simulator made it fail on purpose. */
 export function attemptTone(attempt: Attempt): "ok" | "failed" | "flying" | "purpose" {
   const { ended_at: endedAt, http_status: status, blame } = attempt;
   if (endedAt === null) return "flying";

@@ -5,7 +5,7 @@ type Ending = DeliveryCount["endings"][number];
 /** How many deliveries match the filters, and the counts under all filters but one. */
 export type Sums = { total: number; by: (name: "state" | "verdict" | "cause") => Map<string, number> };
 
-/** The sums of what was counted by state, verdict and cause; `own` is of the state that is wanted where that is none of these. */
+/** The sums by state, verdict and cause; `own` is that of a selected state that is none of these. */
 export function sumsOf(
   all: readonly Ending[],
   own: readonly Ending[],

@@ -8,7 +8,7 @@ const SHOWN_MS = 6_000;
 export const toasts = createStore<Toast[]>([]);
 let nextId = 1;
 
-/** Says something in passing: `ok` or `bad`, with a link if there is somewhere to go. */
+/** Shows a short message, `ok` or `bad`, with an optional link. */
 export function toast(kind: Toast["kind"], text: string, link?: Link): void {
   const id = nextId++;
   toasts.set([...toasts.get().slice(-2), { id, kind, text, link }]);
@@ -63,7 +63,7 @@ export function createStore<Value extends object | undefined>(first: Value) {
       const [shown, setShown] = useState(value);
       useEffect(() => {
         const update = () => setShown(value);
-        // What changed after this render and before anybody watched for it must not be missed.
+        // Catches a change between this render and the subscription.
         update();
         watchers.add(update);
         return () => void watchers.delete(update);

@@ -7,7 +7,7 @@ import type * as world from "../../../control/world.ts";
 import type * as views from "../../../control/views.ts";
 import type { Probe } from "../../../processes/receiver-probe.ts";
 
-/** What the control API answers, by the types of the functions that make it. */
+/** The answers of the control API, by the types of the functions that make them. */
 export type About = ReturnType<typeof world.aboutView>;
 export type Answers = ReturnType<typeof views.answersView>;
 export type Clock = ReturnType<typeof views.clockView>;
@@ -108,7 +108,7 @@ export interface Messages {
   verification: Verification;
 }
 
-/** What the REST API answers to each path. */
+/** The answers of the REST API by path. */
 export interface Resources {
   "/api/v1/agents": Agent;
   "/api/v1/calls": Call;

@@ -45,14 +45,14 @@ export function outcomeWord(attempt: Attempt | undefined): string {
 
 const isRedirect = (status: number) => status >= 300 && status <= 399;
 
-/** What a delivery is up to, in a word, and in a sentence with the name that the API and the commands have for it. */
+/** The state of a delivery in a word, and in a sentence with its name in the API and the commands. */
 export const STATES: Record<DeliveryState, [word: string, sentence: string]> = {
   attempting: ["In progress", "Attempts are still to come (state attempting)."],
   delivered: ["Delivered", "A 2xx came within 10 seconds (state delivered)."],
   dead: ["Gave up", "Gave up after six attempts (state dead)."],
 };
 
-/** What happened, in one line. */
+/** An event in one line. */
 export function lineOf({ summary, event_type: type }: { summary: string; event_type: string }): string {
   return withControlsShown(summary === "" ? type : summary);
 }
@@ -131,7 +131,7 @@ export function millisecondsOf(durationMs: number | null): string {
   return durationMs < 1000 ? `${Math.round(durationMs)} ms` : `${(durationMs / 1000).toFixed(1)} s`;
 }
 
-/** `4:59`, `1:29:59`, `2 d 03:00:00`: time that is left. */
+/** Remaining time: `4:59`, `1:29:59`, `2 d 03:00:00`. */
 export function countdownOf(leftMs: number): string {
   const seconds = Math.max(0, Math.ceil(leftMs / 1000));
   const days = Math.floor(seconds / 86_400);
@@ -169,7 +169,7 @@ export function shortOf(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
-/** Without `one` where it was among them, with it otherwise. */
+/** Removes `one` if it is in the list, and adds it otherwise. */
 export function toggled(all: readonly string[], one: string): string[] {
   return all.includes(one) ? all.filter((other) => other !== one) : [...all, one];
 }

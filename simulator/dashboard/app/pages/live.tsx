@@ -22,7 +22,7 @@ import { type ListHandle, WindowedList } from "../components/windowed-list.tsx";
 const ROW_HEIGHT = 40;
 const TALL_ROW_HEIGHT = 48;
 
-/** Everything that is sent, as it happens; at its right the delivery that was opened, on narrow screens in its place. */
+/** The live list of deliveries; the opened delivery at its right, or on narrow screens in its place. */
 export function LivePage({ id, query }: { id?: string | undefined; query: URLSearchParams }) {
   const isWide = useMedia("(min-width: 64rem)");
   const filters = readFilters(query);

@@ -50,7 +50,7 @@ export function TriggerPage({ query }: { query: URLSearchParams }) {
 
 const RATES: Choice[] = ["0", "6", "30", "120", "600"].map((rate) => [rate, rate === "0" ? "Off" : rate]);
 
-/** Keeps the business alive: calls come in by themselves. */
+/** Traffic: calls that come in by themselves. */
 export function TrafficSwitch() {
   const { value: traffic, loadBy, error } = useGot("/traffic");
   const [busy, run] = useAttempt();

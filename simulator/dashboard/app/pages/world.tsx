@@ -18,7 +18,7 @@ const SECTIONS = [
 type Section = (typeof SECTIONS)[number][0];
 type Item = Call | Voicemail | Agent;
 
-/** What the REST API has of each organization, to read. */
+/** The data of the REST API of each organization. */
 export function WorldPage({ section, query }: { section?: string | undefined; query: URLSearchParams }) {
   const { organizations } = useLive();
   const asked = query.get("org");
