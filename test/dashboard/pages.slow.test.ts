@@ -111,7 +111,7 @@ test("an event can be sent again, under its own id or a new one", async () => {
   expect(ids[2]).not.toBe(ids[0]);
 });
 
-test("the call of an old voicemail is found, however far back", async () => {
+test("the call of an old voicemail is found at any distance", async () => {
   const { url } = await openDashboard({ calls: 400 });
   const origin = new URL(url).origin;
   const response = await fetch(`${origin}/api/v1/voicemails?limit=100`, {

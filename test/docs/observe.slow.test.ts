@@ -134,7 +134,7 @@ test("every stack of the page has a test", () => {
 for (const [heading, stack] of Object.entries(STACKS)) {
   const { file, program, command, probe } = stack;
   const isHere = probe === undefined || runs(probe);
-  test.runIf(isHere)(`the line for ${heading} tells verify how often an event was handled`, async () => {
+  test.runIf(isHere)(`the line for ${heading} reports to verify how often an event was handled`, async () => {
     const folder = temporaryDirectory();
     symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
     mkdirSync(dirname(join(folder, file)), { recursive: true });

@@ -154,7 +154,7 @@ test.each([
   { what: "the last minute", at: "2026-03-02T21:59:00Z", outcome: "done", waits: undefined },
   { what: "the evening", at: "2026-03-02T22:00:00Z", outcome: "later", waits: 16 * 3_600 },
   { what: "the night", at: "2026-03-03T04:59:00Z", outcome: "later", waits: 9 * 3_600 + 60 },
-])("Slack hears of a transfer in $what in New York: $outcome", async ({ at, outcome, waits }) => {
+])("Slack gets a transfer in $what in New York: $outcome", async ({ at, outcome, waits }) => {
   const { run } = await benchOf("slack", { services: { ...services, now: () => new Date(at) }, now: at });
   const result = await run(sampleEnvelope("call.transferred"));
   expect([result.outcome, result.nextAttemptInSeconds]).toEqual([outcome, waits]);

@@ -236,7 +236,7 @@ export const handlers = [other, defineHandler({ name: "crm", type: "*", handle: 
 
 describe("that cannot be used", () => {
   test.for(UNUSABLE.slice(0, ALL ? undefined : 2))(
-    "%s are told of once, with file and line, while events go on being accepted",
+    "%s are reported once, with file and line, while events are still accepted",
     async ([, source, problem]) => {
       write(
         "receiver/handlers/other.ts",

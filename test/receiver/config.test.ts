@@ -70,7 +70,7 @@ describe("the configuration", () => {
     ["sqlite:/var/lib/receiver.db", "/var/lib/receiver.db"],
     ["sqlite:///var/lib/receiver.db", "/var/lib/receiver.db"],
     ["  sqlite: my inbox.db \n", "my inbox.db"],
-  ])("%o names one file, whatever blanks are around it", (DATABASE_URL, databaseFile) => {
+  ])("%o names one file, with or without blanks around it", (DATABASE_URL, databaseFile) => {
     expect(config({ DATABASE_URL })).toMatchObject({ databaseFile, databaseUrl: undefined });
   });
 

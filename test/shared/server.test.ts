@@ -129,7 +129,7 @@ describe("on one connection", () => {
     expect(answers).toBe(1_000);
   });
 
-  test("requests with garbage behind them get their own answers, however late, and no other", async () => {
+  test("requests followed by garbage get exactly their own answers, even late", async () => {
     const { begin, responses } = await startWaiting();
     const socket = await begin(`${GET}${GET}garbage\r\n\r\n`);
     const received = text(socket);

@@ -27,12 +27,12 @@ test.each([
   ["##[error]x", String.raw`#\#[error]x`],
   ["##teamcity[x]", String.raw`#\#teamcity[x]`],
   ["###[x]", String.raw`##\#[x]`],
-])("%s is no command to a build server any more", (text, shown) => {
+])("%s is no longer a build server's command", (text, shown) => {
   expect(printable(text)).toBe(shown);
   expect(printable(shown)).toBe(shown);
 });
 
-test("JSON of nothing but ASCII is looked at for commands, too", () => {
+test("ASCII-only JSON is checked for commands, too", () => {
   expect(printableJson('["##vso[x]"]')).toBe(String.raw`["#\u0023vso[x]"]`);
 });
 

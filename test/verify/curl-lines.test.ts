@@ -55,6 +55,6 @@ test("the curl of an address with a name and a password shows neither", () => {
 test.each<[string, Partial<SentRequest>]>([
   ["went out in an odd manner", { note: "The connection was cut." }],
   ["is larger than anybody reads", { body: Buffer.alloc(8_193) }],
-])("there is no curl for what %s", (_what, changes) => {
+])("there is no curl for a request that %s", (_what, changes) => {
   expect(lastLineOf(changes)).toBe("none");
 });

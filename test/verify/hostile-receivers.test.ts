@@ -60,7 +60,7 @@ test.each([
   ["headers without end", HEAD, "X-More: 1\r\n".repeat(400)],
   ["one header without end", `${HEAD}X-More: `, "x".repeat(4_096)],
   ["a status line without end", "HTTP/1.1 200 ", "x".repeat(4_096)],
-])("%s are no answer", async (_, start, piece) => {
+])("%s are not an answer", async (_, start, piece) => {
   const { outcome, readBytes } = await ask((socket) => {
     socket.write(start);
     endlessly(socket, piece);
@@ -140,19 +140,22 @@ function drip(socket: Socket, piece: string, first = ""): void {
 test.each([
   ["two lengths", "Content-Length: 2\r\nContent-Length: 2\r\n\r\nok"],
   ["a space before a colon", "Server : x\r\nContent-Length: 2\r\n\r\nok"],
-])("a receiver that answers with %s passes nothing: nobody could deliver to it", async (_, rest) => {
-  const { url } = await startRawServer((socket) => void socket.end(HEAD + rest));
-  const report = await runChecks({
-    url,
-    secret: "whsec_test",
-    seed: "odd",
-    checks: CATALOGUE.filter(({ group }) => group === "acknowledgement"),
-    now: Date.now,
-  });
-  expect(report.verdict).toBe("failed");
-  expect(report.results.map(({ check, outcome }) => [check.id, outcome])).toEqual([
-    ["preflight.reachable", "passed"],
-    ["preflight.accepts", "failed"],
-  ]);
-  expect(report.results[1]?.explanation).toContain("the answer was not HTTP");
-});
+])(
+  "a receiver that answers with %s passes nothing, since nothing can be delivered to it",
+  async (_, rest) => {
+    const { url } = await startRawServer((socket) => void socket.end(HEAD + rest));
+    const report = await runChecks({
+      url,
+      secret: "whsec_test",
+      seed: "odd",
+      checks: CATALOGUE.filter(({ group }) => group === "acknowledgement"),
+      now: Date.now,
+    });
+    expect(report.verdict).toBe("failed");
+    expect(report.results.map(({ check, outcome }) => [check.id, outcome])).toEqual([
+      ["preflight.reachable", "passed"],
+      ["preflight.accepts", "failed"],
+    ]);
+    expect(report.results[1]?.explanation).toContain("the answer was not HTTP");
+  },
+);

@@ -54,7 +54,7 @@ async function runWith(seed: string, options: { delayMs: (count: number) => numb
   };
 }
 
-test("a seed repeats every byte that is sent, every verdict and their order, however slow the machine", async () => {
+test("a seed repeats every sent byte, every verdict and their order, even on a slow machine", async () => {
   const first = await runWith("42", { delayMs: () => 0, timeZone: "UTC" });
   const again = await runWith("42", { delayMs: (count) => (count * 7) % 5, timeZone: "Pacific/Kiritimati" });
   const other = await runWith("43", { delayMs: () => 0, timeZone: "UTC" });

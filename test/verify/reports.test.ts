@@ -83,7 +83,7 @@ test("JSON has the exact bytes of answers", async () => {
   expect(bodies.join("")).toContain("\n::error::pwned");
 });
 
-test("a report that cannot be written is said in one line each, and the others are written", async () => {
+test("each report that cannot be written is named in one line, and the others are written", async () => {
   const folder = mkdtempSync(join(tmpdir(), "verify-reports-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "verify.md");
@@ -168,7 +168,7 @@ test("a title with a comma in it is whole in an annotation of GitHub's", async (
   expect(await written({ ...report, results }, "github")).toContain(title);
 });
 
-test("a report's file is all that stands behind the first =", () => {
+test("a report's file is everything after the first =", () => {
   expect(parseReportTargets(["junit=out/run=3/verify.xml", "json=a="], true)).toEqual({
     ok: true,
     targets: [

@@ -42,7 +42,7 @@ test("without open checks, or for other reasons, nothing is printed", () => {
   expect(unprovenSentence(other)).toBeUndefined();
 });
 
-test("the sentence stands in the summary of a build server, its annotations and the JSON", () => {
+test("the sentence is in the summary of a build server, its annotations and the JSON", () => {
   const results = resultsWithout("command");
   const report: Report = {
     url: "http://localhost:3000/webhooks",

@@ -167,7 +167,7 @@ describe("a signed body", () => {
       "nested 200,000 deep",
       `{"id":"${newEventId()}","type":"t","deep":${"[".repeat(200_000)}${"]".repeat(200_000)}}`,
     ],
-  ])("that is JSON, but %s, is no event", async ([, body]) => {
+  ])("that is JSON, but %s, is not an event", async ([, body]) => {
     const { url } = receiver();
     expectError(await send(url, { body: Buffer.from(body) }), 400, "invalid_event");
   });
@@ -180,7 +180,7 @@ describe("a signed body", () => {
   });
 
   test.for(["gzip", "deflate", "br", "zstd", "x-unknown"])(
-    "in Content-Encoding %s is not looked at",
+    "in Content-Encoding %s is refused unread",
     async (encoding) => {
       const { url } = receiver();
       const headers = [["Content-Encoding", encoding]] as const;

@@ -66,7 +66,7 @@ describe("when too much arrives at once", () => {
 });
 
 describe("a body", () => {
-  test("that is incomplete after 10 s is 408, whatever timeout the server has", async () => {
+  test("that is incomplete after 10 s is 408, under any timeout of the server", async () => {
     const clock = stoppedTimers();
     const intake = await startPatient({ clock });
     const stalled = await begin(intake, 200, 100);

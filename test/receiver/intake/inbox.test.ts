@@ -61,7 +61,7 @@ test.each<[Stored, object]>([
     { ok: false, reason: "full", detail: "no room" },
     { kind: "unavailable", reason: "full", detail: "no room" },
   ],
-])("what the store says as %j is told as %j", async (stored, told) => {
+])("the store's result %j is returned as %j", async (stored, told) => {
   const { receipt } = await bring(newBody("order.created"), { stored });
   expect(receipt).toMatchObject(told);
 });

@@ -76,7 +76,7 @@ test("handlers in an array handle events in this process, with retries, dead let
     .toMatch(/receiver_handling_seconds_count\{[^}]*outcome="dead"[^}]*\} 1/);
 });
 
-test("a receiver that cannot start keeps no file open, however often it is tried", async () => {
+test("a receiver that fails to start repeatedly keeps no file open", async () => {
   const directory = temporaryDirectory();
   const broken = defineHandler({
     name: "broken",

@@ -167,7 +167,7 @@ test.each([
   expect(ended.stderr).not.toMatch(/^ {4}at /m);
 });
 
-test("the program prints JSON when it is asked for, with nothing that steers a terminal", async () => {
+test("with --json the program prints JSON without control characters", async () => {
   const { inbox } = await begin();
   const error = "\u001B[2J ##vso[task]";
   const id = await inbox.handled(dead(error));

@@ -216,7 +216,7 @@ test.skipIf(noServer())(
   },
 );
 
-test.skipIf(noServer())("an acknowledged event is on disk, whatever its settings", async () => {
+test.skipIf(noServer())("an acknowledged event is on disk under any settings", async () => {
   const url = await newDatabase();
   await query(
     url,

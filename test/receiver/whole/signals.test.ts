@@ -175,7 +175,7 @@ test.runIf(ALL && process.platform === "linux")(
   },
 );
 
-test.skipIf(!existsSync("/dev/full"))("an output or a .env that cannot be used is said in one line", () => {
+test.skipIf(!existsSync("/dev/full"))("an unusable output or .env is reported in one line", () => {
   const cwd = temporaryDirectory();
   const program = [process.execPath, ...RUN_TYPESCRIPT, MAIN];
   const environment = { SIGNING_SECRET: "whsec_0123456789", RECEIVER_ROLE: "ingest" };

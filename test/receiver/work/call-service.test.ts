@@ -51,7 +51,7 @@ test.each([
   // A date that is over asks for another try as soon as there may be one.
   { status: 503, after: "Sun, 01 Mar 2026 11:00:00 GMT", seconds: 1 },
 ])(
-  "a job is put off by $status with Retry-After: $after, whatever the body is",
+  "a job is deferred by $status with Retry-After: $after, with any body",
   async ({ status, after, seconds }) => {
     const result = await attempt(answered(status, { "retry-after": after }, "slow down"));
     expect(result).toMatchObject({ outcome: "later", nextAttemptInSeconds: seconds });

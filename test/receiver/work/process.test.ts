@@ -43,7 +43,7 @@ test("handlers run with their services, which are closed on a drain, and a termi
 });
 
 test.for(["exits", "blocks", ...(ALL ? ["exhausts-memory", "hoards-pages"] : [])])(
-  "a handler that %s is named, its attempt counts, and another process goes on",
+  "a handler that %s is named, its attempt counts, and another process continues",
   async (type) => {
     const { send, state, lines, pass, deaths } = await start({ HANDLER_MEMORY_MEGABYTES: "128" });
     const id = await send(type);

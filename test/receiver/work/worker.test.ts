@@ -315,7 +315,7 @@ describe("a drain", () => {
         }),
     ],
     ["ends after it", async () => after.promise],
-  ])("gives back the job of a handler that %s, uncounted and due at once", async ([, behave]) => {
+  ])("returns the job of a handler that %s, uncounted and due at once", async ([, behave]) => {
     after = signalled();
     const { worker, send, job, ended } = await startTestWorker([handler("slow", behave)]);
     const [id = ""] = await send("slow");

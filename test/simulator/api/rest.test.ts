@@ -132,7 +132,7 @@ describe("the four endpoints", () => {
   });
 
   test.each(["calls", "voicemails"])(
-    "refuse a cursor that is nobody's or somebody else's: %s",
+    "refuse an unknown cursor or that of another organization: %s",
     async (list) => {
       const { get } = await startApi();
       const foreign = (await get(`/api/v1/${list}?limit=1`, { key: "va_test_services" })).body.data[0]!.id;
@@ -165,7 +165,7 @@ describe("the four endpoints", () => {
   });
 });
 
-describe("whatever else is asked", () => {
+describe("other requests", () => {
   test.each(["", "/", "/unknown", "/calls/", "/Calls", "/me/x", "/%E0", "/calls/call_1", "//calls"])(
     "/api/v1%s is not found, in JSON",
     async (path) => {

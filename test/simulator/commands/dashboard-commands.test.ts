@@ -53,7 +53,7 @@ test("endpoints: added, listed, shown, changed, tested and removed", async () =>
   expect(simulator.endpoints.list()).toEqual([]);
 });
 
-test("endpoints: with a secret, an organization and faults of one's own", async () => {
+test("endpoints: with a given secret, organization and faults", async () => {
   const { sim, simulator } = await startService();
   const orgId = simulator.organizations()[0]?.id ?? "";
   const words = `endpoints add http://localhost:9/webhooks --secret whsec_mine --org ${orgId} --fault drop-answer:1 --json`;

@@ -33,7 +33,7 @@ test.each<[string, (data: string[], port: number) => Promise<unknown>]>([
     "dev, with a command that is not there",
     (data) => run("dev", "--port", "0", ...data, "--", "no-such-program"),
   ],
-])("a start that fails gives back its data file, for the next one: %s", async (_, start) => {
+])("a failed start releases its data file for the next one: %s", async (_, start) => {
   const { port } = await listen(createServer());
   const dataFile = join(temporaryDirectory(), "simulator.db");
   const failed = await start(["--data", dataFile], port);

@@ -78,7 +78,7 @@ test.each([
   expect(rows.slice(5)).toEqual(isTaken ? [] : [`Failed        20 × ${status}`]);
 });
 
-test("events not sent because too many waited are reported, and are no success", async () => {
+test("events not sent because too many waited are reported, and fail the run", async () => {
   // One connection that stalls at first, while thousands fall due.
   const receiver = await startEndpoint((response, count) => {
     if (count === 1) setTimeout(() => response.writeHead(200).end(), 700);

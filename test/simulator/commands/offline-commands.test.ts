@@ -119,7 +119,7 @@ test("explain: names the mistake, exits 1, and prints the same as JSON", async (
   expect(unexplained.out).toContain("none of");
 });
 
-test("explain: where one's own digest is right, the comparison is to be looked at, which is no success", async () => {
+test("explain: for a right digest of the user it suggests to check the comparison, and exits with 1", async () => {
   const header = opensslHeader(body);
   const computed = header.replace(/.*v1=/, "");
   const options = ["--body", body, "--secret", secret, "--header", header, "--at", "1700000000"];

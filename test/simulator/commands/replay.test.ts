@@ -121,7 +121,7 @@ test("through the running simulator it goes to the endpoints, with retries", asy
   expect((await sim("replay", "call.completed", "--no-wait")).out).toBe(`1 sent to ${simulator.url}.\n`);
 });
 
-test("an event id is asked from the running simulator", async () => {
+test("an event id is read from the running simulator", async () => {
   const { sim, simulator } = await startService();
   const { events } = await simulator.emit("voicemail.created");
   const receiver = await startEndpoint();

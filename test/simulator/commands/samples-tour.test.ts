@@ -116,7 +116,7 @@ test.each<[number, Told | undefined, number]>([
   });
 });
 
-test("an address that does not report what was handled is named with the reason", async () => {
+test("an --observe address without reports is named with the reason", async () => {
   const { ran } = await tour(200, undefined, "--observe", "http://localhost:1/{id}");
   expect(ran.code).toBe(1);
   expect(ran.out).toContain("could not be read: connection refused");

@@ -17,7 +17,7 @@ const answering = (status: () => number): Send => {
   return () => Promise.resolve({ outcome: { status: status() }, durationMs: 7 });
 };
 
-test("of an endpoint's answers the newest 48 are told, none that is under way, and none that we spoilt in its figures", async () => {
+test("an endpoint's newest 48 answers are listed, without attempts under way, and without faults in its figures", async () => {
   let made = 0;
   const held = Promise.withResolvers<{ outcome: { error: "interrupted" }; durationMs: number }>();
   const wall = createVirtualWall();
@@ -198,7 +198,7 @@ test("the API says what is observed, and the operator page of the kit's receiver
   }
 });
 
-test("the history counts each attempt in the period in which it was made, however old its delivery", async () => {
+test("the history counts each attempt in its own period, even of an old delivery", async () => {
   let made = 0;
   const wall = createVirtualWall();
   const send: Send = () => {
@@ -246,7 +246,7 @@ test("the history counts each attempt in the period in which it was made, howeve
   }
 });
 
-test("the history's mean is of what has ended, whatever is under way", async () => {
+test("the history's mean covers only ended attempts", async () => {
   const send: Send = ({ url, signal }) => {
     if (!url.endsWith("/held")) return Promise.resolve({ outcome: { status: 200 }, durationMs: 100 });
     const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<Send>>>();

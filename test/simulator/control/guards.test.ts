@@ -45,7 +45,7 @@ function raw(
 
 const json = { "content-type": "application/json" };
 
-test("the Host is one of ours on every route, whatever its case; paths have case", async () => {
+test("every route checks the Host without regard to case; paths are case-sensitive", async () => {
   const { port } = await startService();
   for (const path of [...READS, "/api/v1/me", "/recordings/call_0.mp3", "/"]) {
     for (const host of ["evil.example", `evil.example:${port}`, "localhost", "127.0.0.1.evil.example"]) {
@@ -137,7 +137,7 @@ describe("a simulator that is bound wider than loopback", () => {
     expect((await raw(port, "POST", `/control/reset?${query}`, json, "{}")).status).toBe(401);
   });
 
-  test("answers by whatever name the network has for it, and takes changes from pages of that name only", async () => {
+  test("answers under any name of the network, and accepts changes only from pages of that name", async () => {
     const { port } = await wide();
     const host = `build-machine.lan:${port}`;
     const own = { ...json, host, authorization: `Bearer ${token}` };

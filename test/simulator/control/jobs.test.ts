@@ -35,7 +35,7 @@ test("a dry run counts what would be sent to whom, and sends nothing", async () 
   expect(simulator.counts.deliveries().total).toBe(3);
 });
 
-test("a job sends in the order in which it came, and says how far it is and what came of it", async () => {
+test("a job sends in order, and reports its progress and results", async () => {
   const { ask, simulator, mend } = await startWithFailures();
   const ids = async (query: string) =>
     ((await ask("GET", `/deliveries?${query}`)).body.data ?? []).map(({ id, resend_of: of }) => of ?? id);
@@ -129,7 +129,7 @@ test("a selection that says nothing, or something that is not there, is refused"
     expect((await ask("GET", path)).status, path).toBe(400);
 });
 
-test("what was recovered says by which delivery, is right again, and is not lost any more", async () => {
+test("a recovered delivery names its recovery, is right, and is no longer lost", async () => {
   const { ask, simulator, voicemail, mend } = await startWithFailures();
   mend();
   expect(await resendAll(simulator, { type: "voicemail.created" })).toMatchObject({ sent: 1 });

@@ -48,7 +48,7 @@ describe("lists", () => {
     expect(await ids("/deliveries?verdict=not")).toEqual([]);
   });
 
-  test("of deliveries find text in ids, type, address, payload and summary, whatever its case", async () => {
+  test("of deliveries find text in ids, type, address, payload and summary, without regard to case", async () => {
     const { list, pages, ids } = await startSearchable();
     const [first] = (await list("/deliveries?type=order.created")).data ?? [];
     const inOne = (text: unknown) => ids(`/deliveries?q=${encodeURIComponent(String(text))}`);
@@ -136,7 +136,7 @@ describe("lists", () => {
     expect(inSample).toBe(count);
   });
 
-  test("of deliveries look for a text in the whole list, however slow the machine", async () => {
+  test("of deliveries search the whole list, even on a slow machine", async () => {
     let monotonicMs = 0;
     // Each look at its clock is a millisecond later than the one before, and one page may take 25 of them.
     const { simulator, ask } = await startService({

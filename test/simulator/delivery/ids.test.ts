@@ -30,7 +30,7 @@ describe("ids of events", () => {
     );
   });
 
-  test("are the same for a seed, whatever was replayed under other ids in between", () => {
+  test("are the same for a seed, even with replays under other ids in between", () => {
     const simulator = openSimulator({ seed: 7 });
     emit(simulator);
     for (const digit of ["a", "b"]) expect(replay(simulator, `evt_${digit.repeat(32)}`).ok).toBe(true);
@@ -126,7 +126,7 @@ describe("what is refused", () => {
   });
 });
 
-test("a seed means the same history on whatever day; without one it ends today", () => {
+test("a seed means the same history on any day; without one it ends today", () => {
   const days = [Date.UTC(2026, 1, 3, 17), Date.UTC(2031, 6, 1, 23, 59)];
   const worlds = days.map((ms) => {
     const shared = { calls: 20, wall: createVirtualWall(ms), clock: "manual" } as const;

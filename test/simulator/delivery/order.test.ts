@@ -105,7 +105,7 @@ test.each([
   expect(simulator.counts.deliveries().byState.delivered).toBe(40);
 });
 
-test("what comes back in one turn of the loop is recorded, however much it is", async () => {
+test("all attempts that end in one turn of the loop are recorded", async () => {
   // No timer fires: an attempt that needs one waits forever.
   const simulator = openSimulator({ clock: "manual", wall: createVirtualWall(), send: SUCCEEDS });
   for (let count = 0; count < 4; count++) register(simulator, `http://localhost:1/${count}`);
@@ -126,7 +126,7 @@ test("what gave up is sent again once, and then only when it has given up again"
   expect((await resendAll(simulator)).sent).toBe(2);
 });
 
-test("an attempt that is under way is none of an endpoint's answers yet", async () => {
+test("an attempt under way does not count as an answer", async () => {
   const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const simulator = openSimulator({
     clock: "skip",
@@ -163,7 +163,7 @@ test("an endpoint's answers are the last that ended, the oldest of them first", 
   expect(figures).toMatchObject({ counted: 60, acknowledged: 60 });
 });
 
-test("an attempt has ended when its outcome was known, however long the rest of its answer takes", async () => {
+test("an attempt ends when its outcome is known, not when its answer is complete", async () => {
   const wall = createVirtualWall();
   const send = async () => {
     wall.pass(5_000);
@@ -179,7 +179,7 @@ test("an attempt has ended when its outcome was known, however long the rest of 
   expect(deliveryOf(simulator, id).nextAttemptAtMs).toBe((attempt?.startedAtMs ?? 0) + 61_200);
 });
 
-test("however slow the machine is, a page of what an index finds is as long as was asked for", async () => {
+test("even on a slow machine a page from an index has the requested length", async () => {
   let stepMs = 0;
   let nowMs = 0;
   const wall = { ...systemTime, monotonicMs: () => (nowMs += stepMs) };
@@ -200,7 +200,7 @@ test("however slow the machine is, a page of what an index finds is as long as w
   expect(simulator.events.page({ limit: 3, orgId })).toMatchObject({ events: { length: 1 } });
 });
 
-test("a watcher that has missed nothing goes on from where it is", () => {
+test("a watcher that has missed nothing continues", () => {
   const { journal, ...simulator } = openSimulator();
   simulator.clock.setMode("manual");
   expect(journal.since(journal.lastId())).toEqual([]);
@@ -259,7 +259,7 @@ test("what is overdue of stories happens in the order of its times, whichever wa
 });
 
 test.each(["manual", "real", "skip"] as const)(
-  "after a restart the clock %s goes on as it has to",
+  "after a restart the clock %s continues correctly",
   async (clock) => {
     const dataFile = join(temporaryDirectory(), "simulator.db");
     const wall = createVirtualWall();

@@ -64,7 +64,7 @@ describe("answer_means", () => {
     return { delivery: deliveryOf(simulator, id), attempt: simulator.deliveries.attempts(id)[0] };
   }
 
-  test("headers: the status line decides, whatever becomes of the body", async () => {
+  test("headers: the status line decides, not the body", async () => {
     const { delivery, attempt } = await attemptWithStalledBody("headers");
     expect(delivery.state).toBe("delivered");
     expect(attempt).toMatchObject({ httpStatus: 200, error: null, durationMs: 0 });

@@ -106,7 +106,7 @@ describe("a simulator that is stopped and started again on its data file", () =>
     ["skip", 48],
     ["manual", 48],
   ] as const)(
-    "with the clock %s goes on from where schedule time stood, never before it",
+    "with the clock %s continues from the last schedule time, never before it",
     async (mode, hours) => {
       const file = dataFile();
       const wall = createVirtualWall();
@@ -187,7 +187,7 @@ describe("an attempt that was open when the simulator died", () => {
     },
   );
 
-  test("counts its delay from the start after it, however long nothing ran", async () => {
+  test("counts its delay from the next start, after any downtime", async () => {
     const file = dataFile();
     const wall = createVirtualWall();
     const shared = { clock: "real", wall } as const;

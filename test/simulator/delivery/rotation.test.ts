@@ -70,7 +70,7 @@ describe("a rotated secret", () => {
     expect(verify({ headers: [header], body, secrets: [OLD], nowSeconds }).ok).toBe(false);
   });
 
-  test("that is no longer known is not called wrong", async () => {
+  test("that is no longer known does not make an attempt wrong", async () => {
     const opened = await openRotated({ readings: readingsWith({ rotated_secret_signs: "old" }) });
     const { simulator, id } = opened;
     await signersOf(opened);

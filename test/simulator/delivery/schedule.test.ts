@@ -66,7 +66,7 @@ describe("an endpoint that always answers 500", () => {
     );
   });
 
-  test("is never asked a seventh time, whatever the clock does", async () => {
+  test("never gets a seventh attempt in any clock mode", async () => {
     const endpoint = await startEndpoint(500);
     const simulator = openSimulator({ clock: "manual" });
     register(simulator, endpoint.url);

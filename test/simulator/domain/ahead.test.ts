@@ -76,7 +76,7 @@ describe("what lies ahead", () => {
   });
 });
 
-test("of very much it says that there is more, of attempts as of steps", () => {
+test("reports that there is more, of attempts and of steps", () => {
   const opened = openDatabase();
   if (!opened.ok) throw new Error(opened.message);
   const { database } = opened;

@@ -108,7 +108,7 @@ describe("what is wrong with a delivery", () => {
     expect(delivery([ending, ending, ending, ending, ending, ending])).toMatchObject(verdict);
   });
 
-  test("depends on what was meant, unless there was no answer", () => {
+  test("depends on the purpose, unless there was no answer", () => {
     expect(delivery(["refused"], { isAgain: true }).cause).toBe("connection_refused");
     expect(delivery([422], { isAgain: true }).cause).toBe("duplicate_refused");
     expect(delivery([422], { faults: ["unknown-type"] }).cause).toBe("unfamiliar_refused");

@@ -131,7 +131,7 @@ describe("a mistake in the user's own code is named from what it computed", () =
   });
 });
 
-describe("a body or secret that is no longer what was signed is named from the header", () => {
+describe("a changed body or secret is named from the header", () => {
   const changed: [string, { body?: Buffer | string; secret?: string }][] = [
     ["body-reserialized-compact", { body: JSON.stringify(envelope, null, 2) }],
     ["body-reserialized-compact", { body: pythonDumps(envelope) }],

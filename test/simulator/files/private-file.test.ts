@@ -76,7 +76,7 @@ function pipe(path: string): string {
   return path;
 }
 
-test("blanks behind the name of a data file are no part of it", () => {
+test("blanks after the name of a data file are ignored", () => {
   const directory = temporaryDirectory();
   expect(open(join(directory, "simulator.db  "))).toBeUndefined();
   expect(readdirSync(directory)).toContain("simulator.db");

@@ -20,7 +20,7 @@ test("many run at once in one process, each with a world and a port of its own",
   expect(new Set(ids).size).toBe(8);
 });
 
-test("created is the second that has begun, however far it is", async () => {
+test("created is the current second, rounded down", async () => {
   const simulator = await start({ clock: "manual" });
   for (const step of ["300ms", "300ms", "500ms"]) {
     await simulator.clock.advance(step);
@@ -202,7 +202,7 @@ test("mistakes throw with what to change", async () => {
   await expect(start({ dataFile: import.meta.dirname })).rejects.toThrow("Cannot open");
 });
 
-test("a story is told as the clock moves, one of ours or one's own", async () => {
+test("a built-in or own story runs as the clock moves", async () => {
   const simulator = await start();
   const receiver = await startEndpoint();
   simulator.endpoints.add({ url: receiver.url });
@@ -217,7 +217,7 @@ test("a story is told as the clock moves, one of ours or one's own", async () =>
   await expect(simulator.tell({ name: "mine" })).rejects.toThrow("summary");
 });
 
-test("with a data file it goes on where it was", async () => {
+test("with a data file it continues", async () => {
   const dataFile = `${temporaryDirectory()}/data.db`;
   const first = await start({ dataFile });
   const { id } = first.endpoints.add({ url: "http://localhost:9/" });

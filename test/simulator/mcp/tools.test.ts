@@ -95,7 +95,7 @@ test("time is moved by seconds, to the next attempt, or to the end", async () =>
   );
 });
 
-test("the only endpoint is judged where none is named; of several, or none, the names are asked for", async () => {
+test("the only endpoint is judged if none is named; with several, the error lists them", async () => {
   const { call, simulator } = await startTools();
   const only = ["acknowledgement.call-completed", "signature.missing-header", "effects.in-sequence"];
   await expect(call("verify", { only })).rejects.toThrow("No endpoint: register the receiver first");

@@ -65,7 +65,7 @@ describe("what is found at a port", () => {
   });
 });
 
-test("a port that browsers do not go to is asked like any other", async () => {
+test("a port that browsers block is probed like any other", async () => {
   const server = createServer((_request, response) => void response.writeHead(401).end());
   onTestFinished(() => void server.close());
   const port = await firstFree(server, [6665, 6666, 6667, 6668, 6669, 6697]);

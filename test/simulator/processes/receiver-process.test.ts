@@ -91,7 +91,7 @@ describe("startReceiver", () => {
     });
   });
 
-  test("names a command that died so that it can be pasted, whatever is in its words", async () => {
+  test("names a command that died so that it can be pasted, with any characters", async () => {
     const { result } = await start(`process.exit(Number("7"));`);
 
     expect(result).toMatchObject({

@@ -162,7 +162,7 @@ describe("not an answer", () => {
     expect(said).toEqual({ body: "", broken: expect.any(String) });
   });
 
-  test("never throws, whatever bytes come", () => {
+  test("never throws for any bytes", () => {
     const start = constantFrom(
       "",
       "HTTP/1.1 200 OK\r\n",

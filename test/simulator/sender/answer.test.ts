@@ -27,7 +27,7 @@ test("of a header that came several times each value is kept, in order", () => {
   expect(createKeptAnswer({ status: 200, headers }).answer().headers).toEqual({ x: ["1", "2", "3"] });
 });
 
-test("what was taken is copied at once: no piece of what was read lives on", () => {
+test("kept bytes are copied at once, so that no read buffer is retained", () => {
   const read = Buffer.from("ab");
   const kept = createKeptAnswer(HEAD);
   kept.take(read.subarray(0, 1));

@@ -211,7 +211,7 @@ describe("connections", () => {
     await server.close();
   });
 
-  test("carry each request exactly once, whatever happens to it", async () => {
+  test("carry each request exactly once, under any failure", async () => {
     const server = await startRawServer((socket) => void socket.destroy());
     expect(await wordOf(sendTo(server.url))).toBe("closed");
     expect(server.connections()).toBe(1);

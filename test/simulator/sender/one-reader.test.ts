@@ -99,7 +99,7 @@ const STRICTER: Record<string, string> = {
 };
 
 test(
-  "all who read an answer read it as node:http does: the sender, verify, load and the commands",
+  "the sender, verify, load and the commands read answers as node:http does",
   { timeout: 600_000 },
   async () => {
     const bytes = [...SEQUENCES.values()];

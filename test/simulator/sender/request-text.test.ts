@@ -32,7 +32,7 @@ describe("the connection of a request for a text is closed by us", () => {
     );
   });
 
-  test("when somebody ends the wait", async () => {
+  test("when the wait is aborted", async () => {
     const made = await asked("HTTP/1.1 100 Continue\r\n\r\n", { interrupted: true });
     expect(made).toMatchObject({ name: "AbortError" });
   });
@@ -55,7 +55,7 @@ describe("a request for a text", () => {
     return arrived;
   }
 
-  test("shows the user of its URL, unless it is told what to show", async () => {
+  test("sends the user of its URL, unless a header is given", async () => {
     const [first, second] = await heads(
       { user: "u:p%40@" },
       { user: "u:p@", headers: { authorization: "Bearer t" } },

@@ -17,7 +17,7 @@ const HOSTILE = [
   "\u202ereversed \u2028 \ufeff \u{e0001} Zoë 東京 🍕",
 ];
 
-test("a word is taken by bash as it is, whatever is in it, and can be pasted in one line", async () => {
+test("bash takes any word unchanged, and it can be pasted in one line", async () => {
   const texts = [
     ...HOSTILE,
     ...sample(string({ unit: anyCharacter }), { numRuns: 60, seed: 1 }).map(withoutZero),

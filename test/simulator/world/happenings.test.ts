@@ -189,7 +189,7 @@ describe("what happens in the world", () => {
     );
   });
 
-  test("a call that was completed ends in the voicemail that is left on it", () => {
+  test("a completed call ends in its voicemail", () => {
     const { world } = createTestWorld({ calls: 0 });
     const call = happen(world, "call.completed", { orgId: RESTAURANT }).object;
     expect(call).toMatchObject({ outcome: "completed" });
@@ -323,7 +323,7 @@ describe("merging overrides", () => {
     expect(base).toEqual({ a: { b: 1, c: [1, 2] }, d: 1 });
   });
 
-  test("takes a key such as __proto__ for a key", () => {
+  test("treats __proto__ as an ordinary key", () => {
     const merged = merge({}, JSON.parse('{"__proto__": {"polluted": true}}'));
     expect(Object.getPrototypeOf(merged)).toBe(Object.prototype);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();

@@ -58,7 +58,7 @@ describe("the generated history", () => {
     }
   });
 
-  test("tells of a transfer only where there was one", () => {
+  test("mentions a transfer only if there was one", () => {
     const { world } = createTestWorld({ calls: 1_000 });
     const byOutcome = (wanted: boolean) =>
       walkCalls(world, RESTAURANT).filter(({ outcome }) => (outcome === "transferred") === wanted);

@@ -90,7 +90,7 @@ describe("a walk through the pages", () => {
     );
   });
 
-  test("neither skips nor repeats what was there when it began, while new calls arrive", () => {
+  test("neither skips nor repeats earlier calls while new ones arrive", () => {
     const arrivals = fc.array(fc.array(fc.constantFrom(...OUTCOMES), { maxLength: 3 }), {
       minLength: 1,
       maxLength: 5,
@@ -138,7 +138,7 @@ describe("a walk through the pages", () => {
     expect(world.findCall(changed)?.object).toMatchObject({ outcome: "no_answer" });
   });
 
-  test("goes on from a cursor that the filter itself would not show", () => {
+  test("continues from a cursor that the filter excludes", () => {
     const { items, timeline, past } = timelines[3]!;
     items.clear();
     const cursor = past.find(({ facet }) => facet === "completed")!;
@@ -163,7 +163,7 @@ describe("a walk through the pages", () => {
     });
   });
 
-  test("goes on from any of a million calls to those before it", () => {
+  test("continues from any of a million calls", () => {
     const { world } = createTestWorld({ calls: 2_000_000, seed: 7 });
     const { encode } = createHistoryIds(7, "call_");
     for (const index of [999_999, 999_998, 654_321, 500_000, 31_337, 100, 99, 1, 0]) {

@@ -5,7 +5,7 @@ import { createNoise, createRandom, mix32, stableId } from "../../../simulator/d
 const DRAWS = 20_000;
 
 describe("a random stream", () => {
-  test("is the same for the same seed and purpose, whatever else was drawn", () => {
+  test("is the same for the same seed and purpose, independent of other draws", () => {
     const draw = (seed: number, ...purpose: (string | number)[]) => {
       const random = createRandom(seed, ...purpose);
       return Array.from({ length: 10 }, () => random.next());
