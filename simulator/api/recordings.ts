@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { World } from "../domain/world/world.ts";
 import { refusal } from "./answer.ts";
 
-/** Contains `recording.mp3`: two seconds of a soft tone, so that anyone who plays it hears that it works. */
+/** Contains `recording.mp3`: two seconds of a soft, audible tone. */
 const root = fileURLToPath(new URL(".", import.meta.url));
 
 /** Serves a short mp3 for every call at /recordings, without an API key, since an audio element cannot send one. */

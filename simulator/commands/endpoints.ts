@@ -44,7 +44,7 @@ export default function endpointsCommand(): Command {
   addSettings(command.command("add"), "all when absent")
     .description("register an endpoint; prints its signing secret, which nothing shows again")
     .argument("<url>", "https, or http on localhost", webUrl)
-    .option("--secret <secret>", "its signing secret; made up when absent")
+    .option("--secret <secret>", "its signing secret; generated when absent")
     .action(async (url: string, flags: SettingFlags & { secret?: string }) => {
       const output = createOutput(flags);
       const body = { url, ...settingsOf(flags), secret: flags.secret };
@@ -83,7 +83,7 @@ export default function endpointsCommand(): Command {
   addSimulatorOptions(command.command("rotate"))
     .description("give an endpoint a new signing secret, and print it; nothing shows it again")
     .argument("<id>")
-    .option("--secret <secret>", "the new one; made up when absent")
+    .option("--secret <secret>", "the new one; generated when absent")
     .addOption(
       new Option("--overlap <duration>", "how long the old one keeps signing, in schedule time")
         .argParser(durationSeconds)

@@ -120,6 +120,6 @@ export function answerLines(answer: Answer | undefined): string[] {
   return [
     ...lines.slice(0, SHOWN_LINES),
     ...(more > 0 ? [`… ${more} more lines: --json has them`] : []),
-    ...(answer?.truncated === true ? ["… and what came after 16 KiB, which is not kept"] : []),
+    ...(answer?.truncated === true ? ["… cut after 16 KiB"] : []),
   ];
 }

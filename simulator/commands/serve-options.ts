@@ -43,7 +43,7 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
     .option("--host <address>", "address to bind to; wider than loopback needs the token", "127.0.0.1")
     .option(
       "--token <token>",
-      "token for the control API when bound wider than loopback, 16 characters or more; made up when absent",
+      "token for the control API when bound wider than loopback, 16 characters or more; generated when absent",
       accessToken,
     )
     .option("--data <file>", "keep the state in this file; otherwise it ends with the process")
@@ -103,7 +103,7 @@ function accessToken(text: string): string {
   if (isLongEnough && /^[\x21-\x7e]+$/.test(text)) return text;
   throw new InvalidArgumentError(
     text === ""
-      ? "it is empty (an unset variable?): give 16 characters or more, or leave --token out to have one made up."
+      ? "it is empty (an unset variable?): give 16 characters or more, or leave --token out to get one."
       : "it has 16 to 256 characters, without spaces: leave --token out to have one made up.",
   );
 }

@@ -18,7 +18,7 @@ export default function serveCommand(): Command {
   return addServeOptions(new Command("serve"), { clock: "real" })
     .description("run the whole service: REST API, dashboard, webhook delivery")
     .option("--forward-to <url>", "register this endpoint at the start", webUrl)
-    .option("--secret <secret>", "its signing secret; made up and printed when absent")
+    .option("--secret <secret>", "its signing secret; generated and printed when absent")
     .option("--events <types>", "its event types, separated by commas; all when absent", eventSelection)
     .option(
       "--observe <url>",

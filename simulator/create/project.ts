@@ -164,7 +164,7 @@ Receives the webhooks of the voice agent service: ${kind.title}. ${needs}
 ${lines}
 \`\`\`
 
-${work} \`.env\` has a secret of its own for trying things out: put that of your endpoint there. It is in no repository. The variable \`PORT\` moves all of it from port 3000.
+${work} \`.env\` has a secret for trials: replace it with that of your endpoint. It is not committed. The variable \`PORT\` changes the port from 3000.
 
 GitHub and GitLab run the verdict at each push (\`.github/workflows/webhooks.yml\`, \`.gitlab-ci.yml\`); any other build server runs \`${commands(kind).join(" && ")}\`.
 `;

@@ -6,7 +6,7 @@ export type EndpointUrl = { ok: true; url: string } | Refused;
 /**
  * Whether the service would register `text` as an endpoint (SPEC §6 Registration): https, or http on a loopback name or
  * on one of `allowedHosts`; no user information, no fragment; no address of a private, link-local or reserved range unless it
- * is one of `allowedHosts`, in whatever form it is written. The message says what to change.
+ * is one of `allowedHosts`, in any notation. The message says what to change.
  */
 export function checkEndpointUrl(text: string, allowedHosts: readonly string[]): EndpointUrl {
   const url = URL.parse(text);

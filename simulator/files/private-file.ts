@@ -9,7 +9,7 @@ const VERSION_AT = 60;
 
 /**
  * Makes sure that only its owner can read `path`: creates an empty file where there is none, and removes the permissions of
- * others from one that is empty or has tables of `version`, since any other may be another program's. Returns what is wrong with what is not a regular file, as words behind its name; a symbolic
+ * others from one that is empty or has tables of `version`, since any other may be another program's. Returns why a path is not a regular file, as words after its name; a symbolic
  * link might lead anywhere, and a device has permissions of its own.
  */
 export function keepPrivate(path: string, version: number): string | undefined {

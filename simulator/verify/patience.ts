@@ -4,7 +4,7 @@ import { unverified } from "./judgement.ts";
 import type { Timing } from "./timing.ts";
 
 /**
- * How long a run waits, so that it ends within a minute whatever the receiver does: once a `must` check has failed because no
+ * How long a run waits, so that it ends within a minute with any receiver: once a `must` check has failed because no
  * answer came in time, no wait is that long again; nothing starts late in the run, and no wait outlasts it.
  */
 export function createPatience(options: {

@@ -20,10 +20,10 @@ evolution | §9 Versioning | service.md#what-may-change | Adding fields is not a
 openValues | §2 Gaps | service.md#what-is-left-open | The sets of values of outcome, status, reason and the like are not complete; others may appear.
 nullable | §2 Resources | service.md#what-may-be-null | Fields marked nullable may be null.
 unstatedForm | §2 call | service.md#what-is-left-open | The form of transfer_to and transfer_succeeded, when not null, is not stated.
-http | §6 Delivery; RFC 9110, RFC 9112 | service.md#a-delivery | A delivery is an HTTP request, however TCP cuts it up and whatever else the connection went through.
-robust | §6 Receiver expectations | service.md#answering | Deliveries are answered 2xx within 10 seconds, also while somebody else sends rubbish.
+http | §6 Delivery; RFC 9110, RFC 9112 | service.md#a-delivery | A delivery is an HTTP request, in any TCP segments and after anything else on the connection.
+robust | §6 Receiver expectations | service.md#answering | Deliveries are answered 2xx within 10 seconds, also while others send garbage.
 once | §6 Receiver expectations | service.md#duplicates | A 2xx ends the retries, so each acknowledged event is handled: once, since it is de-duplicated by id.
-forged | §5 Authentication, rule 5 | signature.md#what-a-signature-proves | Deliveries are authenticated by their signature; what fails it is nobody's event.
+forged | §5 Authentication, rule 5 | signature.md#what-a-signature-proves | Deliveries are authenticated by their signature; without a valid one it is no event.
 `;
 
 const rules = TABLE.trim()

@@ -19,7 +19,7 @@ const LAST_WORDS_MS = 3_000;
 export async function runChecks(options: RunOptions): Promise<Report> {
   const { checks, observe, receiver, startFailure } = options;
   const startedAt = new Date(options.now());
-  // The run ends here, whatever is in progress.
+  // The run ends here, even with checks in progress.
   const timeUp = new AbortController();
   const signal = AbortSignal.any([timeUp.signal, ...(options.signal === undefined ? [] : [options.signal])]);
   const runner = createRunner({ ...options, signal });

@@ -1,7 +1,7 @@
 /**
  * Every check in one line, in the order of the reports: its id, its level, when it runs, its rule, and what it asks whether
  * a receiver does. `docs/verify.md` and `verify --list` are made from it. The indented rows below a fix are the checks that
- * it is for, where what was sent is special; for all others their cause has one.
+ * it is for; for all others their cause has one.
  */
 export const TABLE = `
 acknowledgement.call-completed      must    together  types         acknowledges call.completed
@@ -75,7 +75,7 @@ fix: Hold v1 to 64 lower-case hexadecimal digits before it is decoded.
 signature.refused-cleanly           advice  together  forged        answers what the service did not sign without a redirect or an error of its own
 fix: The service sends one. Many frameworks join repeated headers or keep one of them: look at the raw header list.
   signature.two-headers               advice  together  header        refuses two signature headers of which one is forged
-fix: Verify in the route itself, over whatever body there is: a hook of a body parser runs only for the requests that it parses.
+fix: Verify in the route itself, over any body: a hook of a body parser runs only for the requests that it parses.
   signature.forged-text-plain         must    alone     forged        refuses a forged body under text/plain
   signature.forged-no-type            must    alone     forged        refuses a forged body without Content-Type
   signature.forged-form-encoded       must    alone     forged        refuses a forged body under the type of a form
@@ -137,7 +137,7 @@ fix: Raise the limit of your body parser (Express: 100 KB by default); a transcr
   evolution.very-large-transcript     advice  together  envelope      acknowledges a transcript of 900 KB
 fix: The id is evt_ and 32 hexadecimal characters, of either case.
   evolution.upper-case-id             must    together  envelope      acknowledges an event id with upper-case hexadecimal digits
-fix: Note it in your log, but answer 2xx: refusing it loses the event after six attempts.
+fix: Log it, but answer 2xx: refusing it loses the event after six attempts.
   evolution.other-api-version         advice  together  evolution     acknowledges another api_version
 wire.chunked                        advice  together  http          accepts a chunked body
 fix: Take the body from your framework as raw bytes for every request (Express: express.raw({ type: () => true })).
@@ -192,7 +192,7 @@ fix: The order of call.completed and call.transferred is not stated: let neither
 fix: The dashboard's test event is synthetic: do not look its call up before you answer.
   readings.test-event                 must    together  test          acknowledges a test event whose call the API does not know
 readings.whole-answer               advice  together  answer        finishes its answer, not only the status line
-fix: Answer 503 to what you cannot take now, and take it when it is repeated; forget whatever you refused.
+fix: Answer 503 to an event that you cannot store now, keep nothing of it, and accept it when it is repeated.
   load.burst                          must    alone     retries       acknowledges each delivery of a burst, or its repetition
 load.burst-at-first                 advice  alone     answer        acknowledges a burst of deliveries at the first attempt
 load.one-event-storm                advice  alone     duplicates    acknowledges one event that arrives thirty times at once
@@ -228,7 +228,7 @@ crash.while-handling                must    crash     once          handles no e
 crash.retried-after-kill            must    crash     once          handles an event once that kill -9 left unanswered and that is sent again
 crash.duplicate-after-restart       must    crash     once          handles an event once whose duplicate comes after kill -9 and restart
 crash.handled-before                must    crash     once          does not handle an event again that it had handled before kill -9
-fix: On SIGTERM finish what is being answered, and leave the rest stored for the next start.
+fix: On SIGTERM finish running requests, and leave the rest stored for the next start.
   crash.terminated                    must    crash     once          handles an event that it acknowledged right before SIGTERM
 production.failed-work-retried      advice  odd       once          tries an event again whose handling failed, or shows that it gave up
 production.poison-stops-nothing     advice  odd       once          handles other events while one cannot be handled

@@ -42,6 +42,6 @@ test.each([
   const { code, said } = await run("bench/main.ts", ...line.split(" "));
   expect({ code, said }).toMatchObject({
     code: 2,
-    said: expect.stringContaining(`no benchmark "${unknown}"`),
+    said: expect.stringContaining(`Unknown benchmark "${unknown}"`),
   });
 });

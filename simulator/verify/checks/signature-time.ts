@@ -11,7 +11,7 @@ const DAY_SECONDS = 86_400;
 const TRIES = 4;
 /** A try at a limit is sent in this part of a second, so that no clock has rounded it up. */
 const EARLY_MS = { from: 10, to: 300 };
-/** Two seconds farther out the limit is clear, whatever a clock read by Date headers says. */
+/** Two seconds farther out the limit is clear for any clock read by Date headers. */
 const FARTHER_SECONDS = 2;
 
 /** Whether t is compared with the clock, on both sides, to the second. */
