@@ -74,7 +74,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
     if (options.locate === undefined && (await isListening(address)))
       return failure(
         "port_taken",
-        `Another process already listens on ${place}. ` + "Stop it, or choose another port with --url.",
+        `Another process already listens on ${place}. Stop it, or choose another port with --url.`,
       );
 
     const settings: SpawnOptions = {
