@@ -54,10 +54,6 @@ const OPEN_ADMIN =
   "lets other machines read the inbox. Set ADMIN_TOKEN to a token that they must send, or leave ADMIN_HOST out.";
 // Without the parts of a path that clients remove before they send it.
 const PATH = /^(?!.*(?:\/\/|\/\.{1,2}(?:\/|$)))(?!\/(?:healthz|readyz)$)\/[A-Za-z0-9\-._~/]{0,200}$/;
-const SECRET_RULE =
-  "has a secret that is empty or in quotes, or contains white space or an invisible character. Remove that, or the stray comma.";
-const DATABASE_RULE =
-  "must name a file on a local disk by its whole path, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver. In passwords, / is %2F and @ is %40.";
 const PATH_RULE =
   "must be a path such as /webhooks, of at most 200 letters, digits and -._~/, without // and /../, and not a health check's.";
 const SCHEMA_RULE = "must be a name of lower-case letters, digits and _, such as receiver_staging.";
@@ -133,8 +129,18 @@ function text(pattern: RegExp, rule: string): z.ZodString {
 
 const secretsRule = z
   .string()
-  .transform((given) => given.split(","))
-  .pipe(z.array(text(/^(?!(["']).*\1$)[^\s\p{C}\uFFFD]+$/u, SECRET_RULE)))
+  .transform((text, context) => {
+    const secrets = text.split(",");
+    for (const [index, secret] of secrets.entries()) {
+      const which = `secret ${String(index + 1)} of ${String(secrets.length)}`;
+      if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
+      else if (/\s|\p{C}|\uFFFD|^(["']).*\1$/u.test(secret))
+        context.addIssue(
+          `${which} contains white space or an invisible character, or is in quotes. Remove it.`,
+        );
+    }
+    return secrets;
+  })
   .default([]);
 
 /** A file for SQLite, or the address of a PostgreSQL database; the other one is undefined. */
@@ -143,14 +149,30 @@ const databaseRule = z
   .default("sqlite:data/receiver.db")
   .transform((given, context): { databaseFile: string | undefined; databaseUrl: string | undefined } => {
     const url = given.trim();
-    if (/^postgres(ql)?:/.test(url) && URL.canParse(url))
-      return { databaseUrl: url, databaseFile: undefined };
+    if (/^postgres(ql)?:/.test(url)) {
+      if (isDecodable(url)) return { databaseUrl: url, databaseFile: undefined };
+      context.addIssue("is not an address such as postgres://host/db. In passwords, / is %2F and @ is %40.");
+      return z.NEVER;
+    }
     const named = url.replace(/^sqlite:(?:\/\/(?=\/))?/, "").trim();
     const file = named.replace(/^(?:\/\/(?!\/)|file:)+|\?.*$/g, "");
-    if (!url.startsWith("sqlite:") || /^$|^~|^:memory:$|\0/.test(file)) context.addIssue(DATABASE_RULE);
+    if (file.startsWith("~"))
+      context.addIssue("begins with ~, which only a shell expands. Write the whole path.");
+    else if (!url.startsWith("sqlite:") || file === "" || file === ":memory:" || file.includes("\0"))
+      context.addIssue(
+        "must name a file on a local disk, such as sqlite:data/receiver.db or sqlite:/var/lib/receiver.db, or a database such as postgres://host/receiver.",
+      );
     else if (file !== named) context.addIssue(`takes only a file. Write sqlite:${file}`);
     return { databaseFile: file, databaseUrl: undefined };
   });
+
+function isDecodable(url: string): boolean {
+  try {
+    return decodeURIComponent(new URL(url).href) !== "";
+  } catch {
+    return false;
+  }
+}
 
 const addressRule = z
   .url({ protocol: /^https?$/, error: "must be an address such as https://api.example.com." })

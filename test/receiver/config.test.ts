@@ -56,7 +56,7 @@ describe("the configuration", () => {
     "refuses the secret %o",
     (SIGNING_SECRET) => {
       expect(problems({ SIGNING_SECRET })[0]).toMatch(
-        /^SIGNING_SECRET: has a secret that is empty or in quotes/,
+        /^SIGNING_SECRET: secret \d of \d (?:is empty|contains white space)/,
       );
     },
   );

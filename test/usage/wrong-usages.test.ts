@@ -102,8 +102,8 @@ const RECEIVER = `
 3 HOST=192.0.2.1 => 192.0.2.1
 2 WEBHOOK_PATH=/a/../b => WEBHOOK_PATH
 2 WEBHOOK_PATH=//x => WEBHOOK_PATH
-3 DATABASE_URL=postgres://u:a%zz@h/db => cannot open the database
-2 DATABASE_URL=sqlite:~/r.db => DATABASE_URL: must name a file
+2 DATABASE_URL=postgres://u:a%zz@h/db => DATABASE_URL: is not an address
+2 DATABASE_URL=sqlite:~/r.db => begins with ~
 3 DATABASE_URL=sqlite:{dir}/damaged.db inbox stats => the database cannot be used
 1 DATABASE_URL=sqlite:{dir}/damaged.db RECEIVER_ROLE=ingest SIGNING_SECRET=whsec_0123456789 doctor => restore a backup
 2 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/empty => {dir}/empty
