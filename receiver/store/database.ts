@@ -58,7 +58,6 @@ export async function openDatabase({
   const begin = db.prepare("BEGIN IMMEDIATE");
   const save = db.prepare("SAVEPOINT work");
   const release = db.prepare("RELEASE work");
-  const end = db.prepare("COMMIT");
   let queue: Queued[] = [];
   let flushing: Promise<void> | undefined;
   let log: Promise<Log> | undefined;
@@ -116,7 +115,7 @@ export async function openDatabase({
     const reports: (() => void)[] = [];
     try {
       for (const one of batch) reports.push(await one.run());
-      end.run();
+      db.exec("COMMIT");
     } catch (error) {
       if (db.inTransaction) db.exec("ROLLBACK");
       for (const { reject } of batch) reject(error);
