@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { GENUINE, moment } from "../../simulator/signature-recipe/recipe.ts";
 import type { SentRequest } from "../../simulator/verify/delivery.ts";
@@ -5,7 +6,7 @@ import { curlFor } from "../../simulator/verify/evidence.ts";
 
 const TYPE: [string, string] = ["Content-Type", "application/json"];
 
-function lastLineOf(changes: Partial<SentRequest>): string {
+function linesOf(changes: Partial<SentRequest>): string[] {
   const curl = curlFor({
     url: "http://127.0.0.1:3000/hooks",
     headers: [["Host", "127.0.0.1:3000"], TYPE, ["Content-Length", "2"], ["Connection", "close"]],
@@ -14,8 +15,15 @@ function lastLineOf(changes: Partial<SentRequest>): string {
     httpVersion: "1.1",
     ...changes,
   });
-  return curl?.split("\n").at(-1) ?? "none";
+  return curl?.split("\n") ?? [];
 }
+const lastLineOf = (changes: Partial<SentRequest>): string => linesOf(changes).at(-1) ?? "none";
+
+test("the curl of a body in pieces sends each byte once, in their order", () => {
+  const lines = linesOf({ body: Buffer.from("0123456789"), pieces: { cutAt: [2, 5], pauseMs: 1 } });
+  const script = `${lines[0]}\n${lines.at(-1)?.split(" | curl")[0]}`;
+  expect(execFileSync("bash", ["-c", script]).toString()).toBe("0123456789");
+});
 
 /** What of a request each option of curl is for: there where it is needed, and nowhere else. */
 test.each<[string, Partial<SentRequest>, string[]]>([

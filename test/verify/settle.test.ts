@@ -66,7 +66,7 @@ describe("effects have come to rest", () => {
       quietMs: 1,
       leftMs: () => (leftMs -= 50),
     });
-    expect(handled.isOver).toBe(true);
+    expect([handled.isOver, handled.of("a")]).toEqual([true, { known: true, count: 0 }]);
   });
 
   test.each([{ deferredUntil: "2026-11-28T09:00:00Z" }, { isIgnored: true }])(

@@ -6,7 +6,7 @@ import { githubReport } from "../../simulator/verify/reports/github.ts";
 import { markdownReport } from "../../simulator/verify/reports/markdown.ts";
 import { present } from "../../simulator/verify/reports/presented.ts";
 import type { CheckResult, Report } from "../../simulator/verify/report.ts";
-import { unprovenSentence } from "../../simulator/verify/summary.ts";
+import { groupByCause, unprovenSentence } from "../../simulator/verify/summary.ts";
 
 /** What a run says of some checks by their needs: those that lack what is missing are unverified, the others passed. */
 function resultsWithout(...missing: ("observe" | "command")[]): CheckResult[] {
@@ -40,6 +40,14 @@ test("without open checks, or for other reasons, nothing is printed", () => {
   expect(unprovenSentence(resultsWithout())).toBeUndefined();
   const other = resultsWithout("observe").map((result) => ({ ...result, explanation: "It was not there." }));
   expect(unprovenSentence(other)).toBeUndefined();
+});
+
+test("a failure and an advice of one cause are two groups, the failure first", () => {
+  const checks = ["advice", "must"].flatMap((level) => CATALOGUE.find((one) => one.level === level) ?? []);
+  const failed = checks.map((check): CheckResult => {
+    return { check, outcome: "failed", cause: "refused", exchanges: [], durationMs: 0 };
+  });
+  expect(groupByCause(failed).map(({ standing }) => standing)).toEqual(["failed", "advice"]);
 });
 
 test("the sentence is in the summary of a build server, its annotations and the JSON", () => {

@@ -29,11 +29,14 @@ const bodyOf = (bytes: number): Buffer => newBody("call.completed", { padding: "
 
 describe("when too much arrives at once", () => {
   test("the largest body gives way, and the new one is taken", async () => {
-    const intake = await startPatient({ maximumArrivingBytes: 800 * KB });
+    const intake = await startPatient({ maxBodyBytes: 400 * KB, maximumArrivingBytes: 800 * KB });
+    // One that is refused as too large takes no more room back than it had.
+    const tooLarge = chunkedRequest(intake.url, bodyOf(420 * KB), 64 * KB);
+    expect((await sendRaw(intake.url, tooLarge)).status).toBe(413);
     const slowest = await begin(intake, 400 * KB, 300 * KB);
     const refused = readAnswer(slowest);
     const slower = await begin(intake, 400 * KB, 280 * KB);
-    const honest = await sendRaw(intake.url, rawRequest(intake.url, { body: bodyOf(250 * KB) }));
+    const honest = await sendRaw(intake.url, rawRequest(intake.url, { body: bodyOf(220 * KB) }));
     expect(honest.status).toBe(200);
     expect(await refused).toMatchObject({ status: 503, json: { error: "unavailable" } });
     expect(slower.bytesRead).toBe(0);

@@ -181,14 +181,16 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const migrations = ["CREATE TABLE notes (id TEXT)", "INSERT INTO notes VALUES ('first')"];
       let store = await openWorker(backend, [handler({ migrations })]);
       await store.close();
-      store = await openWorker(backend, [
-        handler({ migrations: [...migrations, "INSERT INTO notes VALUES ('second')"] }),
-      ]);
-      expect(await backend.rows("SELECT id FROM notes ORDER BY id")).toEqual([
-        { id: "first" },
-        { id: "second" },
-      ]);
-      await store.close();
+      const newer = [...migrations, "INSERT INTO notes VALUES ('second')"];
+      // Also after an older version of the handler has run for a while.
+      for (const deployed of [newer, migrations, newer]) {
+        store = await openWorker(backend, [handler({ migrations: deployed })]);
+        expect(await backend.rows("SELECT id FROM notes ORDER BY id")).toEqual([
+          { id: "first" },
+          { id: "second" },
+        ]);
+        await store.close();
+      }
 
       const broken = openWorker(backend, [
         handler({ name: "broken", migrations: ["CREATE TABLE b (id TEXT)", "NONSENSE"] }),

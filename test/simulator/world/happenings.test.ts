@@ -121,7 +121,13 @@ describe("what happens in the world", () => {
       agent_id: agent,
       phone,
     });
-    expect(String(booking.object["starts_at"]) > "2026-06-05T18:30:00Z").toBe(true);
+    for (let booked = 0; booked < 10; booked += 1) {
+      const startsAt = String(happen(world, "booking.created").object["starts_at"]);
+      expect(startsAt > "2026-06-05T18:30:00Z").toBe(true);
+      // In working hours, eight hours behind UTC.
+      const hour = (new Date(startsAt).getUTCHours() + 16) % 24;
+      expect(hour >= 8 && hour <= 16, startsAt).toBe(true);
+    }
   });
 
   test("an overridden number is the person behind it, with name and language", () => {
