@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import type { Check } from "../../simulator/verify/check.ts";
+import { signatureTimeRuns } from "../../simulator/verify/checks/signature-time.ts";
+import type { CheckContext } from "../../simulator/verify/context.ts";
+import type { Exchange } from "../../simulator/verify/delivery.ts";
+import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { within } from "../mutants/planted/helpers.ts";
@@ -49,6 +54,26 @@ describe.concurrent("the limits of the window", () => {
       ]);
     },
   );
+});
+
+test("a clock that is half a second behind is told from ours, however early in a second the tries begin", async () => {
+  for (let intoSecondMs = 0; intoSecondMs < 20; intoSecondMs += 2) {
+    const now = clockFrom(intoSecondMs);
+    const itsNow = () => now() - 500;
+    const clock = createReceiverClock({ local: true, now });
+    const deliver = async (_: unknown, { ageSeconds }: { ageSeconds: number }) => {
+      const sentAtMs = now();
+      const age = Math.floor(itsNow() / 1_000) - Math.floor(sentAtMs / 1_000) + ageSeconds;
+      const headers = [["date", new Date(itsNow()).toUTCString()]];
+      const exchange = { outcome: { kind: "answered", status: age > 300 ? 401 : 200, headers, body: "" } };
+      clock.learn(exchange as unknown as Exchange, sentAtMs);
+      return exchange;
+    };
+    const nowSeconds = () => Math.floor(now() / 1_000);
+    const context = { clock, deliver, event: () => ({}), now, nowSeconds } as unknown as CheckContext;
+    const run = signatureTimeRuns["signature.past-301"];
+    expect(await (run as Check["run"])(context)).toMatchObject({ outcome: "passed" });
+  }
 });
 
 /** A clock that begins at this part of a second, and may be slower than ours. */

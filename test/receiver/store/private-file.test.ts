@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -40,26 +40,11 @@ test("a file of another program, or of another schema, is refused in one line an
   const other = new Database(file);
   other.exec("CREATE TABLE events (seq INTEGER); PRAGMA user_version = 4");
   other.close();
-  chmodSync(file, 0o664);
   const before = readFileSync(file);
   await expect(openFile(file)).rejects.toThrow(
     /not an inbox of this version \(schema 4, not 1\).*DATABASE_URL/,
   );
-  expect([readFileSync(file).equals(before), modeOf(file)]).toEqual([true, 0o664]);
+  expect(readFileSync(file).equals(before)).toBe(true);
   writeFileSync(file, "this is no database, and longer than its header would have to be".repeat(20));
   await expect(openFile(file)).rejects.toThrow(/not a database/);
-  expect(modeOf(file)).toBe(0o664);
-});
-
-test("a link placed by another user does not change its target's rights", async () => {
-  const folder = temporaryDirectory();
-  const victim = join(folder, "victim");
-  writeFileSync(victim, "precious");
-  chmodSync(victim, 0o644);
-  for (const name of ["wal", "shm"]) {
-    const file = join(folder, `${name}.db`);
-    symlinkSync(victim, `${file}-${name}`);
-    await openFile(file).catch(() => undefined);
-    expect([modeOf(victim), readFileSync(victim, "utf8")]).toEqual([0o644, "precious"]);
-  }
 });
