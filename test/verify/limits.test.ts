@@ -59,21 +59,19 @@ describe.concurrent("the limits of the window", () => {
 test("a clock that is half a second behind is told from ours, however early in a second the tries begin", async () => {
   for (let intoSecondMs = 0; intoSecondMs < 20; intoSecondMs += 2) {
     const now = clockFrom(intoSecondMs);
-    const itsNow = () => now() - 500;
     const clock = createReceiverClock({ local: true, now });
     const deliver = async (_: unknown, { ageSeconds }: { ageSeconds: number }) => {
       const sentAtMs = now();
-      const age = Math.floor(itsNow() / 1_000) - Math.floor(sentAtMs / 1_000) + ageSeconds;
-      const headers = [["date", new Date(itsNow()).toUTCString()]];
+      const age = Math.floor((now() - 500) / 1_000) - Math.floor(sentAtMs / 1_000) + ageSeconds;
+      const headers = [["date", new Date(now() - 500).toUTCString()]];
       const exchange = { outcome: { kind: "answered", status: age > 300 ? 401 : 200, headers, body: "" } };
       clock.learn(exchange as unknown as Exchange, sentAtMs);
       return exchange;
     };
     const nowSeconds = () => Math.floor(now() / 1_000);
     const context = { clock, deliver, event: () => ({}), now, nowSeconds } as unknown as CheckContext;
-    expect(await (signatureTimeRuns["signature.past-301"] as Check["run"])(context)).toMatchObject({
-      outcome: "passed",
-    });
+    const run = signatureTimeRuns["signature.past-301"];
+    expect(await (run as Check["run"])(context)).toMatchObject({ outcome: "passed" });
   }
 });
 
