@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
+import { writePaced } from "../../simulator/verify/delivery.ts";
 import { DEFAULT_TIMING, timingFor } from "../../simulator/verify/timing.ts";
 import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { SECRET } from "../mutants/receiver.ts";
@@ -8,17 +9,21 @@ import { startCounts } from "./failing.ts";
 test("a run gets as much longer as its receiver may take longer, and with --thorough all the time it needs", () => {
   const usual = timingFor({ readyTimeoutMs: 30_000 });
   const slow = timingFor({ readyTimeoutMs: 90_000, effectsWithinMs: 60_000 });
-  expect(slow).toMatchObject({
-    readyMs: 90_000,
-    promptMs: 60_000,
-    settleMs: 60_000,
-  });
+  expect(slow).toMatchObject({ readyMs: 90_000, promptMs: 60_000, settleMs: 60_000 });
   expect((slow.runMs ?? 0) - (usual.runMs ?? 0)).toBe(180_000);
-  expect(timingFor({ readyTimeoutMs: 1_000, effectsWithinMs: 1_000 })).toMatchObject({
-    promptMs: 1_000,
-    settleMs: DEFAULT_TIMING.settleMs,
-  });
+  const brief = timingFor({ readyTimeoutMs: 1_000, effectsWithinMs: 1_000 });
+  expect(brief).toMatchObject({ promptMs: 1_000, settleMs: DEFAULT_TIMING.settleMs });
   expect(timingFor({ readyTimeoutMs: 1_000, thorough: true }).runMs).toBe(Number.POSITIVE_INFINITY);
+});
+
+test("pieces have no more pauses once a busy machine is late with them", { timeout: 5_000 }, async () => {
+  let nowMs = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  onTestFinished(() => clock.mockRestore());
+  const write = vi.fn<(piece: Buffer) => Promise<void>>(async () => void (nowMs += 200_000));
+  const pieces = ["a", "b", "c"].map((piece) => Buffer.from(piece));
+  await writePaced({ write }, pieces, 60_000);
+  expect(write.mock.calls.flat().join("")).toBe("abc");
 });
 
 test("--effects-within decides whether a handling was in time", async () => {

@@ -1,7 +1,13 @@
 import { attemptsAfter, CUT_SHORT, taken } from "../attempts.ts";
 import type { Check, Runs, Verdict } from "../check.ts";
 import type { CheckContext } from "../context.ts";
-import { type Deliverable, type DeliverOptions, type Exchange, isLastOfConnection } from "../delivery.ts";
+import {
+  type Deliverable,
+  type DeliverOptions,
+  type Exchange,
+  isLastOfConnection,
+  writePaced,
+} from "../delivery.ts";
 import { chunkedFix } from "../framework.ts";
 import { accepted, allAcknowledged, allRefused, every, failed } from "../judgement.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -199,10 +205,8 @@ function inPieces(count: number, pauseMs: number): NonNullable<DeliverOptions["m
     send: async (wire, { head, framedBody }) => {
       const bytes = Buffer.concat([head, framedBody]);
       const size = Math.ceil(bytes.length / count);
-      for (let from = 0; from < bytes.length; from += size) {
-        await wire.write(bytes.subarray(from, from + size));
-        await sleep(pauseMs);
-      }
+      const pieces = Array.from({ length: count }, (_, n) => bytes.subarray(n * size, (n + 1) * size));
+      await writePaced(wire, pieces, pauseMs);
     },
   };
 }

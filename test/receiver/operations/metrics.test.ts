@@ -30,12 +30,9 @@ async function values(made: ReturnType<typeof metrics>, name: string): Promise<R
   return Object.fromEntries(samples.map(({ labels, value }) => [Object.values(labels).join(" "), value]));
 }
 
-const ended = (handler: string, type = "call.completed") => ({
-  handler,
-  type,
-  outcome: "done" as const,
-  durationMs: 20,
-});
+const ended = (handler: string, type = "call.completed") => {
+  return { handler, type, outcome: "done" as const, durationMs: 20 };
+};
 
 test("deliveries are counted by their result, with the time from their last byte", async () => {
   const made = metrics();
@@ -45,10 +42,8 @@ test("deliveries are counted by their result, with the time from their last byte
   made.received({ kind: "invalid_json", message: "no" }, 0.001);
   made.received({ kind: "unavailable", reason: "full", detail: "" }, 0.001);
   for (const reason of ["draining", "disk_low", "overloaded", "no_bytes", "bug"]) made.refused(reason);
-  expect(await values(made, "receiver_events_total")).toEqual({
-    "call.completed stored": 1,
-    "other duplicate": 1,
-  });
+  const events = await values(made, "receiver_events_total");
+  expect(events).toEqual({ "call.completed stored": 1, "other duplicate": 1 });
   expect(await values(made, "receiver_secret_matches_total")).toEqual({ 1: 1, 2: 1 });
   expect(await values(made, "receiver_rejections_total")).toEqual({
     "no_match refused": 1,
@@ -60,10 +55,8 @@ test("deliveries are counted by their result, with the time from their last byte
     "no_bytes unavailable": 1,
     "bug unavailable": 1,
   });
-  expect(await values(made, "receiver_acknowledgement_seconds_count")).toMatchObject({
-    stored: 1,
-    unavailable: 1,
-  });
+  const counts = await values(made, "receiver_acknowledgement_seconds_count");
+  expect(counts).toMatchObject({ stored: 1, unavailable: 1 });
 });
 
 test("jobs are counted by handler and state, and the age is that of the oldest", async () => {
