@@ -13,6 +13,13 @@ if (manifest !== undefined) {
     process.env["NODE_COMPILE_CACHE"] = compiled;
 }
 
-// Checked first: on a Node.js that is too old, the next import would fail with an unrelated error.
-(await import("../shared/node-version.ts")).endOnOldNode();
+// Checked first: on a Node.js that is too old, the next import would fail with an unrelated error. One that is older still
+// cannot even read the check.
+const { endOnOldNode } = await import("../shared/node-version.ts").catch(() => {
+  process.stderr.write(
+    `Node.js ${process.versions.node} cannot run TypeScript. Install Node.js 24, or use npm start.\n`,
+  );
+  process.exit(78);
+});
+endOnOldNode();
 await import("./main.ts");
