@@ -10,10 +10,7 @@ export const filterSchema = z
   .partial();
 
 /** The events or jobs that an operator selects: these ids, or everything that matches and was received since then. */
-export type Selection = EventFilter & {
-  ids?: readonly string[] | undefined;
-  sinceMs?: number | undefined;
-};
+export type Selection = EventFilter & { ids?: readonly string[] | undefined; sinceMs?: number | undefined };
 
 export type Action = { kind: "requeue" | "discard"; reason?: string | undefined };
 

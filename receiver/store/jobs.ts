@@ -187,12 +187,7 @@ export function createQueue(db: Database.Database) {
     let made = 0;
     for (const { number, types, key } of handlers)
       if (types === "*" || types.includes(type))
-        made += addJob.run({
-          event: seq,
-          handler: number,
-          key: keyOf(envelope, key),
-          nowMs,
-        }).changes;
+        made += addJob.run({ event: seq, handler: number, key: keyOf(envelope, key), nowMs }).changes;
     return made;
   }
 

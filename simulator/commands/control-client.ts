@@ -64,13 +64,7 @@ export function createControlClient(flags: SimulatorFlags) {
     };
     // No time limit until the answer begins: the clock may have to make hours of attempts first.
     const answer = await interruptible((signal) =>
-      requestText(url, {
-        method,
-        headers,
-        body: text,
-        signal,
-        mostBytes: LARGEST_ANSWER_BYTES,
-      }),
+      requestText(url, { method, headers, body: text, signal, mostBytes: LARGEST_ANSWER_BYTES }),
     ).catch((error: unknown) => {
       if (error instanceof Error && error.name === "AbortError") throw new CommandError(interrupted());
       throw new CommandError(

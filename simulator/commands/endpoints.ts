@@ -9,12 +9,7 @@ import { secretHint } from "./secret-option.ts";
 import { createOutput, type Output } from "./output.ts";
 import { ourCommand } from "../text/invocation.ts";
 
-type SettingFlags = SimulatorFlags & {
-  events?: string[];
-  org?: string;
-  fault: string[];
-  faults?: boolean;
-};
+type SettingFlags = SimulatorFlags & { events?: string[]; org?: string; fault: string[]; faults?: boolean };
 
 export default function endpointsCommand(): Command {
   const command = new Command("endpoints").description("where events are delivered");
@@ -142,11 +137,7 @@ function addSettings(command: Command, absent: string): Command {
 function settingsOf(flags: SettingFlags) {
   // An empty list removes the endpoint's faults.
   const isAboutFaults = flags.fault.length > 0 || flags.faults === false;
-  return {
-    event_types: flags.events,
-    org_id: flags.org,
-    faults: isAboutFaults ? flags.fault : undefined,
-  };
+  return { event_types: flags.events, org_id: flags.org, faults: isAboutFaults ? flags.fault : undefined };
 }
 
 function pathOf(id: string): string {

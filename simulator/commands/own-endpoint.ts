@@ -5,12 +5,7 @@ import type { RunningSimulator } from "./running-simulator.ts";
 /** Finds or registers the endpoint of `url`; one from a data file keeps its secret unless another is given. */
 export function ownEndpoint(
   { simulator: { endpoints } }: RunningSimulator,
-  settings: {
-    flag: string;
-    url: string;
-    secret: string | undefined;
-    eventTypes?: string[];
-  },
+  settings: { flag: string; url: string; secret: string | undefined; eventTypes?: string[] },
 ): { endpoint: Endpoint; isNew: boolean } {
   const { flag, url, secret, eventTypes } = settings;
   const existing = endpoints.list().find((endpoint) => endpoint.url === new URL(url).href);

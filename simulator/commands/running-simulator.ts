@@ -19,12 +19,7 @@ export async function startSimulatorForCommand(flags: ServeFlags) {
   const token = isLoopback(flags.host) ? undefined : (flags.token ?? randomBytes(16).toString("hex"));
   const onError = (error: unknown) =>
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-  const listening = await listen(simulator, {
-    port: flags.port,
-    host: flags.host,
-    onError,
-    token,
-  });
+  const listening = await listen(simulator, { port: flags.port, host: flags.host, onError, token });
   if (!listening.ok) {
     await simulator.close();
     throw new CommandError(listening.message);

@@ -29,13 +29,7 @@ import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
 import { scenariosOf } from "./scenario-files.ts";
 import { ourCommand } from "../text/invocation.ts";
 
-type Flags = SimulatorFlags & {
-  set: string[];
-  count: number;
-  org?: string;
-  fault: string[];
-  wait: boolean;
-};
+type Flags = SimulatorFlags & { set: string[]; count: number; org?: string; fault: string[]; wait: boolean };
 
 const SHOWN_EVENTS = 20;
 

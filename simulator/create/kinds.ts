@@ -16,10 +16,7 @@ export type Kind = {
   github?: string;
 };
 
-const HANDLERS = {
-  "handlers.mjs": "mounted/handlers.mjs",
-  "handlers.test.mjs": "mounted/handlers.test.mjs",
-};
+const HANDLERS = { "handlers.mjs": "mounted/handlers.mjs", "handlers.test.mjs": "mounted/handlers.test.mjs" };
 
 const mounted = (title: string, file: string, packages: string[]): Kind => ({
   title: `${title} with the receiver mounted, its handlers and their tests`,

@@ -2,10 +2,7 @@ import { forgeryAnswer, isRefusal, isSuccess } from "./judgement.ts";
 import type { AttemptError, Outcome } from "./outcome.ts";
 
 /** Why a delivery failed, without ids, numbers, addresses and times: the same words for dashboard, verify and commands. */
-export type Cause = {
-  words: string;
-  fix: string;
-};
+export type Cause = { words: string; fix: string };
 
 /** The kind of a delivery: honest, a duplicate, with something new in it, or not signed by the service. */
 export type Meaning = "genuine" | "duplicate" | "unfamiliar" | "forged";

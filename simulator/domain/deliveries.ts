@@ -32,11 +32,7 @@ export type DueDelivery = Pick<Delivery, "seq" | "id" | "endpointId" | "attempts
 export type NewDelivery = Pick<
   Delivery,
   "eventId" | "eventType" | "endpointId" | "createdAtMs" | "faults"
-> & {
-  dueAtMs: number;
-  body?: Buffer | null | undefined;
-  resendOf?: string;
-};
+> & { dueAtMs: number; body?: Buffer | null | undefined; resendOf?: string };
 
 type DeliveryRow = Omit<Delivery, "faults"> & { faults: string };
 type DueRow = Omit<DueDelivery, "endpointId" | "faults"> & { faults: string };

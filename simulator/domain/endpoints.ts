@@ -208,10 +208,7 @@ function fromRow({ previous, previousUntilMs, ...row }: EndpointRow): Endpoint {
 /** How long a rotated secret keeps signing beside the new one by default. */
 export const OVERLAP_SECONDS = 86_400;
 
-export type EndpointSecrets = {
-  secret: string;
-  previousSecret: { secret: string; untilMs: number } | null;
-};
+export type EndpointSecrets = { secret: string; previousSecret: { secret: string; untilMs: number } | null };
 
 /** The secrets that sign at `nowMs` of schedule time: during an overlap, as the reading `rotated_secret_signs` says. */
 export function signingSecrets(

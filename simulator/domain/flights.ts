@@ -45,11 +45,7 @@ export const MOST_PER_TURN = 8;
 
 /** The attempts under way. What ends and what begins in one turn of the event loop shares one transaction. */
 export function createFlights(
-  options: FlightParts & {
-    settle: Settle;
-    onLanding: () => void;
-    signal: AbortSignal;
-  },
+  options: FlightParts & { settle: Settle; onLanding: () => void; signal: AbortSignal },
 ) {
   const { deliveries, attempts, clock, wall, journal, signal } = options;
   const underWay = new Set<Promise<void>>();

@@ -138,10 +138,7 @@ function causeOfFailure(meant: string, { httpStatus, error }: Attempt): CauseNam
 }
 
 /** The purpose of a delivery, by the words that begin its sentence. */
-const MEANINGS: Record<string, Meaning> = {
-  Duplicate: "duplicate",
-  "Unfamiliar on purpose": "unfamiliar",
-};
+const MEANINGS: Record<string, Meaning> = { Duplicate: "duplicate", "Unfamiliar on purpose": "unfamiliar" };
 
 function isForged({ injected }: Attempt): boolean {
   return injected.some(({ name }) => FAULTS[name].at === "signature");

@@ -1,11 +1,7 @@
 import type { Digest } from "../signature-recipe/recipe.ts";
 
 /** One deviation from the rule of SPEC §6 Signature. */
-export type Deviation = {
-  id: string;
-  title: string;
-  fix: string;
-};
+export type Deviation = { id: string; title: string; fix: string };
 
 /** A way of signing that differs from the service's in one step, and how it is explained to the user. */
 export type Departure = { deviation: Deviation; change: Omit<Digest, "kind"> };

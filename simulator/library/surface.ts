@@ -98,9 +98,7 @@ export type ClockControl = {
 };
 
 /** One event on its way to one endpoint. Times without `wall` are schedule time. */
-export type DeliveryRecord = Omit<Dated<typeof deliverySchema>, "attempts"> & {
-  attempts: AttemptRecord[];
-};
+export type DeliveryRecord = Omit<Dated<typeof deliverySchema>, "attempts"> & { attempts: AttemptRecord[] };
 
 /** One HTTP try, counted from 1. */
 export type AttemptRecord = Dated<typeof attemptSchema> & {

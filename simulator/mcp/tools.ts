@@ -74,10 +74,7 @@ export function createTools(control: Control): Tool[] {
     tool(
       "deliveries",
       "Deliveries with their attempts and verdicts: delivered, retried or dead, and who caused a failure.",
-      {
-        ...selectionFields,
-        limit: z.int().min(1).max(MOST_LISTED).default(10).describe("newest first"),
-      },
+      { ...selectionFields, limit: z.int().min(1).max(MOST_LISTED).default(10).describe("newest first") },
       async (asked) => {
         const query = new URLSearchParams();
         for (const [name, value] of Object.entries(asked))
@@ -151,14 +148,7 @@ async function verify(control: Control, asked: z.infer<z.ZodObject<typeof verify
   const passed = checks.filter(({ outcome }) => outcome === "passed").map((check) => check.id);
   const failed = checks.filter(({ outcome }) => outcome === "failed");
   const others = checks.filter(({ outcome }) => outcome !== "passed" && outcome !== "failed");
-  return answer({
-    state,
-    verdict,
-    done,
-    total,
-    not_passed: [...failed, ...others],
-    passed,
-  });
+  return answer({ state, verdict, done, total, not_passed: [...failed, ...others], passed });
 }
 
 async function onlyEndpoint(control: Control): Promise<string> {

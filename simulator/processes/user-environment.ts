@@ -1,10 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { delimiter, relative, sep } from "node:path";
 
-export type OwnStart = {
-  environment: NodeJS.ProcessEnv;
-  file: string;
-};
+export type OwnStart = { environment: NodeJS.ProcessEnv; file: string };
 
 /** The folder that npm runs a checkout of the kit in, or that npx installs into. */
 const CHECKOUT = /^(.*)[\\/]simulator[\\/]processes[\\/][^\\/]+\.ts$/;

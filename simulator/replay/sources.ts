@@ -15,11 +15,7 @@ import { didYouMean, type Refused, refused } from "../domain/refused.ts";
 import { jsonShapeProblem } from "../text/json-shape.ts";
 
 /** Envelopes to send again; each `open` begins at the first. */
-export type Source = {
-  name: string;
-  count: number;
-  open: () => AsyncIterable<Envelope>;
-};
+export type Source = { name: string; count: number; open: () => AsyncIterable<Envelope> };
 
 export type OpenedSource = { ok: true; source: Source } | Refused;
 

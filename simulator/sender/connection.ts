@@ -6,9 +6,7 @@ import { classifyError } from "./outcome.ts";
 import type { Turns } from "./turns.ts";
 
 /** Callbacks of one request: its answer, piece by piece, or a failure. `onWhole` or `onFailure` is the last call. */
-export type Exchange = Omit<AnswerListener, "onBroken"> & {
-  onFailure(failure: Failure): void;
-};
+export type Exchange = Omit<AnswerListener, "onBroken"> & { onFailure(failure: Failure): void };
 
 export type Connection = ReturnType<typeof openConnection>;
 

@@ -7,10 +7,7 @@ import { type Refused, refused } from "../domain/refused.ts";
 /** How long a client may take to send a request, since scenarios may come over slow connections. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
-export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & {
-  port: number;
-  host: string;
-};
+export type ServerOptions = Omit<AppOptions, "isOwnHost" | "isNetworkHost"> & { port: number; host: string };
 
 export type RunningServer = { url: string; port: number; close(): Promise<void> };
 

@@ -48,10 +48,7 @@ export function createPatience(options: {
           timedOutIn === undefined
             ? "the time of the run was over"
             : `${timedOutIn} has shown that the receiver answers too late`;
-        return {
-          ...unverified(`No answer came in the shortened time: ${why}.`),
-          isLate: true,
-        };
+        return { ...unverified(`No answer came in the shortened time: ${why}.`), isLate: true };
       }
       if (check.level === "must") timedOutIn ??= check.id;
       return verdict;

@@ -88,10 +88,7 @@ export function createRunner(options: RunOptions) {
   }
 
   function missingNeed(check: Check): string | undefined {
-    const given: Record<Need, boolean> = {
-      observe: observe !== undefined,
-      command: receiver !== undefined,
-    };
+    const given: Record<Need, boolean> = { observe: observe !== undefined, command: receiver !== undefined };
     const missing = check.needs?.find((need) => !given[need]);
     if (missing !== undefined) return NEEDS[missing];
     return check.needs?.includes("observe") === true ? effectsUnreadable : undefined;

@@ -99,10 +99,7 @@ test("no attack from the network keeps honest deliveries out or fills the machin
       count: 50,
       speak: (socket) => void socket.write(`POST /webhooks HTTP/1.1\r\nX: ${"x".repeat(20_000)}`),
     },
-    "pipelined requests, answers never read": {
-      count: 20,
-      speak: (socket) => void socket.write(pipelined),
-    },
+    "pipelined requests, answers never read": { count: 20, speak: (socket) => void socket.write(pipelined) },
     "bodies that stop halfway": { count: 30, speak: (socket) => void socket.write(half) },
   };
   for (const [name, { count, speak }] of Object.entries(attacks)) {

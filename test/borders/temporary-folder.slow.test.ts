@@ -22,10 +22,7 @@ afterEach(() => void vi.unstubAllEnvs());
 test("the receiver and its handlers keep nothing in the shared temporary folder", async () => {
   const folder = emptyTemporaryFolder();
   const receiver = await startProcess({
-    environment: {
-      TMPDIR: folder,
-      DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
-    },
+    environment: { TMPDIR: folder, DATABASE_URL: `sqlite:${join(temporaryDirectory(), "receiver.db")}` },
   });
   await expect
     .poll(async () => (await fetch(`${receiver.adminUrl}/metrics`)).text())

@@ -7,11 +7,7 @@ import { openDashboard } from "./open-dashboard.ts";
 const browser = useBrowser();
 const document = JSON.parse(
   readFileSync(new URL("../../simulator/openapi/openapi.json", import.meta.url), "utf8"),
-) as {
-  paths: object;
-  webhooks: object;
-  components: { schemas: Record<string, { properties?: object }> };
-};
+) as { paths: object; webhooks: object; components: { schemas: Record<string, { properties?: object }> } };
 
 describe("the docs of the service", () => {
   test("have every endpoint, event type, object and field, and are found where they always were", async () => {

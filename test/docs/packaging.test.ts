@@ -12,9 +12,7 @@ const read = (path: string): string => readFileSync(`${ROOT}${path}`, "utf8");
 describe("examples/beside/compose.yaml", () => {
   const FILE = "examples/beside/compose.yaml";
   const { services } = z
-    .object({
-      services: z.record(z.string(), z.object({ command: z.array(z.string()).default([]) })),
-    })
+    .object({ services: z.record(z.string(), z.object({ command: z.array(z.string()).default([]) })) })
     .parse(parse(read(FILE)));
 
   test.each(["simulator", "verify"])("gives %s a command that it takes", async (name) => {

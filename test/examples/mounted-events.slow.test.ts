@@ -15,11 +15,7 @@ test.each(APPS)("an event from %s is handled in a separate process, which ends w
   const child = spawn(program, words, {
     // Their database is data/receiver.db there.
     cwd: temporaryDirectory(),
-    env: {
-      PATH: process.env["PATH"],
-      PORT: String(port),
-      SIGNING_SECRET: "whsec_mounted_example",
-    },
+    env: { PATH: process.env["PATH"], PORT: String(port), SIGNING_SECRET: "whsec_mounted_example" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -59,12 +59,7 @@ async function judgeKilled(
   const started = await startReceiver({
     command: [process.execPath, program],
     url,
-    env: {
-      PORT: String(port),
-      SIGNING_SECRET: SECRET,
-      MUTANT: mutant,
-      STORE: join(folder, "events"),
-    },
+    env: { PORT: String(port), SIGNING_SECRET: SECRET, MUTANT: mutant, STORE: join(folder, "events") },
   });
   if (!started.ok) throw new Error(`${started.message}\n${started.output.join("\n")}`);
   try {

@@ -37,16 +37,12 @@ const RIGHT: Record<string, { plant: Partial<Behaviour>; advice?: string[]; unde
     },
   },
   "answers 503 to a copy of an event that is under way": {
-    plant: {
-      beforeAnswer: refusesCopies(503, lull),
-    },
+    plant: { beforeAnswer: refusesCopies(503, lull) },
     advice: ["duplicates.at-once", "load.one-event-storm"],
     // On a busy machine it is at its event for long.
     underWayMs: 5_000,
   },
-  "takes ids that differ in case for one event": {
-    plant: { dedupeKey: ({ id }) => id.toLowerCase() },
-  },
+  "takes ids that differ in case for one event": { plant: { dedupeKey: ({ id }) => id.toLowerCase() } },
   "refuses by closing the connection": {
     plant: {
       answer: (response, status) => {
@@ -85,9 +81,7 @@ describe.concurrent("right in another way: no failure, and no other advice than 
   }) => {
     const ids = ["wire.half-close", "duplicates.after-lost-answer", "effects.lost-answer"];
     const checks = CATALOGUE.filter(({ id }) => ids.includes(id));
-    const slow: Partial<Behaviour> = {
-      beforeAnswer: refusesCopies(503, async () => sleep(700)),
-    };
+    const slow: Partial<Behaviour> = { beforeAnswer: refusesCopies(503, async () => sleep(700)) };
     const report = await judge(slow, { checks, underWayMs: 2_000 });
     expect(idsOf(report, "failed"), story(report)).toEqual([]);
     expect(idsOf(report, "passed")).toEqual(expect.arrayContaining(ids));

@@ -5,11 +5,7 @@ const RECEIVER = "test/receiver";
 
 /** What is changed. Left out is what runs in threads and processes of its own, where no change can be switched on. */
 export const AREAS: readonly Area[] = [
-  {
-    folder: "shared",
-    files: ["shared/*.ts", "!shared/samples.ts"],
-    tests: ["test/shared/*.test.ts"],
-  },
+  { folder: "shared", files: ["shared/*.ts", "!shared/samples.ts"], tests: ["test/shared/*.test.ts"] },
   {
     folder: "receiver/intake",
     // How a body arrives is tried over sockets, which takes long.

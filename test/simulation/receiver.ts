@@ -46,11 +46,7 @@ export function startWorkerProcess({
   disk,
   note,
   ...options
-}: Options & {
-  handlers: readonly Handler[];
-  maximumAttempts: number;
-  random: () => number;
-}): Running {
+}: Options & { handlers: readonly Handler[]; maximumAttempts: number; random: () => number }): Running {
   const running: Running = { process };
   const { clock } = process.clock;
   void process.run(async () => {

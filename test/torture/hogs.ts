@@ -21,9 +21,7 @@ for (let run = 1; run <= Number(runs); run += 1) {
   const vitest = spawn(
     process.execPath,
     ["node_modules/vitest/vitest.mjs", "run", "--reporter=dot", ...files],
-    {
-      stdio: "inherit",
-    },
+    { stdio: "inherit" },
   );
   const status = await new Promise<number | null>((resolve) => vitest.once("close", resolve));
   const seconds = ((performance.now() - startedAtMs) / 1_000).toFixed(0);

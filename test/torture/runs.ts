@@ -86,12 +86,7 @@ const SIMULATOR: Run[] = [
     script: "test/simulator/simulation/main.ts",
     arguments: (size, seed) => ["--seeds", times(10_000, size), "--from", String(seed)],
   },
-  {
-    name: "deadline of an attempt",
-    minutes: 1,
-    pace: "alone",
-    script: "test/torture/deadlines.ts",
-  },
+  { name: "deadline of an attempt", minutes: 1, pace: "alone", script: "test/torture/deadlines.ts" },
   {
     name: "turns of an attempt",
     minutes: 1,

@@ -162,8 +162,5 @@ test("an impossible report or secret is refused in one line before anything is s
 test.skipIf(!existsSync("/dev/full"))("a full disk is reported in one line, with exit code 3", async () => {
   const words = ["--only", "acknowledgement.call-completed", "--report", "json=/dev/full"];
   const { code, err } = await run("verify", await start(), "--secret", SECRET, ...words);
-  expect({ code, err }).toEqual({
-    code: 3,
-    err: "The report /dev/full could not be written (ENOSPC).\n",
-  });
+  expect({ code, err }).toEqual({ code: 3, err: "The report /dev/full could not be written (ENOSPC).\n" });
 });

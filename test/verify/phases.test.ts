@@ -16,12 +16,7 @@ import { SECRET, startMutant } from "../mutants/receiver.ts";
 const PASSED: Verdict = { outcome: "passed" };
 
 function check(id: string, changes: Partial<Check> = {}): Check {
-  const about = {
-    title: `does ${id}`,
-    level: "must",
-    group: "wire",
-    spec: ruleOf("once"),
-  } as const;
+  const about = { title: `does ${id}`, level: "must", group: "wire", spec: ruleOf("once") } as const;
   return { ...about, id, run: () => Promise.resolve(PASSED), ...changes };
 }
 
@@ -123,10 +118,7 @@ test("each completed check is reported with the progress and, if it passed, its 
     [
       check("wire.five", { phase: "alone", run: sending(5) }),
       check("wire.note", { phase: "alone", run: sending(1, () => ({ ...PASSED, note: "It is so." })) }),
-      check("wire.wrong", {
-        phase: "alone",
-        run: sending(2, () => failed("leaked", `It told ${SECRET}.`)),
-      }),
+      check("wire.wrong", { phase: "alone", run: sending(2, () => failed("leaked", `It told ${SECRET}.`)) }),
       check("wire.open", { run: () => Promise.resolve({ outcome: "unverified", reason: "Nobody knows." }) }),
     ],
     {
@@ -242,10 +234,7 @@ test("a receiver that is brought down fails the check that did it, and the other
     });
     const { report } = await play(
       [down, check("wire.next", { phase: "alone" }), check("wire.end", { phase: "last" })],
-      {
-        url: receiver.url,
-        ...(isOurs && { receiver: process }),
-      },
+      { url: receiver.url, ...(isOurs && { receiver: process }) },
     );
     expect(report.receiverOutput).toEqual(isOurs ? ["a line", "its secret: [redacted]"] : []);
     const told = report.results

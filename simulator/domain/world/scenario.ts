@@ -183,11 +183,7 @@ export function planSteps(options: {
       given.phone === undefined
         ? pickCaller({ seed, random, business, language })
         : callerOf({ seed, business, phone: given.phone });
-    const caller = {
-      ...made,
-      language: given.language ?? made.language,
-      name: given.name ?? made.name,
-    };
+    const caller = { ...made, language: given.language ?? made.language, name: given.name ?? made.name };
     cast.set(name, caller);
     return caller;
   }

@@ -1,11 +1,7 @@
 import type { History } from "./history.ts";
 import type { Item, ItemKind, Items, Place } from "./items.ts";
 
-export type PageQuery = {
-  limit: number;
-  startingAfter?: string | undefined;
-  facet?: string | undefined;
-};
+export type PageQuery = { limit: number; startingAfter?: string | undefined; facet?: string | undefined };
 
 export type ItemPage =
   | { ok: true; items: Item[]; hasMore: boolean }

@@ -54,10 +54,7 @@ function spelled(spell: Spell): Check["run"] {
 function altered(signed: Spell, sent: Spell): Check["run"] {
   return refused(({ deliver, event }) => {
     const envelope = withName(event());
-    return deliver(Buffer.from(sent(envelope)), {
-      signedBody: Buffer.from(signed(envelope)),
-      forged: true,
-    });
+    return deliver(Buffer.from(sent(envelope)), { signedBody: Buffer.from(signed(envelope)), forged: true });
   });
 }
 

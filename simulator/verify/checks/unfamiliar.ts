@@ -71,9 +71,7 @@ export const unfamiliarRuns: Runs = {
     recurring: false,
   }),
   "readings.extra-signature-keys": accepted(({ deliver, event }) =>
-    deliver(event(), {
-      signature: [header`t=${T},v1=${V1},v2=${digest({ message: ["later"] })},kid=k1`],
-    }),
+    deliver(event(), { signature: [header`t=${T},v1=${V1},v2=${digest({ message: ["later"] })},kid=k1`] }),
   ),
   "readings.reserialized-retry": accepted(async ({ deliver, event }) => {
     const envelope = event("order.created");

@@ -20,10 +20,7 @@ test("a test that blocks its event loop ends the run, with its name", () => {
   const { status, stderr } = spawnSync(
     "npx",
     ["vitest", "run", "--config", join(folder, "vitest.config.mjs")],
-    {
-      encoding: "utf8",
-      env: { ...process.env, EVENT_LOOP_LIMIT_SECONDS: "3", NO_COLOR: "1" },
-    },
+    { encoding: "utf8", env: { ...process.env, EVENT_LOOP_LIMIT_SECONDS: "3", NO_COLOR: "1" } },
   );
   expect(status).toBe(1);
   expect(stderr).toContain("did not turn for 3 s, so the worker was killed: spins.test.ts > spins");

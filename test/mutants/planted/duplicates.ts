@@ -32,9 +32,7 @@ export const DUPLICATES: Record<string, Mutant> = {
   },
   "busy-on-duplicate": {
     bug: "answers 409 while another copy of the event is under way",
-    plant: {
-      beforeAnswer: refusesCopies(409, lull),
-    },
+    plant: { beforeAnswer: refusesCopies(409, lull) },
     caughtBy: "duplicates.at-once",
     cause: "duplicate_refused",
     underWayMs: 10_000,

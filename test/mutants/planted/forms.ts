@@ -40,9 +40,7 @@ export const FORMS: Record<string, Mutant> = {
   },
   "hook-needs-a-body": {
     bug: "answers 200 to what has no body, before it verifies",
-    plant: {
-      precheck: (request) => (header(request, "content-length") === "0" ? 200 : undefined),
-    },
+    plant: { precheck: (request) => (header(request, "content-length") === "0" ? 200 : undefined) },
     caughtBy: "signature.forged-empty",
     cause: "forgery_accepted",
   },

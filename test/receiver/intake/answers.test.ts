@@ -231,9 +231,7 @@ describe("another request", () => {
   test("finds the health checks", async () => {
     const { url } = receiver();
     expect((await send(url, { method: "GET", path: "/healthz" })).status).toBe(200);
-    expect((await send(url, { method: "GET", path: "/readyz" })).json).toMatchObject({
-      status: "ready",
-    });
+    expect((await send(url, { method: "GET", path: "/readyz" })).json).toMatchObject({ status: "ready" });
   });
 });
 
@@ -243,10 +241,7 @@ describe("when nothing can be stored", () => {
     async (reason) => {
       const fails = async () => ({ ok: false, reason, detail: "made up" }) as const;
       const { url, store } = await startTestReceiver({
-        wrapStore: (store) => ({
-          ...store,
-          intake: { ...store.intake, accept: fails, probe: fails },
-        }),
+        wrapStore: (store) => ({ ...store, intake: { ...store.intake, accept: fails, probe: fails } }),
       });
       const body = newBody();
       const answer = await send(url, { body });

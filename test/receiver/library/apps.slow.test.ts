@@ -262,10 +262,7 @@ describe("a receiver in an app", () => {
     for (const { url } of [first, second])
       expect(
         (await sendRaw(url, rawRequest(url, signed(url === first.url ? SECRET : "whsec_second")))).json,
-      ).toEqual({
-        received: true,
-        duplicate: false,
-      });
+      ).toEqual({ received: true, duplicate: false });
     const signals = process.eventNames().map((name) => [name, process.listenerCount(name)]);
     await first.receiver.stop();
     await first.receiver.stop();
@@ -324,10 +321,7 @@ describe("a receiver in an app", () => {
     vi.stubEnv("SIGNING_SECRET", "whsec_from_the_environment");
     vi.stubEnv("MAX_BODY_BYTES", "2048");
     onTestFinished(() => void vi.unstubAllEnvs());
-    const { url } = await mount(APPS["node:http"]!, {
-      signingSecrets: undefined,
-      environment: undefined,
-    });
+    const { url } = await mount(APPS["node:http"]!, { signingSecrets: undefined, environment: undefined });
     const body = newBody();
     const signatures = [signatureFor(body, { secret: "whsec_from_the_environment" })];
     expect((await sendRaw(url, rawRequest(url, { body, signatures }))).status).toBe(200);

@@ -123,9 +123,7 @@ test.runIf(process.platform === "linux")("it ends in order where it may open no 
 test.runIf(ALL && process.platform === "linux").each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
   "%s to all of its processes ends it in order: the supervisor says when its handlers stop",
   async (signal) => {
-    const receiver = await startProcess({
-      environment: { DATABASE_URL: database() },
-    });
+    const receiver = await startProcess({ environment: { DATABASE_URL: database() } });
     await until(
       async () => (await fetch(`${receiver.adminUrl}/metrics`)).text(),
       // The line of its help has the same words, and more behind them.

@@ -21,11 +21,7 @@ test("an attempt whose handler returns is done, and its context is as documented
   });
   expect(await run()).toEqual({ outcome: "done", attempt: 1 });
   const [context] = contexts;
-  expect(context).toMatchObject({
-    attempt: 1,
-    idempotencyKey: event.id,
-    services: { crm: "ours" },
-  });
+  expect(context).toMatchObject({ attempt: 1, idempotencyKey: event.id, services: { crm: "ours" } });
   expect(context?.api).toBeUndefined();
   expect(context?.idempotencyKeyFor("sms")).toBe(`${event.id}:known:sms`);
   expect(context?.signal.aborted).toBe(false);

@@ -291,11 +291,7 @@ test("events stored together wake the process once, and a later one again", asyn
   expect(last().orders).toHaveLength(2);
 });
 
-type StandIn = ChildProcess & {
-  orders: unknown[];
-  signals: string[];
-  ends: (code: number | null) => void;
-};
+type StandIn = ChildProcess & { orders: unknown[]; signals: string[]; ends: (code: number | null) => void };
 
 /** A process that does what the test says. */
 function standIn(): StandIn {

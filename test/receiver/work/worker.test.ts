@@ -54,9 +54,7 @@ describe("slots", () => {
     const ending = signalled();
     const { send, end } = await startTestWorker(
       [handler("slow", async () => ending.promise), handler("quick")],
-      {
-        workerConcurrency: 1,
-      },
+      { workerConcurrency: 1 },
     );
     await send("slow", "slow", "quick", "quick");
     expect((await end(2)).map(({ handler: name }) => name)).toEqual(["quick", "quick"]);

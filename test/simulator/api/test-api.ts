@@ -29,14 +29,7 @@ export async function startApi(
   const app = express();
   app.disable("x-powered-by");
   if (options.before) app.use(options.before);
-  app.use(
-    "/api/v1",
-    createApi({
-      world,
-      readings: () => readings,
-      onError: options.onError ?? (() => {}),
-    }),
-  );
+  app.use("/api/v1", createApi({ world, readings: () => readings, onError: options.onError ?? (() => {}) }));
   app.use("/recordings", createRecordings({ world }));
   const { port } = await listen(createServer(app));
 

@@ -25,12 +25,7 @@ async function startHostile() {
   onTestFinished(() => simulator.close());
   const { url } = await listen(server);
   const [delivery] = simulator.deliveries.list();
-  return {
-    url,
-    endpoint: endpoint.id,
-    delivery: delivery?.id ?? "",
-    event: delivery?.eventId ?? "",
-  };
+  return { url, endpoint: endpoint.id, delivery: delivery?.id ?? "", event: delivery?.eventId ?? "" };
 }
 
 async function answerOf(url: string, request: IncomingMessage): Promise<{ status: number; text: string }> {

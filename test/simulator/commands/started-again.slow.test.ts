@@ -40,10 +40,7 @@ test("a restart with a data file updates its endpoint to the current options", a
   // The secret was shown once; what it gets is what this start says.
   const second = await life("--events", "order.created,booking.created");
   expect(second.secret).toBeUndefined();
-  expect(second.endpoint).toEqual({
-    ...first.endpoint,
-    event_types: ["order.created", "booking.created"],
-  });
+  expect(second.endpoint).toEqual({ ...first.endpoint, event_types: ["order.created", "booking.created"] });
   const third = await life();
   expect(third.endpoint).toEqual({ ...first.endpoint, event_types: [] });
 

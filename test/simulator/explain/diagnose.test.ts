@@ -6,10 +6,7 @@ import { diagnose } from "../../../simulator/explain/diagnose.ts";
 const secret = "whsec_0123456789abcdef0123456789abcdef0123456789abcdef";
 const t = "1769882709";
 const nowSeconds = Number(t) + 5;
-const envelope = {
-  ...sampleEnvelope("voicemail.created"),
-  note: "Grüße <b>&</b> https://example.com/ä",
-};
+const envelope = { ...sampleEnvelope("voicemail.created"), note: "Grüße <b>&</b> https://example.com/ä" };
 const text = JSON.stringify(envelope);
 const body = Buffer.from(text);
 

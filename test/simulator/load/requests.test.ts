@@ -37,10 +37,7 @@ test("each request is a whole one, signed now, with an event of its own; the sam
     const [, signature = ""] = /x-service-signature: (\S+)/.exec(head) ?? [];
     expect(
       verify({ headers: [signature], body: Buffer.from(body), secrets: [SECRET], nowSeconds: seconds }),
-    ).toMatchObject({
-      ok: true,
-      timestampSeconds: seconds,
-    });
+    ).toMatchObject({ ok: true, timestampSeconds: seconds });
     const envelope = envelopeSchema.parse(JSON.parse(body));
     expect(envelope).toMatchObject({ type: EVENT_TYPES[number % EVENT_TYPES.length], created: seconds });
     expect(requests.bytes(number).toString()).toBe(text);

@@ -94,9 +94,7 @@ describe("startReceiver", () => {
   test("names a command that died so that it can be pasted, with any characters", async () => {
     const { result } = await start(`process.exit(Number("7"));`);
 
-    expect(result).toMatchObject({
-      message: expect.stringContaining(`-e 'process.exit(Number("7"));'`),
-    });
+    expect(result).toMatchObject({ message: expect.stringContaining(`-e 'process.exit(Number("7"));'`) });
   });
 
   test("gives up on one that never listens, and kills it", async () => {

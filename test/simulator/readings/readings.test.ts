@@ -74,10 +74,7 @@ describe("--reading", () => {
   test("takes several, the later of two for one name", () => {
     expect(
       parseReadings(["retry_body=reserialized", " limit_out_of_range = clamp ", "retry_body=same_bytes"]),
-    ).toEqual({
-      ok: true,
-      readings: { ...DEFAULT_READINGS, limit_out_of_range: "clamp" },
-    });
+    ).toEqual({ ok: true, readings: { ...DEFAULT_READINGS, limit_out_of_range: "clamp" } });
   });
 
   test.each([

@@ -10,9 +10,7 @@ function read(pieces: readonly (string | Buffer)[], options: { end?: boolean } =
     body: string;
     whole?: "kept" | "closed";
     broken?: string;
-  } = {
-    body: "",
-  };
+  } = { body: "" };
   const parser = createAnswerParser({
     onHead: ({ status, headers }) => Object.assign(said, { status, headers }),
     onBody: (bytes) => (said.body += bytes.toString("latin1")),

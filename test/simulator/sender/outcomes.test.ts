@@ -50,9 +50,7 @@ test.each([
   [
     Object.assign(
       new Error("Client network socket disconnected before secure TLS connection was established"),
-      {
-        code: "ECONNRESET",
-      },
+      { code: "ECONNRESET" },
     ),
     { error: "tls", detail: expect.stringContaining("ECONNRESET") },
   ],

@@ -62,12 +62,7 @@ export async function loadUntilGone(
   await receiver.kill();
 }
 
-export type Verdict = {
-  lost: string[];
-  twice: string[];
-  unfinished: number;
-  strangers: string[];
-};
+export type Verdict = { lost: string[]; twice: string[]; unfinished: number; strangers: string[] };
 
 /** Lets a worker finish what is left, and counts. */
 export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdict> {
