@@ -10,21 +10,21 @@ import { newBody } from "../receiver/helpers/events.ts";
 import { startIntake } from "../receiver/helpers/intake.ts";
 import { open, rawRequest, sendRaw } from "../receiver/helpers/raw.ts";
 
-/** Every wire over which bytes come, broken after each of them. The short form steps through them. */
+/** Each connection that carries bytes is broken after every byte; the short form skips some. */
 const STEP = Number(process.env["BORDERS"] ?? 1) > 1 ? 1 : 23;
 
-/** How a wire breaks: in order, at once, or not at all, while nothing more comes. */
+/** How a connection breaks: closed, reset, or left open without another byte. */
 const BREAKS = ["ended", "reset", "stalled"] as const;
 type Break = (typeof BREAKS)[number];
 
-/** The numbers of bytes after which to break what has `length` of them: none, all but one, and others between. */
+/** After how many of `length` bytes to break: none, all but one, and some between. */
 function placesIn(length: number): number[] {
   const places = Array.from({ length: Math.ceil(length / STEP) }, (_, at) => at * STEP);
   return [...new Set([...places, length - 1])];
 }
 
 function sendPart(socket: Socket, bytes: Buffer, how: Break): void {
-  // Without bytes as well: what breaks has begun.
+  // Also without a byte: the connection must exist before it can break.
   socket.write(bytes, () => {
     if (how === "reset") socket.resetAndDestroy();
     else if (how === "ended") socket.end();
@@ -48,7 +48,7 @@ describe("a webhook on its way into the receiver", () => {
     ["reset", [undefined]],
     ["stalled", [408]],
   ])("that is %s after any byte is not stored, and the next one is", async (how, statuses) => {
-    // Only who stalls is waited for: the others must not be late on a busy machine.
+    // Only a stalled client waits for the time-out: on a busy machine the others must not reach it.
     const timeouts = how === "stalled" ? { headersTimeout: 50, requestTimeout: 50 } : {};
     const { url, stored, logLines } = await startIntake(timeouts);
     const request = rawRequest(url, { body: newBody() });
@@ -69,7 +69,7 @@ describe("a receiver's answer to the simulator", () => {
 
   const decisive = { headers: HEAD.length, full_body: ANSWER.length };
 
-  /** What becomes of an attempt whose answer breaks, at a time that stands still but for the deadline. */
+  /** The outcome of an attempt whose answer breaks. The clock stands still except for the deadline. */
   async function attempt(place: number, how: Break, answerMeans: "headers" | "full_body") {
     const wall = createVirtualWall();
     const begun = Promise.withResolvers<void>();
@@ -98,13 +98,13 @@ describe("a receiver's answer to the simulator", () => {
   }
 
   test.each(["headers", "full_body"] as const)(
-    "that breaks off after any byte is a failure until what counts (%s) is there",
+    "that breaks off after any byte is a failure until the deciding part (%s) has arrived",
     async (answerMeans) => {
       for (const place of [...placesIn(ANSWER.length), HEAD.length - 1, HEAD.length, ANSWER.length]) {
         const isThere = place >= decisive[answerMeans];
         const said = `after ${String(place)}`;
         expect((await attempt(place, "ended", answerMeans)).word, said).toBe(isThere ? 200 : "closed");
-        // What has arrived may be lost with a connection that is reset.
+        // A reset may discard bytes that have already arrived.
         expect(isThere ? [200, "reset"] : ["reset"], said).toContain(
           (await attempt(place, "reset", answerMeans)).word,
         );

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What a process of Linux uses at this moment, and the most that it ever had in memory. */
+/** What a Linux process uses now, and the peak of its memory. */
 export function usageOf(pid: number): { descriptors: number; peakMegabytes: number } {
   const status = readFileSync(`/proc/${String(pid)}/status`, "utf8");
   const peakKilobytes = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]);
@@ -10,13 +10,13 @@ export function usageOf(pid: number): { descriptors: number; peakMegabytes: numb
   };
 }
 
-/** As many as the system lets a process have. Node has raised what may be raised itself when it started. */
+/** The system's limit for one process. Node.js raises its soft limit to the hard one at its start. */
 export function mostDescriptors(): number {
   const limits = readFileSync("/proc/self/limits", "utf8");
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
 }
 
-/** Runs `ask` one after the other while `attack` goes on, and answers how long the slowest took. */
+/** Calls `ask` repeatedly while `attack` runs; returns the duration of the slowest call. */
 export async function slowestDuring(attack: () => Promise<void>, ask: () => Promise<void>): Promise<number> {
   const going = { on: true };
   const attacked = attack().finally(() => (going.on = false));

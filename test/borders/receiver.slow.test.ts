@@ -16,30 +16,30 @@ import { figure, mostDescriptors, slowestDuring, usageOf } from "./measured.ts";
  */
 const SIZE = Number(process.env["BORDERS"] ?? 1);
 
-/** The long runs have the machine to themselves; beside other tests it is what the service waits for an answer. */
+/** Long runs have the machine to themselves; beside other tests the limit is the service's own 10 s. */
 const SLOWEST_MS = SIZE > 1 ? 2_000 : RESPONSE_TIMEOUT_MS;
 /**
- * It needs 140 itself (60 of them code), bodies on their way 64, and 1,024 connections with what they sent some 50. The
- * rest Node holds back: its young generation grows by 100 under load, and is given back only much later.
+ * The receiver itself needs 140 (60 of them code), incoming bodies 64, and 1,024 connections with their input about 50.
+ * Node.js keeps the rest: its young generation grows by 100 under load and shrinks only much later.
  */
 const MOST_MEGABYTES = 400;
-/** R7, in time of the thread's processor: other programs of the machine don't count. */
+/** R7, in processor time of the thread: other programs of the machine don't count. */
 const LONGEST_TURN_MS = 50;
-/** Hundreds of connections may be read in one turn; and beside other tests the processor itself is slower. */
+/** Hundreds of connections may be read in one turn, and other tests slow the processor down. */
 const SLOWER = 3;
 /** 2,048 connections, and what a receiver needs for itself. */
 const MOST_DESCRIPTORS = 2_148;
 
 const TURNS = new URL("turns.ts", import.meta.url).href;
 
-/** What this process and its tests have open themselves. */
+/** File descriptors that this process and its tests have open. */
 const SPARE_DESCRIPTORS = 500;
 
 async function letPass(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** The longest turn of its event loop since this was asked for last. */
+/** The longest turn of its event loop since the last call. */
 async function longestTurnMs({ child, lines }: ReceiverProcess): Promise<number> {
   const from = lines.length;
   child.kill("SIGWINCH");
@@ -50,7 +50,7 @@ async function longestTurnMs({ child, lines }: ReceiverProcess): Promise<number>
   return Number(said);
 }
 
-/** Opens connections, gives each to `speak`, and waits until all are connected. None of them reads or ends. */
+/** Opens connections, passes each to `speak`, and waits until all are connected. None reads or closes. */
 async function connections(url: string, count: number, speak: (socket: Socket) => void): Promise<Socket[]> {
   const sockets = Array.from({ length: count }, () => open(url));
   await Promise.all(
@@ -122,7 +122,7 @@ test("no attack from the network keeps honest deliveries out or fills the machin
     expect(peakMegabytes, name).toBeLessThan(MOST_MEGABYTES);
   }
 
-  // What is left of the attacks doesn't keep it from ending.
+  // Connections left by the attacks don't prevent it from exiting.
   const silent = await connections(url, 20, (socket) => void socket.write("POST "));
   const startedAtMs = performance.now();
   receiver.child.kill("SIGTERM");

@@ -6,16 +6,16 @@ import { serve } from "../helpers/process.ts";
 import { figure, slowestDuring, usageOf } from "./measured.ts";
 
 /**
- * Attacks on a simulator that runs as a separate process, by programs of this machine. Whatever goes on, an honest
- * question is answered soon, and memory stays within a bound. `BORDERS` says how many times larger the attacks are.
+ * Programs on this machine attack a simulator that runs as a separate process. An honest request is still answered
+ * soon, and memory stays within a bound. `BORDERS` says how many times larger the attacks are.
  */
 const SIZE = Number(process.env["BORDERS"] ?? 1);
 
-/** The long runs have the machine to themselves; beside other tests it is what the service waits for an answer. */
+/** Long runs have the machine to themselves; beside other tests the limit is the service's own 10 s. */
 const SLOWEST_MS = SIZE > 1 ? 2_000 : RESPONSE_TIMEOUT_MS;
 const MOST_MEGABYTES = 400;
 
-test("no request to the control API stops the simulator, fills it or leads it astray", async () => {
+test("no request to the control API stops the simulator, fills its memory or changes its data", async () => {
   const simulator = await serve(["--seed", "7"]);
   const { port } = new URL(simulator.url);
   const pid = simulator.child.pid ?? 0;
@@ -47,7 +47,7 @@ test("no request to the control API stops the simulator, fills it or leads it as
     "the same as mapped IPv6": ["/control/endpoints", '{"url":"http://[::ffff:a9fe:a9fe]/"}'],
     "a password in an address": ["/control/endpoints", '{"url":"http://me:word@127.0.0.1/"}'],
   };
-  // What is only loaded for the first of its kind is none of an attack's doing.
+  // Warm up first: modules loaded by the first request of a kind must not count as memory of the attack.
   expect(await send("/control/events", '{"type":"call.completed"}')).toBe(202);
   for (const [name, [path, body]] of Object.entries(attacks)) {
     let status = 0;
@@ -63,7 +63,7 @@ test("no request to the control API stops the simulator, fills it or leads it as
   }
   expect(await send("/control/reset", "{}", { origin: "http://evil.example" })).toBe(403);
 
-  // What strangers send is refused by its host; to refuse it must cost little, too.
+  // Requests from other sites are refused by their Host header; refusing must be cheap, too.
   const pipelined = Buffer.from("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".repeat(10_000));
   const strangers: Socket[] = [];
   const slowestOfStrangersMs = await slowestDuring(async () => {

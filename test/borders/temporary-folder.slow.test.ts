@@ -6,8 +6,8 @@ import { startProcess } from "../receiver/helpers/process.ts";
 import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 
 /**
- * Whoever makes a folder in the shared temporary folder first owns it. A program that keeps code there, as Node.js does
- * with its compile cache, runs what another user of the machine has put into it.
+ * Any user can create a folder in the shared temporary folder first, and then owns it. A program that keeps code there,
+ * as Node.js does with its compile cache, would run the code that this user put into it.
  */
 function emptyTemporaryFolder(): string {
   const folder = join(temporaryDirectory(), "tmp");
@@ -15,7 +15,7 @@ function emptyTemporaryFolder(): string {
   return folder;
 }
 
-// Which cache vitest has chosen for its own processes is none of the programs' business.
+// The programs must not inherit the cache that vitest chose for its own processes.
 beforeEach(() => void vi.stubEnv("NODE_COMPILE_CACHE", undefined));
 afterEach(() => void vi.unstubAllEnvs());
 

@@ -1,12 +1,12 @@
 import { isMainThread } from "node:worker_threads";
 
-/** The sampling interval: a reported time is one turn of the event loop, plus at most this much of those before it. */
+/** The sampling interval: a reported time is one turn of the event loop plus at most this much. */
 const EVERY_MS = 1;
 
 /**
- * Loaded into a program (`--import`): at each SIGWINCH it writes how long the longest turn of the main thread's event
- * loop was since the one before, in milliseconds of the processor. How often it was halted for other programs, and how
- * many turns there were, doesn't count.
+ * Loaded into a program (`--import`): at each SIGWINCH it writes the longest turn of the main thread's event loop since
+ * the last SIGWINCH, in milliseconds of processor time. Time in which other programs had the processor does not
+ * count, nor does the number of turns.
  */
 if (isMainThread) {
   let lookedAt = process.threadCpuUsage();

@@ -8,18 +8,18 @@ import { openDashboard, visit } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 const NARROW = 360;
-/** Looked at on the first page, on the narrow one, and not again. */
+/** Present on every page: checked on the first and on the narrow one only. */
 const SHELL = { exclude: [".side", ".top"] };
 
 /** A phone, a small laptop and a large one; a run of some tests has that of the other tests. */
 const WIDTHS = ALL ? [390, 1024, 1440] : [1280];
 
-/** By their words: one page of each kind, whose colours the others share. */
+/** By their names: one page of each kind, since the others share its colours. */
 const OF_EACH_KIND = ["not right", "Parse the header", "The receiver failed"];
 
 type Listed = { id: string; event_id: string; attempts: unknown[] };
 
-test("axe finds nothing on pages with nothing on them, light or dark", async () => {
+test("axe finds no problem on empty pages, light or dark", async () => {
   const { url } = await openDashboard({ calls: 12 });
   const page = await browser.openPage(url, { script: AXE });
   await page.getByText("No endpoint yet").waitFor();
@@ -62,7 +62,7 @@ async function openFilled(): Promise<{ page: WatchedPage; delivery: Listed; fail
   return { page: await browser.openPage(url, { script: AXE }), delivery, failed };
 }
 
-test("axe finds nothing on pages with something on them, light or dark", async () => {
+test("axe finds no problem on pages with data, light or dark", async () => {
   const { page, delivery } = await openFilled();
   const pages = [
     ["", "not right"],
@@ -91,7 +91,7 @@ test("axe finds nothing on pages with something on them, light or dark", async (
 }, 480_000);
 
 test.runIf(ALL)(
-  "axe finds nothing on what opens there, light or dark",
+  "axe finds no problem in the dialogs and panels of these pages, light or dark",
   async () => {
     const { page, failed } = await openFilled();
     const reach = async (path: string, ...steps: string[]) => {
@@ -131,7 +131,7 @@ test.runIf(ALL)(
   240_000,
 );
 
-test("in forced colours only the selected page, clock mode, tab, row and attempt have a frame", async () => {
+test("in forced colours only what is selected (page, clock mode, tab, row, attempt) has a frame", async () => {
   const { page, delivery } = await openFilled();
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.emulateMedia({ forcedColors: "active" });

@@ -33,7 +33,7 @@ test(
     await control(origin, "POST", "/clock/advance", { until: "idle" });
     const page = await browser.openPage(url);
 
-    // All that gave up just now, though it was created fifteen hours ago: why, and what to do.
+    // All deliveries that died just now, although they were created fifteen hours ago: the cause and the fix.
     await page.getByLabel("Time", { exact: true }).selectOption("gave up in the last hour");
     await stateTab(page, "Gave up 5,005").waitFor();
     const causes = page.getByRole("group", { name: "Failures by cause" });
@@ -59,13 +59,13 @@ test(
     await dialog.getByRole("button", { name: "Done" }).click();
     await page.locator(".latest").getByText("200 OK").waitFor();
 
-    // What was recovered looks so.
+    // Recovered deliveries are marked as recovered.
     await page.goto(`${url}?state=dead&type=order.created`);
     await expect.poll(() => page.locator(".feed-row .how").getByText("recovered").count()).toBeGreaterThan(5);
     await page.getByRole("button", { name: "Still lost" }).click();
     await page.getByText("Nothing matches").waitFor();
 
-    // The same again finds nothing to send, and the job is among those before.
+    // The same selection now finds nothing to send, and the finished job is in the list.
     await page.goto(`${url}?state=dead&type=order.created&resend`);
     await dialog.getByText("Nothing to send").waitFor();
     expect(await dialog.getByRole("button", { name: "Send again" }).isDisabled()).toBe(true);
@@ -77,7 +77,7 @@ test(
   },
 );
 
-test("rows are chosen by their boxes, by a key and by a range, or all that match, and only they are sent", async () => {
+test("rows are selected by checkbox, key or range, or all that match, and only these are sent", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint(200);
   const { id } = register(simulator, receiver.url);
@@ -103,7 +103,7 @@ test("rows are chosen by their boxes, by a key and by a range, or all that match
   expect(receiver.received).toHaveLength(83);
   await dialog.getByRole("button", { name: "Done" }).click();
 
-  // All that are listed, then all that there are: a delivery that was sent again is left out.
+  // All listed rows, then all matches: a delivery that was already resent is left out.
   await bar.getByRole("button", { name: "Clear" }).click();
   await bar.getByLabel("Choose all that are listed").check();
   await bar.getByRole("button", { name: "Choose all 83 that there are" }).click();
@@ -111,7 +111,7 @@ test("rows are chosen by their boxes, by a key and by a range, or all that match
   await dialog.getByRole("button", { name: "Send 80 again" }).waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
 
-  // To an endpoint that is gone nothing is sent, and nothing says so.
+  // Nothing is sent to a deleted endpoint, and no message appears.
   simulator.endpoints.remove(id);
   await bar.getByRole("button", { name: "Send again…" }).click();
   await dialog.getByText("Nothing to send").waitFor();
@@ -161,7 +161,7 @@ test("a running job shows its progress anywhere in the list, and can be canceled
   expect(canceled).toContain("/control/jobs/job_1/cancel");
 });
 
-test("Back goes back through the filters, and a view is kept by its name", async () => {
+test("the Back button steps back through the filters, and a view is saved under its name", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint(500);
   register(simulator, receiver.url);

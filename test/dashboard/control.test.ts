@@ -44,7 +44,7 @@ test("commands are shown as they are typed here", async () => {
   });
 });
 
-test("answers are never guessed at or kept by a browser", async () => {
+test("browsers neither sniff the type of an answer nor cache it", async () => {
   const { origin } = await openControl();
   const { headers } = await control(origin, "GET", "/endpoints");
   expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -52,7 +52,7 @@ test("answers are never guessed at or kept by a browser", async () => {
   expect(headers.get("access-control-allow-origin")).toBeNull();
 });
 
-test("several lists come in one answer, each with its own status, and nothing but lists can be asked for so", async () => {
+test("one combined request returns several lists, each with its status, and takes only lists", async () => {
   const { origin, simulator } = await openControl();
   const receiver = await startEndpoint(503);
   await control(origin, "POST", "/endpoints", { url: receiver.url });
@@ -82,7 +82,7 @@ test("several lists come in one answer, each with its own status, and nothing bu
     expect((await many(path)).status).toBe(400);
 });
 
-test("a resend of deliveries by their ids counts and sends just those", async () => {
+test("a resend of deliveries by id counts and sends exactly these", async () => {
   const { origin, simulator } = await openControl();
   const receiver = await startEndpoint(200);
   await control(origin, "POST", "/endpoints", { url: receiver.url });

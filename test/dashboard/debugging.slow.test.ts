@@ -13,7 +13,7 @@ const FILES = ["node", "python", "go", "php", "ruby"];
 const SECRET = "whsec_of_the_debugging_test";
 const HOSTILE = { customer_name: `Žofia 李 🎉 "'\\ $(id) #{1} \${2}` };
 
-test("answer and request are wide enough for JSON next to the list", async () => {
+test("answer and request are wide enough to read JSON next to the list", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint((response) => {
     response
@@ -64,7 +64,7 @@ test("the event of a failed attempt is edited and sent again, to its endpoint al
   await page.getByRole("heading", { name: "Attempt 2" }).waitFor();
   await page.keyboard.press("ArrowLeft");
   await page.getByRole("heading", { name: "Attempt 1" }).waitFor();
-  // Nothing that is hidden from the eye makes the window itself scroll.
+  // Visually hidden elements don't make the window scroll.
   for (const element of ["document.documentElement", "document.querySelector('main')"])
     expect(await page.evaluate(`${element}.scrollHeight - ${element}.clientHeight`)).toBe(0);
 
@@ -75,7 +75,7 @@ test("the event of a failed attempt is edited and sent again, to its endpoint al
   await field.fill("{");
   await dialog.getByText("This is not JSON").waitFor();
   expect(await dialog.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
-  // An id stands for one body for ever.
+  // An event id always has the same body.
   const edited = { ...before, type: "order.created", data: { object: { object: "order", ...HOSTILE } } };
   await field.fill(JSON.stringify(edited));
   await dialog.getByText("Keep its id").click();
@@ -98,7 +98,7 @@ test("the event of a failed attempt is edited and sent again, to its endpoint al
   expect(other.received).toHaveLength(1);
 });
 
-test("the code in the page is that of the documentation", () => {
+test("the page shows the same code as the documentation", () => {
   const documented = LANGUAGES.map(({ name }) => snippet(name));
   const shown = FILES.map((name) =>
     readFileSync(`${ROOT}simulator/dashboard/app/snippets/${name}.txt`, "utf8"),

@@ -10,7 +10,7 @@ const document = JSON.parse(
 ) as { paths: object; webhooks: object; components: { schemas: Record<string, { properties?: object }> } };
 
 describe("the docs of the service", () => {
-  test("have every endpoint, event type, object and field, and are found where they always were", async () => {
+  test("have every endpoint, event type, object and field, and keep their old addresses", async () => {
     const { url } = await openDashboard({ calls: 0 });
     const page = await browser.openPage(`${new URL(url).origin}/docs`);
     await expectShown(page.locator("#Error"));
@@ -28,7 +28,7 @@ describe("the docs of the service", () => {
     expect(text).toContain("a page of Call");
     expect(text).not.toMatch(/undefined|\[object/);
 
-    // The contents lead to a part, and are part of the address.
+    // A link in the table of contents goes to its section and changes the address.
     const contents = page.getByRole("navigation", { name: "Contents" });
     await contents.getByRole("link", { name: "voicemail.created" }).click();
     const part = page.locator("#onVoicemailCreatedEvent");
@@ -61,7 +61,7 @@ describe("the docs of the service", () => {
     await answers("401");
   });
 
-  test("work the signature out, in this page and in five languages", async () => {
+  test("compute the signature in this page, and show the code in five languages", async () => {
     const { url } = await openDashboard({ calls: 0 });
     const page = await browser.openPage(`${url}/docs#signature`, { colorScheme: "dark" });
     const part = page.locator("#signature");

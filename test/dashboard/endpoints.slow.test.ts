@@ -7,7 +7,7 @@ import { openDashboard, visit } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
-test("a card shows how its endpoint answered lately, without failures injected by us", async () => {
+test("a card shows its endpoint's recent answers, without failures that we injected", async () => {
   const tookMs = [3, 30, 300, 3_000];
   const { url, simulator } = await openDashboard({
     calls: 0,
@@ -24,7 +24,7 @@ test("a card shows how its endpoint answered lately, without failures injected b
   await control(origin, "POST", "/endpoints", { url: "http://localhost:1/never-asked" });
   const page = await browser.openPage(`${url}/endpoints`);
   await page.getByText("Nothing sent yet.").waitFor();
-  // Times of the schedule, as everywhere: the clock stands still until it is moved.
+  // Schedule time, as everywhere: the clock stands still until it is advanced.
   await control(origin, "POST", "/clock/advance", { seconds: 7_200 });
   const { body: clock } = await control<{ now: string }>(origin, "GET", "/clock");
   const send = async (...faults: string[]) => {
@@ -41,7 +41,7 @@ test("a card shows how its endpoint answered lately, without failures injected b
     .poll(figures)
     .toEqual(["75 %", "3.0 s", expect.stringContaining(`200 OK ${String(await page.evaluate(time))}`)]);
 
-  // A refused connection is no answer that took time; one that we broke counts for nothing.
+  // A refused connection has no answer time, and an attempt that we broke does not count.
   await send("bad-signature");
   await send();
   await expect.poll(figures).toEqual(["60 %", "3.0 s", expect.stringMatching(/^ ?refused \d\d:/)]);
@@ -81,7 +81,7 @@ test("a secret is rotated: both sign while they overlap, and the new one is show
   await page.goto(`${url}/endpoints`);
   await facts.getByText(`••••${secret.slice(-4)}`).waitFor();
   expect(await facts.textContent()).not.toContain("until");
-  // What was signed by both then is still right.
+  // Attempts that were signed with both secrets stay correct.
   await page.goBack();
   await page.getByText("A correct receiver accepts this signature.").waitFor();
 });

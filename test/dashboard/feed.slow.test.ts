@@ -33,7 +33,7 @@ test("thousands of deliveries can be scrolled to, and only the visible rows are 
   await rows.locator(`[href$="${oldest}"]`).waitFor();
   expect(await rows.count()).toBeLessThan(MOST_ROWS_IN_PAGE);
 
-  // What comes in meanwhile waits at the top, and nothing one reads moves.
+  // New rows wait at the top, and the visible rows don't move.
   const before = await rows.locator(`[href$="${oldest}"]`).boundingBox();
   emit(simulator, "order.created", 3);
   await page.getByRole("button", { name: "3 new rows" }).waitFor();
@@ -41,7 +41,7 @@ test("thousands of deliveries can be scrolled to, and only the visible rows are 
   await page.getByRole("button", { name: "3 new rows" }).click();
   await page.locator(".windowed .type-mark.order-created").first().waitFor();
 
-  // Filters look through all of them.
+  // Filters apply to all deliveries, not only to the loaded ones.
   await page.getByLabel("Search deliveries").fill(`${oldest}`);
   await expect.poll(() => rows.count()).toBe(1);
   await page.getByLabel("Search deliveries").fill("");
@@ -61,7 +61,7 @@ test("everything in the list can be done from the keyboard", async () => {
   const focused = () =>
     page.evaluate("document.activeElement.getAttribute('href') ?? document.activeElement.tagName");
 
-  // What stands before the list is passed by in two keys.
+  // Two key presses reach the list from the top of the page.
   for (const key of ["Tab", "Enter"]) await page.keyboard.press(key);
   await expect.poll(() => page.evaluate("document.activeElement.ariaLabel")).toMatch(/^Choose: /);
   await page.evaluate("document.activeElement.blur()");

@@ -1,4 +1,4 @@
-/** Fifty texts that strangers may send, each an attempt to become more than text. `hit` would give a success away. */
+/** Fifty hostile texts, each an attempt to run as markup or script. If one succeeds, it calls `hit`. */
 export const HOSTILE_PAYLOADS: readonly string[] = [
   "<script>globalThis.hit=1</script>",
   "</script><script>globalThis.hit=1</script>",

@@ -9,10 +9,10 @@ import { openDashboard, visit } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
-/** What is opened one by one: all of them are in the lists. */
+/** The payloads whose details are opened; the lists contain all of them. */
 const OPENED = HOSTILE_PAYLOADS.filter((_, index) => ALL || index % 7 === 0);
 
-/** Looks at everything that is ever added to the page for what our own templates never make. */
+/** Searches everything that is added to the page for elements that our templates never create. */
 const WATCH_ELEMENTS = `
   globalThis.foundElements = new Set();
   const forbidden = "img, iframe, object, embed, form[action], base, math, #app style, meta[http-equiv], marquee, template," +
@@ -32,7 +32,7 @@ const WATCH_ELEMENTS = `
   }).observe(document, { subtree: true, childList: true, attributes: true });
 `;
 
-test("transcripts, names, messages and recordings of strangers are text", async () => {
+test("transcripts, names, messages and recordings are shown as text", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   for (const payload of HOSTILE_PAYLOADS) {
@@ -69,7 +69,7 @@ test("transcripts, names, messages and recordings of strangers are text", async 
   await expectHarmless(page);
 });
 
-test("event types, answers and headers of strangers are text", async () => {
+test("event types, answers and headers are shown as text", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   const receiver = await startEndpoint((response, count) => answerWith(response, payloadNumber(count - 1)));
@@ -107,7 +107,7 @@ test("event types, answers and headers of strangers are text", async () => {
   await expectHarmless(page);
 });
 
-test("an address of the page itself is text, too", async () => {
+test("the page's own address is shown as text, too", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const payload = '"><img src=x onerror=hit()>';
   const page = await browser.openPage(`${url}/deliveries/${encodeURIComponent(payload)}`, {
@@ -147,20 +147,20 @@ function payloadNumber(index: number): string {
 }
 
 function answerWith(response: ServerResponse, payload: string): void {
-  // A header can only hold what HTTP lets it.
+  // HTTP restricts the characters of a header.
   const value = payload.replaceAll(/[^\t\x20-\x7e]/g, "");
   response.writeHead(200, { "x-hostile": value, "set-cookie": [value, "a=1"], "content-type": "text/html" });
   response.end(payload);
 }
 
-/** Nothing that a payload brought along has become an element, a link that runs, or a script that ran. */
+/** No payload has become an element, a link that runs code, or a script that ran. */
 async function expectHarmless(page: WatchedPage): Promise<void> {
   expect(await page.evaluate("[...foundElements]")).toEqual([]);
   expect(await page.evaluate("globalThis.hit")).toBeUndefined();
   expect(page.complaints).toEqual({ errors: [], violations: [] });
 }
 
-/** Controls of writing direction are written out: they would turn round what stands beside them. */
+/** Direction controls are escaped, because they would reverse the text next to them. */
 function shownOf(payload: string): string {
   return payload.replace("\u202e", "‹U+202E›").replace("\u202c", "‹U+202C›");
 }

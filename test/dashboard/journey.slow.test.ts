@@ -14,7 +14,7 @@ describe("from an empty dashboard to a delivered event", () => {
     const page = await browser.openPage(url, { permissions: ["clipboard-read", "clipboard-write"] });
     const readClipboard = () => page.evaluate<string>("navigator.clipboard.readText()");
 
-    // Register: the rules as one types, then the secret.
+    // Register: the form checks the URL while one types, then shows the secret.
     await page.getByText("No endpoint yet").waitFor();
     await page.getByRole("link", { name: "Register an endpoint" }).click();
     const form = page.getByRole("dialog", { name: "Register an endpoint" });
@@ -62,7 +62,7 @@ describe("from an empty dashboard to a delivered event", () => {
     const elapsedMs = simulator.clock.now() - Date.now();
     expect(elapsedMs / 3_600_000).toBeCloseTo(14.6, 1);
 
-    // The endpoint is flagged, and its secret nowhere to be seen.
+    // The endpoint is flagged, and its secret appears nowhere.
     await page.locator(".delivery-facts").getByRole("link", { name: receiver.url }).click();
     await page.getByText("Failing: 6 failures in a row").waitFor();
     await page.getByText(`••••${secret.slice(-4)}`).waitFor();
@@ -73,7 +73,7 @@ describe("from an empty dashboard to a delivered event", () => {
     const { body } = await control(new URL(url).origin, "GET", "/endpoints");
     expect(JSON.stringify(body)).not.toContain(secret);
 
-    // Mend the receiver and resend.
+    // Fix the receiver and resend.
     receiver.behave(200);
     await page.goBack();
     await head.getByText("Gave up").waitFor();

@@ -29,13 +29,13 @@ test("a phone number is found in its printed form, fields are suggested, and mat
   expect(await offered.getAttribute("value")).toBe("status:200 type:");
   await search.fill("status:200 type:order.created");
   await expect.poll(() => rows.count()).toBe(3);
-  // What comes in while one searches is looked at, too.
+  // Deliveries that arrive during a search are searched, too.
   emit(simulator, "order.created");
   emit(simulator, "booking.created");
   await expect.poll(() => rows.count()).toBe(4);
 });
 
-test("the list, its counts and its chart are of a period, and a slot of the chart becomes the period", async () => {
+test("list, counts and chart show the same period, and a click on a bar of the chart selects its period", async () => {
   const { url, simulator } = await openDashboard({ calls: 0, send });
   const origin = new URL(url).origin;
   register(simulator, "http://localhost:1/never-asked");
@@ -66,7 +66,7 @@ test("the list, its counts and its chart are of a period, and a slot of the char
   await expect.poll(() => rows.count()).toBe(2);
 });
 
-test("on a phone the list has kept its place when one comes back from a delivery", async () => {
+test("on a phone the list keeps its scroll position after a delivery was opened", async () => {
   const { url, simulator } = await openDashboard({ calls: 0, send });
   register(simulator, "http://localhost:1/never-asked");
   emit(simulator, "call.completed", 60);

@@ -30,7 +30,7 @@ test("five hundred endpoints are listed ten to a page, failing ones first, and f
   await page.getByText("None of 500").waitFor();
 });
 
-test("a run of verify is fetched where it is shown, and one that is canceled leaves the full report before it", async () => {
+test("a run of verify is loaded when it is shown, and a canceled run keeps the last full report", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   const receiver = await startEndpoint(200);
@@ -55,7 +55,7 @@ test("a run of verify is fetched where it is shown, and one that is canceled lea
   await page.locator(".check-row.ok").first().waitFor();
 });
 
-test("what time was to be moved to is forgotten once time has passed it", async () => {
+test("a chosen time to advance to is dropped once the clock has passed it", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint(500);
   register(simulator, receiver.url);
@@ -69,7 +69,7 @@ test("what time was to be moved to is forgotten once time has passed it", async 
   await expect.poll(() => page.locator(".strip-tip").count()).toBe(0);
 });
 
-test("on a phone a recovered row says so, and an open call has an address that leads to it", async () => {
+test("on a phone a recovered row is marked, and an open call has its own address", async () => {
   const { url, simulator } = await openDashboard();
   const origin = new URL(url).origin;
   const receiver = await startEndpoint(500);
@@ -93,7 +93,7 @@ test("on a phone a recovered row says so, and an open call has an address that l
   await call.waitFor();
 });
 
-test("at 1024 and 1440 px nothing that can be pressed is cut, or lies over another", async () => {
+test("at 1024 and 1440 px no button or link is cut off or overlaps another", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint((response, count) => response.writeHead(count % 2 ? 500 : 404).end());
   register(simulator, receiver.url);

@@ -26,7 +26,7 @@ test("eight tabs share a stream, and continue when the tab that holds it is clos
   for (const tab of others) await tab.locator(".feed-row .voicemail-created").waitFor();
 });
 
-test("eight loads in one tab, and the way back, leave nothing waiting", async () => {
+test("after eight loads in one tab, and Back, no request is left open", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   const page = await browser.openPage(url);
@@ -34,7 +34,7 @@ test("eight loads in one tab, and the way back, leave nothing waiting", async ()
     await page.goto(`${url}/endpoints?load=${load}`);
     await page.locator(".connection").getByText("Live").waitFor();
   }
-  // Not at once: the way back ends the page that says so.
+  // One at a time: going back unloads the page that would report it.
   await page.evaluate("void setTimeout(() => history.go(-8))");
   await page.locator(".list-pane").waitFor();
   await page.locator(".connection").getByText("Live").waitFor();

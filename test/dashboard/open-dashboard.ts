@@ -29,12 +29,12 @@ export async function openDashboard(
   return { url: `${server.url}/dashboard`, port: server.port, simulator, close };
 }
 
-/** To the end of the list, as far as it is loaded. */
+/** Scrolls to the end of the loaded list. */
 export async function scrollDown(page: Page): Promise<void> {
   await page.evaluate("document.querySelector('.scroller').scrollTo(0, 1e9)");
 }
 
-/** Goes to a page of the dashboard as a link does, without loading it anew. */
+/** Opens a page of the dashboard as a link does, without a reload. */
 export async function visit(page: Page, path: string): Promise<void> {
   await page.evaluate(
     `history.pushState(null, "", ${JSON.stringify(`/dashboard${path}`)});

@@ -7,7 +7,7 @@ import { dead, openInbox } from "../receiver/operations/inbox.ts";
 /** The receiver's page for operators, as a browser shows it. */
 const browser = useBrowser();
 
-/** Short words that stand in more than two lines, and whether the page is wider than the window. */
+/** Short texts that wrap to more than two lines, and whether the page is wider than the window. */
 const BROKEN = `[...document.querySelectorAll("td:not(.wide, :has(.button)), th")]
   .filter((cell) => {
     const words = document.createRange();
@@ -30,7 +30,7 @@ test("an operator sees why events are dead, discards one with a reason, and requ
     for (const path of ["/", "/events?state=dead", `/event?id=${ids[0] ?? ""}`, question, "/actions"]) {
       await page.goto(url + path);
       expect(await page.evaluate(BROKEN), `${path} at ${String(width)}`).toEqual([]);
-      // Without a script, that is how a page can load itself again.
+      // Without scripts, this is how a page reloads itself.
       await page.evaluate(`document.querySelector("meta[http-equiv]")?.remove()`);
       await expectAccessible(page);
     }
@@ -52,7 +52,7 @@ test("an operator sees why events are dead, discards one with a reason, and requ
     .click();
   await page.getByRole("button", { name: "Requeue 3 jobs" }).click();
   await page.getByRole("row", { name: /^requeue: dead, log-call, .* 3 of 3 jobs done/ }).waitFor();
-  // The page shows what becomes of it by itself.
+  // The page reloads until it shows the result.
   await page.getByRole("link", { name: "Overview" }).click();
   const [job] = await inbox.jobs.claim("log-call", 1);
   if (job !== undefined) await inbox.jobs.end(job, dead("another error"));

@@ -6,7 +6,7 @@ import { openDashboard } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
-test("a call is read as it was said, and its recording can be played", async () => {
+test("a call shows its transcript line by line, and its recording can be played", async () => {
   const { url } = await openDashboard();
   const origin = new URL(url).origin;
   const transcript = "Agent: Good evening.\nCaller: A table for two,\nplease.\nAgent: Certainly.";
@@ -28,7 +28,7 @@ test("a call is read as it was said, and its recording can be played", async () 
   await expect.poll(seconds).toBeGreaterThan(0);
 });
 
-test("a recording on another site is a link, and anything but a web address is text", async () => {
+test("a recording on another site is a link, and anything but an http address is text", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const origin = new URL(url).origin;
   for (const [phone, recording] of [
@@ -51,7 +51,7 @@ test("a recording on another site is a link, and anything but a web address is t
   expect(await page.getByRole("dialog").getByRole("link").count()).toBe(0);
 });
 
-test("a reading is switched, obeyed by the API, and put back", async () => {
+test("a reading is changed, applied by the API, and reset", async () => {
   const { url } = await openDashboard();
   const page = await browser.openPage(`${url}/readings`);
   const reading = page.locator(".reading", { hasText: "limit_out_of_range" });
@@ -97,7 +97,7 @@ test("an event can be sent again, under its own id or a new one", async () => {
   await receiver.until(1);
   const page = await browser.openPage(`${url}/events/${body.events[0]?.id}`);
   await page.getByRole("heading", { name: "1 delivery" }).waitFor();
-  // What happened, in words, and its type below.
+  // A sentence says what happened; the type stands below it.
   await page.getByRole("heading", { level: 1, name: / ordered / }).waitFor();
   await page.getByText(/^order\.created from a trigger, /).waitFor();
   await page.getByRole("button", { name: "Send again, same id" }).click();
@@ -111,7 +111,7 @@ test("an event can be sent again, under its own id or a new one", async () => {
   expect(ids[2]).not.toBe(ids[0]);
 });
 
-test("the call of an old voicemail is found at any distance", async () => {
+test("the call of an old voicemail is found, however many calls are between", async () => {
   const { url } = await openDashboard({ calls: 400 });
   const origin = new URL(url).origin;
   const response = await fetch(`${origin}/api/v1/voicemails?limit=100`, {

@@ -8,13 +8,13 @@ import { startEndpoint } from "../helpers/endpoint.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
-/** Takes the README's picture anew, as the page is now: `LONG_RUNS=1 npx vitest run test/dashboard/pictures.long.ts`. */
+/** Takes the README's picture anew, of the current page: `LONG_RUNS=1 npx vitest run test/dashboard/pictures.long.ts`. */
 const FOLDER = "docs/images";
 const SIZE = { width: 1440, height: 820 };
 
 const browser = useBrowser();
 
-test("the README's picture shows the page as it is", { timeout: 120_000 }, async () => {
+test("the README's picture shows the current page", { timeout: 120_000 }, async () => {
   const { url, simulator } = await openDashboard({ seed: 11, calls: 40 });
   const origin = new URL(url).origin;
   const right = await startMutant({}, Date.now);
@@ -28,7 +28,7 @@ test("the README's picture shows the page as it is", { timeout: 120_000 }, async
   });
   await new Promise((resolve) => counts.once("listening", resolve));
   const { port } = counts.address() as AddressInfo;
-  // A receiver that trusts nothing until it has seen an event twice.
+  // A receiver that refuses each event once and accepts it the second time.
   const seen = new Set<string>();
   const wary = await startEndpoint((response, _, { body, signature }) => {
     const { id } = JSON.parse(body.toString()) as { id: string };
@@ -61,7 +61,7 @@ test("the README's picture shows the page as it is", { timeout: 120_000 }, async
 
   const page = await browser.openPage(url, { viewport: SIZE });
   await page.getByText("Answer lost on purpose, retried, handled once").first().waitFor();
-  // What lies ahead is asked for by itself.
+  // The upcoming attempts come in a request of their own.
   await page.getByText("2 attempts", { exact: true }).waitFor();
   expect(await page.locator(".feed-row").count()).toBeGreaterThan(10);
   await page.screenshot({ path: `${FOLDER}/dashboard-live.png` });

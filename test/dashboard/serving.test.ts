@@ -38,7 +38,7 @@ test("the page's policy allows only our own files", async () => {
   expect(response.headers.get("access-control-allow-origin")).toBeNull();
 });
 
-/** What a browser asks for on its first visit: the page and all that it names. */
+/** What a browser requests on its first visit: the page and all files that it names. */
 async function firstLoad(url: string): Promise<{ file: string; response: Response; body: Buffer }[]> {
   const ask = async (file: string) => {
     const response = await fetch(new URL(file, url), { headers: { "accept-encoding": "identity" } });
@@ -61,7 +61,7 @@ function wireBytes(url: string, encoding: string): Promise<{ bytes: number; enco
   });
 }
 
-test("a first load is a page, a script, a font and an icon of at most 98 KB, kept for ever but for the page", async () => {
+test("a first load is a page, a script, a font and an icon of at most 98 KB; all but the page are cached for ever", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const [page, ...files] = await firstLoad(url);
   expect(files).toHaveLength(3);
@@ -107,7 +107,7 @@ test("a second load only requests the page, and gets 304", async () => {
   expect(await rawStatus(Number(new URL(url).port), "/dashboard", { "if-none-match": tag })).toBe(304);
 });
 
-test("what runs before the page is painted is the only script inside it, and its styles the only ones", async () => {
+test("the only inline script is the one before the first paint, and the only inline styles are its own", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const page = await (await fetch(url)).text();
   const inline = [...page.matchAll(/<script(?![^>]*\ssrc=)([^>]*)>/g)].map(([, attributes]) => attributes);
@@ -124,7 +124,7 @@ test("every address below /dashboard is a page, and / leads there", async () => 
   expect([root.status, root.headers.get("location")]).toEqual([302, "/dashboard"]);
 });
 
-test("nothing outside of the public files can be had", async () => {
+test("no file outside of the public files is served", async () => {
   const { url } = await openDashboard({ calls: 0 });
   const { port } = new URL(url);
   for (const path of [
@@ -168,7 +168,7 @@ test("a change must come from our own page, under any host name", async () => {
   expect(await post({ origin: "http://box.lan:4010", "content-type": "text/plain" })).toBe(415);
 });
 
-/** Without a client that tidies the path up first. */
+/** Sends the path as it is; fetch would normalise it. */
 function rawStatus(
   port: number,
   path: string,

@@ -45,7 +45,7 @@ test("the page says that the simulator is gone, and comes back with the next one
   expect(second.port).toBe(first.port);
 });
 
-test("what happens shows without a reload, and a reset empties the list", async () => {
+test("new events appear without a reload, and a reset empties the list", async () => {
   const { url } = await openDashboard();
   const origin = new URL(url).origin;
   const page = await browser.openPage(url);
@@ -99,7 +99,7 @@ test("the clock's modes and buttons do what they say", async () => {
   await page.getByRole("button", { name: "Gave up 2" }).waitFor();
 });
 
-/** A page that can be made deaf to the service, and be told something in its place. */
+/** A page whose stream can be cut off, and replaced by events of the test. */
 const STREAM_IN_HAND = `
   const Stream = EventSource;
   window.EventSource = class extends Stream {
@@ -128,7 +128,7 @@ test("after a gap in the stream, the page trusts reloaded data", async () => {
   await page.evaluate("window.isDeaf = true");
   receiver.behave(200);
   await control(origin, "POST", "/clock/advance", { seconds: 60 });
-  // Deaf for good: what the service told of it may still be on its way.
+  // Stays cut off: events that the service has already sent may still arrive.
   await page.evaluate('window.stream.dispatchEvent(new MessageEvent("resync", { data: "{}" }))');
   await page.getByText("200 OK").first().waitFor();
   await visit(page, "");

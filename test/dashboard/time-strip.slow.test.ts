@@ -22,7 +22,7 @@ async function openStrip(statuses: number[]) {
   return { page, strip, slider: strip.getByRole("slider"), simulator, receiver, origin };
 }
 
-/** Presses on the line at `from` of its length and lets go at `to`. */
+/** Drags on the line from `from` to `to`, as fractions of its length. */
 async function drag(page: WatchedPage, from: number, to: number): Promise<void> {
   const box = await page.locator(".shell > .time-strip .strip-track").boundingBox();
   if (box === null) throw new Error("The line is in sight.");
@@ -32,8 +32,8 @@ async function drag(page: WatchedPage, from: number, to: number): Promise<void> 
   await page.mouse.up();
 }
 
-describe("the line of what lies ahead", () => {
-  test("moves time by keyboard: asks where deliveries wait, and leads on to the next moment", async () => {
+describe("the timeline of upcoming attempts", () => {
+  test("moves time by keyboard: asks first if deliveries wait, and goes on to the next moment", async () => {
     const { page, strip, slider, simulator, receiver } = await openStrip([500, 500]);
     const startMs = simulator.clock.now();
     await expectShown(strip.getByText("1 attempt", { exact: true }));
@@ -66,13 +66,13 @@ describe("the line of what lies ahead", () => {
     expect(simulator.clock.now() - startMs).toBe(60_000);
     await expect.poll(() => page.evaluate("document.activeElement.role")).toBe("slider");
 
-    // Left of the first moment there is only now; Escape gives up what was aimed at.
+    // Left of the first moment there is only "now"; Escape cancels the drag.
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Escape");
     await expect.poll(() => slider.getAttribute("aria-valuetext")).toBe("now");
   });
 
-  test("moves time by dragging: at once where nothing waits, and onto a mark that is near", async () => {
+  test("moves time by dragging: at once if nothing waits, and snaps to a near mark", async () => {
     const { page, strip, simulator, receiver } = await openStrip([500, 200]);
     const startMs = simulator.clock.now();
     await drag(page, 0.01, 0.05);

@@ -25,7 +25,7 @@ async function startForgetful() {
   return { receiver, observer: createObserver(`${url}/inbox/{id}`) };
 }
 
-test("each delivery says whether the receiver did right, and a line at the top sums it up", async () => {
+test("each delivery shows whether the receiver was correct, and a line at the top sums it up", async () => {
   const { url, simulator } = await openDashboard();
   const origin = new URL(url).origin;
   const { receiver, observer } = await startForgetful();
@@ -50,13 +50,13 @@ test("each delivery says whether the receiver did right, and a line at the top s
   const sum = page.getByRole("group", { name: "Verdicts" });
   await sum.getByRole("button", { name: "1 right", exact: true }).waitFor();
   await sum.getByRole("button", { name: "4 not right" }).waitFor();
-  // What we made fail is not the receiver's: no red, no flag.
+  // A failure that we injected is not the receiver's: no red, no flag.
   const lost = row("voicemail.created");
   expect(await lost.locator(".slot-mark.purpose").count()).toBe(1);
   expect(await lost.locator(".slot-mark.failed").count()).toBe(0);
   expect(simulator.endpoints.list()[0]?.flagged).toBe(false);
 
-  // The line narrows the list; the verdict says why it matters; the filter stays on the way in and back.
+  // The line filters the list; the verdict says why; the filter stays on the way to a delivery and back.
   await sum.getByRole("button", { name: "4 not right" }).click();
   await expect.poll(() => rows.count()).toBe(4);
   await page.locator(".windowed a", { hasText: "Duplicate, handled twice" }).first().click();
@@ -101,13 +101,13 @@ test("in a list next to the delivery, keys move, clicks open, and the filters st
   await page.keyboard.press("k");
   await expect.poll(opened).toBe(ids[2]);
 
-  // Too narrow for both: the delivery alone, and the list when one goes back.
+  // Too narrow for both: first the delivery alone, then the list after Back.
   await page.setViewportSize({ width: 390, height: 844 });
   await page.getByRole("region", { name: "Deliveries", exact: true }).waitFor({ state: "hidden" });
   await page.getByRole("heading", { level: 1, name: "called" }).waitFor();
   await detail.getByRole("link", { name: "Live" }).click();
   await page.locator(".feed-row").first().waitFor();
-  // Nothing of the sum is cut off on a phone.
+  // The summary is not cut off on a phone.
   await page.locator(".verdict-sum").waitFor();
   const cutOff =
     "[...document.querySelectorAll('.verdict-sum')].map((sum) => sum.scrollWidth - sum.clientWidth)";
@@ -118,7 +118,7 @@ test("in a list next to the delivery, keys move, clicks open, and the filters st
   expect(chrome).toBeLessThan(320);
 });
 
-test("the clock asks before it skips what waits, and its buttons stay where they are", async () => {
+test("the clock asks before it skips waiting attempts, and its buttons don't move", async () => {
   const { url, simulator } = await openDashboard();
   const origin = new URL(url).origin;
   const receiver = await startEndpoint(500);

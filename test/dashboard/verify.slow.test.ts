@@ -35,7 +35,7 @@ test("an endpoint's card verifies its receiver: failures first, each with its re
   expect(await answer.textContent()).toMatch(/^HTTP 200\n[^]*took <b>it<\/b>$/);
   expect(await failed.locator(".check-detail").textContent()).toContain("--events call.completed");
 
-  // What passed has its evidence, too.
+  // Passed checks show their evidence, too.
   const passed = groups.nth(3).locator(".check-row", { hasText: "acknowledgement.call-completed" });
   await passed.locator("summary").click();
   expect(await passed.getByRole("region", { name: "Answer: " }).first().textContent()).toContain("HTTP 200");
@@ -84,7 +84,7 @@ test("checks come one by one, and a run ends when it is canceled", async () => {
   for (const response of held.splice(0)) response.end();
   await page.reload();
   await page.getByText("The run did not finish").waitFor();
-  // Another run begins with nothing of this one.
+  // Another run starts without results of this one.
   const passed = page.locator(".check-row.ok");
   expect(await passed.count()).toBeGreaterThan(2);
   receiver.behave(() => {});
@@ -92,7 +92,7 @@ test("checks come one by one, and a run ends when it is canceled", async () => {
   await page.getByText("Checking").waitFor();
   await expect.poll(() => passed.count()).toBe(0);
   await page.getByRole("button", { name: "Cancel" }).click();
-  // Those that were under way may send once more; no other check begins.
+  // Running checks may send once more; no other check begins.
   expect(receiver.received.length - sentUntilThen).toBeLessThan(40);
 });
 

@@ -10,10 +10,10 @@ import { ROOT } from "../repository/files.ts";
 import { blockUnder } from "./pages.ts";
 
 const PAGE = "docs/testing-in-ci.md";
-/** What shows the same as all the checks, in a second. */
+/** A few checks that show the same as all, in a second. */
 const FEW = "--only acknowledgement.call-completed,duplicates.in-sequence,duplicates.hour-between";
 
-/** A receiver that is right except for its answer to a duplicate, for any Node.js. */
+/** A receiver that is correct except for its answer to a duplicate, for any Node.js. */
 const receiver = (duplicateStatus: number): string => `
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
@@ -36,7 +36,7 @@ const { version: VERSION } = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")));
 
-/** A folder with a receiver in it, as its project would have it, and with an \`npx\` that runs what stands here. */
+/** A project folder with a receiver, and with an \`npx\` that runs this checkout. */
 async function project(duplicateStatus: number) {
   const folder = mkdtempSync(join(tmpdir(), "ci-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -78,7 +78,7 @@ shift 5; exec node ${ROOT}simulator/main.ts verify ${FEW} "$@"`,
 describe("the action", () => {
   const [, script = ""] = /\n {6}run: \|\n([^]*)$/.exec(readFileSync(`${ROOT}action.yml`, "utf8")) ?? [];
 
-  test("fails on a receiver that refuses copies, sums up, and passes without the checks that it fails", async () => {
+  test("fails on a receiver that refuses duplicates, writes a summary, and passes without these checks", async () => {
     const { bash, read, port } = await project(409);
     const environment = {
       GITHUB_ACTION_PATH: ROOT.replace(/\/$/, ""),
@@ -113,7 +113,7 @@ describe("the action", () => {
   });
 });
 
-test("the GitLab job and the lines for any shell pass with a receiver that is right, and write their reports", async () => {
+test("the GitLab job and the lines for any shell pass with a correct receiver, and write their reports", async () => {
   const { webhooks } = z
     .object({
       webhooks: z.object({

@@ -36,7 +36,7 @@ describe("commands", () => {
     expect(named.length).toBeGreaterThan(3);
   });
 
-  test("that install the kit name its file: no registry has it", () => {
+  test("that install the kit name its file, since it is in no registry", () => {
     expect(text).not.toMatch(/npm (?:install|i)\b[^`\n]* voice-agent-webhook-kit/);
     expect(text).toContain("npm install ../voice-agent-webhook-kit-0.1.0.tgz");
   });
@@ -62,7 +62,7 @@ describe("settings", () => {
   });
 
   test("of the receiver that are numbers have their defaults in the documentation", () => {
-    // The formatter aligns tables; what they say is what counts.
+    // Only the cells count, not the formatter's alignment.
     const page = (PAGES.get("docs/operations.md") ?? "").replaceAll(/ +/g, " ");
     const defaults = [...config.matchAll(/read\("([A-Z_]+)", integer\(([0-9_]+),/g)];
     expect(defaults.length).toBeGreaterThan(10);

@@ -56,7 +56,7 @@ const app = new Hono();
 ${line}
 serve({ fetch: app.fetch, port: Number(process.env.PORT) });`,
   ),
-  // Its own server would be a minute of building: what it calls is a function of the standard.
+  // Building its own server takes a minute; it calls a standard Fetch function, so the test does, too.
   "Next.js, in `app/handled/[id]/route.js`": node((line) => line, "route.mjs"),
   "node:http, at the beginning of your listener": node(
     (line) => `import { createServer } from "node:http";
@@ -165,7 +165,7 @@ function lineUnder(heading: string): string {
   const at = pageAt(PAGE).split("\n").indexOf(`### ${heading}`);
   const block = blocksOf(PAGE).find(({ line }) => line > at);
   const text = block?.text.trim() ?? "";
-  // What is given to copy is one line.
+  // The code to copy is one line.
   expect(text.split("\n")).toHaveLength(1);
   return text;
 }

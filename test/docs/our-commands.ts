@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { vi } from "vitest";
 import { COMMANDS } from "../../simulator/commands/catalogue.ts";
 
-/** Says what is wrong with the words behind one of our programs, by its own parser; nothing of it is run. */
+/** Parses the arguments of one of our programs with its own parser, and returns the error. Runs nothing. */
 export type Parser = (words: readonly string[]) => Promise<string | undefined>;
 
 /** Words as `voice-agent-simulator` takes them. */
@@ -20,7 +20,7 @@ export const parseReceiver: Parser = async (words) => {
 
 let receiver: Promise<Command> | undefined;
 
-/** The receiver's program parses what it was called with as soon as it is loaded: here it is kept from that. */
+/** The receiver's program parses its arguments when it is loaded; this prevents it. */
 async function receiverProgram(): Promise<Command> {
   return (receiver ??= (async () => {
     const spy = vi.spyOn(Command.prototype, "parseAsync").mockImplementation(async () => new Command());

@@ -1,12 +1,12 @@
 import { filesOf } from "../repository/files.ts";
 
-/** A fenced block of a page: its language (empty where none is said), its text, and where it stands. */
+/** A fenced block of a page: its language (empty if none), its text and its place. */
 export type Block = { page: string; heading: string; line: number; language: string; text: string };
 
-/** What users read, by path; decisions are history and may name what is gone. */
+/** The users' pages, by path. Decisions are left out: they are history and may name deleted things. */
 export const PAGES = filesOf(/^(?:[^/]+|docs\/[^/]+|(?:examples|receiver|simulator)(?:\/.*)?\/[^/]+)\.md$/);
 
-/** A page that has to be there. */
+/** A page that must exist. */
 export function pageAt(path: string): string {
   const page = PAGES.get(path);
   if (page === undefined) throw new Error(`There is no page ${path}.`);

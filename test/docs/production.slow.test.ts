@@ -20,7 +20,7 @@ describe("rotating the secret", () => {
   const HEADING = "Rotating the secret";
   const [OLD, NEW] = ["whsec_the_old_one", "whsec_the_new_one"];
 
-  test("step by step, as the page has it, fails no delivery", async () => {
+  test("by the steps of the page fails no delivery", async () => {
     const { simulator, sim } = await startService({ clock: "manual" });
     const port = String(await freePort());
     const start = async (secrets: string) =>
@@ -81,7 +81,7 @@ test("a restored backup has every event acknowledged before it", async () => {
   const environment = { DATABASE_URL: `sqlite:${file}`, SIGNING_SECRET: "whsec_any" };
   const backup = join(temporaryDirectory(), "2026-11-22.db");
   expect((await runReceiver(["backup", backup], environment)).code).toBe(0);
-  // It overwrites none.
+  // It overwrites no file.
   expect((await runReceiver(["backup", backup], environment)).code).not.toBe(0);
   const later = newBody();
   expect((await post(receiver.url, later)).status).toBe(200);
@@ -129,23 +129,20 @@ describe("the systemd unit", () => {
     expect(Number(settings.get("TimeoutStopSec"))).toBeGreaterThan(15);
   });
 
-  test("does not start a receiver again whose settings are wrong", async () => {
+  test("does not restart a receiver with wrong settings", async () => {
     const { code } = await runReceiver(["start"], { SIGNING_SECRET: "", PORT: "http" });
     expect(settings.get("RestartPreventExitStatus")).toBe(String(code));
   });
 
   const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
-  test.skipIf(!hasSystemd)(
-    "is what systemd understands, and leaves little open (needs systemd-analyze)",
-    () => {
-      const folder = mkdtempSync(join(tmpdir(), "unit-"));
-      onTestFinished(() => rmSync(folder, { recursive: true }));
-      const file = join(folder, "voice-agent-receiver.service");
-      writeFileSync(file, unit.replaceAll(HOME, ROOT.replace(/\/$/, "")));
-      const verified = spawnSync("systemd-analyze", ["verify", "--man=no", file], { encoding: "utf8" });
-      expect(`${verified.stdout}${verified.stderr}`).toBe("");
-      const judged = spawnSync("systemd-analyze", ["security", "--offline=true", "--threshold=20", file]);
-      expect(judged.status).toBe(0);
-    },
-  );
+  test.skipIf(!hasSystemd)("is valid, and restricts the receiver (needs systemd-analyze)", () => {
+    const folder = mkdtempSync(join(tmpdir(), "unit-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "voice-agent-receiver.service");
+    writeFileSync(file, unit.replaceAll(HOME, ROOT.replace(/\/$/, "")));
+    const verified = spawnSync("systemd-analyze", ["verify", "--man=no", file], { encoding: "utf8" });
+    expect(`${verified.stdout}${verified.stderr}`).toBe("");
+    const judged = spawnSync("systemd-analyze", ["security", "--offline=true", "--threshold=20", file]);
+    expect(judged.status).toBe(0);
+  });
 });

@@ -12,7 +12,7 @@ import { bench } from "../receiver/helpers/bench.ts";
 import { ROOT } from "../repository/files.ts";
 import { blocksOf } from "./pages.ts";
 
-/** The recipes as the page has them, against a service that answers oddly. */
+/** Runs the recipes of the page against a faulty service. */
 
 type Services = { post: unknown; now: () => Date };
 type Answer = { status?: number; headers?: Record<string, string>; body?: string } | "silence";
@@ -76,7 +76,7 @@ test.each([
   { name: "crm", type: "call.completed", calls: 1 },
   { name: "slack", type: "call.transferred", calls: 1 },
 ] as const)(
-  "$name bears a service that answers oddly: busy, silent, broken, then well",
+  "$name copes with a service that is busy, silent, broken, and then works",
   async ({ name, type, calls }) => {
     answers = [
       { status: 429, headers: { "retry-after": "7" }, body: "slow down" },
@@ -123,7 +123,7 @@ test("a booking is one row, even without the expected fields", async () => {
   expect(await rows("SELECT guests FROM bookings WHERE booking_id = 'bk_2'")).toEqual([{ guests: 2 }]);
 });
 
-test("of two mails only the second is sent again, each with its own key", async () => {
+test("if the second of two mails fails, only that one is sent again; each has its own key", async () => {
   answers = [{}, { status: 500 }];
   const { run, advance } = await benchOf("email");
   expect(await run(sampleEnvelope("voicemail.created"))).toMatchObject({ outcome: "failed" });

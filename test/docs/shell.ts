@@ -21,8 +21,8 @@ const KEYWORDS = new Set([
 ]);
 
 /**
- * Every simple command of a script, those within `$(…)` too. Enough of the grammar for what documentation shows; whether it
- * is a script at all is for `bash -n`.
+ * Every simple command of a script, also those within `$(…)`. Parses only the grammar that the documentation uses;
+ * `bash -n` checks the syntax.
  */
 export function shellCommands(script: string): ShellCommand[] {
   const commands: ShellCommand[] = [];
@@ -54,7 +54,7 @@ export function shellCommands(script: string): ShellCommand[] {
   return [...commands, ...inner.flatMap(shellCommands)];
 }
 
-/** The word at the beginning of `text`, without its quotes, and what it substitutes. */
+/** The word at the beginning of `text`, without its quotes, and its command substitutions. */
 function wordAt(text: string): { text: string; length: number; substitutions: string[] } {
   const substitutions: string[] = [];
   let word = "";

@@ -9,11 +9,11 @@ import { blocksOf, PAGES, type Block } from "./pages.ts";
 import { shellCommands, type ShellCommand } from "./shell.ts";
 
 /**
- * The shell, JSON and YAML of the documentation: bash parses the shell, and our own parsers what it says to our programs. Code of
- * other languages is run by the tests of what it shows.
+ * Shell, JSON and YAML in the documentation: bash parses the shell, and our own parsers check the arguments of our
+ * programs. Code in other languages is run by other tests.
  */
 
-/** Programs of others that the documentation calls; a name that is not here is likely a slip. */
+/** Third-party programs in the documentation; a name that is not here is probably a typo. */
 const OTHERS = new Set(
   "cat cd cp cut curl date docker env exec gh git gunicorn install java mkdir node npm npx openssl printf python3 ruby sh sudo systemctl go useradd uvicorn".split(
     " ",
@@ -38,17 +38,17 @@ describe("shell", () => {
     [...page.replaceAll(/^ *```[^]*?^ *```$/gm, "").matchAll(/`([^`]+)`/g)]
       .map(([, text = ""]) => ({ where, text: text.replaceAll("\n", " ") }))
       .filter(({ text }) => /^(?:npm run (?:simulator|receiver|fork) -- |voice-agent-\w+ )/.test(text))
-      // A form, in which what is in capitals stands for something.
+      // A usage line, in which capitals are placeholders.
       .filter(({ text }) => !/…|\b[A-Z]{3,}\b/.test(text) && text.split(" ").length > 2),
   );
 
-  test("is what bash takes for a script", () => {
+  test("is valid for bash", () => {
     const script = shell.map(({ text }, index) => `f${String(index)}() {\n${text}\n}`).join("\n");
     const { status, stderr } = spawnSync("bash", ["-n"], { input: script, encoding: "utf8" });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
-  test("names commands, options and files that there are", async () => {
+  test("names existing commands, options and files", async () => {
     const wrong: string[] = [];
     for (const { where, text } of [...shell, ...inline]) {
       for (const command of shellCommands(text)) {
@@ -102,7 +102,7 @@ describe("yaml", () => {
   );
 });
 
-/** What is wrong with a command of the documentation, as far as one can tell without running it. */
+/** The errors of a documented command that can be found without running it. */
 async function problemWith({ words }: ShellCommand): Promise<string | undefined> {
   const [program = "", ...rest] = words;
   if (program === "sudo" && rest[0] === "-u") return problemWith({ variables: [], words: rest.slice(2) });
@@ -120,7 +120,7 @@ async function problemWith({ words }: ShellCommand): Promise<string | undefined>
   return missing === undefined ? undefined : `no file ${missing}`;
 }
 
-/** Which of our parsers takes the words, and from where on. */
+/** Which of our parsers takes the arguments, and from which one on. */
 function parserOf(words: string[]): { problem: Parser; words: string[] } | undefined {
   const line = words.join(" ");
   const after = (count: number): string[] => words.slice(words[count] === "--" ? count + 1 : count);

@@ -10,7 +10,7 @@ import { freePort } from "../helpers/free-port.ts";
 import { temporaryDirectory } from "../helpers/simulator.ts";
 import { ROOT } from "../repository/files.ts";
 
-/** Ends what hangs: Next.js takes over a minute of processor time, and ten times as long on a machine that does other work. */
+/** The time-out: Next.js takes over a minute of processor time, and ten times as long on a busy machine. */
 const WITHIN_MS = 900_000;
 const PROBES: Record<string, string[]> = {
   python: ["python3", "--version"],
@@ -19,7 +19,7 @@ const PROBES: Record<string, string[]> = {
   ruby: ["ruby", "-rsinatra/base", "-rsqlite3", "-e", ""],
 };
 
-/** A shell without our variables, and without our programs in PATH. */
+/** The environment of a shell without our variables, and without our programs in PATH. */
 const STRANGER: Record<string, string> = {
   HOME: process.env["HOME"] ?? "",
   PATH: (process.env["PATH"] ?? "")
@@ -31,7 +31,7 @@ const STRANGER: Record<string, string> = {
 const runs = (words: string[]): boolean =>
   spawnSync(words[0] ?? "", words.slice(1), { env: STRANGER }).status === 0;
 
-/** Runs one line to its end; answers its last lines where it failed. */
+/** Runs one command line to its end; returns its last lines if it failed. */
 async function does(line: string, cwd: string): Promise<{ line: string; code: unknown; said: string }> {
   const child = start(line, cwd);
   const [code] = await child.exited;
@@ -49,11 +49,11 @@ function start(line: string, cwd: string) {
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  /** All that the line started: it has its own process group. */
+  /** Kills everything that the line started: it has its own process group. */
   const signalled = (signal: NodeJS.Signals): void => {
     if (child.pid !== undefined && !hasEnded()) process.kill(-child.pid, signal);
   };
-  /** Looks until it `isSo`, for as long as the line runs. */
+  /** Polls until `isSo` holds, for as long as the line runs. */
   const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
     while (!(await isSo())) {
       if (hasEnded()) throw new Error(`ended before that: ${line}\n${output}`);
@@ -71,7 +71,7 @@ async function answer(port: number): Promise<number | undefined> {
   return answered?.status;
 }
 
-describe("a project that create makes is installed, developed, verified and started by the steps that it names", () => {
+describe("a project made by create is installed, developed, verified and started by the steps that it prints", () => {
   test.for(Object.keys(KINDS))("--%s", { timeout: WITHIN_MS }, async (name, { skip }) => {
     const probe = PROBES[name];
     if (probe !== undefined && !runs(probe)) skip(`this machine has no ${probe.join(" ")}`);
@@ -88,7 +88,7 @@ describe("a project that create makes is installed, developed, verified and star
     expect(await does(isNode ? "npm install" : "true", folder)).toMatchObject({ code: 0 });
 
     const developing = start(dev, folder);
-    // The last line of the tour, with any result.
+    // The last line of the first run, with any result.
     await developing.until(() => developing.said().includes("Duplicate, "));
     for (const type of EVENT_TYPES)
       expect(developing.said()).toMatch(new RegExp(`${type} .*200 .*handled once`));

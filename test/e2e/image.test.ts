@@ -72,7 +72,7 @@ describe("the health check", () => {
     expect(nobody.err).toContain("no receiver answers at http://127.0.0.1:");
   });
 
-  test("of the simulator asks what needs no token", async () => {
+  test("of the simulator requests a path that needs no token", async () => {
     const document = { servers: [{ url: "/", description: "This simulator" }] };
     const simulator = await listen(200, document);
     const at = (port: string) => run("health", "--simulator", `http://127.0.0.1:${port}`);

@@ -7,7 +7,7 @@ import { SECRET } from "../receiver/helpers/events.ts";
 import { startTestReceiver } from "../receiver/helpers/receiver.ts";
 import { hurriedClock } from "../receiver/helpers/rest-service.ts";
 
-test("without an outage nothing is healed after stories or single triggers, except a transfer", async () => {
+test("without an outage reconcile finds nothing missing after scenarios or single triggers, except a transfer", async () => {
   const { store, url } = await startTestReceiver();
   const simulator = await startSimulator({ calls: 0 });
   onTestFinished(() => simulator.close());
@@ -35,7 +35,7 @@ test("without an outage nothing is healed after stories or single triggers, exce
   for (const type of EVENT_TYPES) if (type !== "call.transferred") await simulator.emit(type);
   const { events } = await simulator.emit("order.created");
   expect(await reconciled()).toEqual({ healed: 0, alreadyThere: 11 });
-  // Its object is the call itself, which the list has like every object of a webhook.
+  // Its object is the call itself, which the REST list contains, too.
   await simulator.emit("call.transferred");
   expect(await reconciled()).toEqual({ healed: 1, alreadyThere: 12 });
 

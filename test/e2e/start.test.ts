@@ -26,7 +26,7 @@ async function receiverSettings() {
   };
 }
 
-describe("the whole, running", () => {
+describe("both programs together", () => {
   test("npm start sends every type and one duplicate, sees each handled once, and prints what the README shows", async () => {
     const { env } = await receiverSettings();
     const said = shell("npm start -- --once --port 0", env);
@@ -54,7 +54,7 @@ describe("the whole, running", () => {
     const first = run("receiver/main.mjs", ["start"], settings);
     await listening(url);
     await control(service.url, "POST", "/events", { type: "order.created", count: events });
-    // Some are acknowledged and some are not: the moment to die.
+    // Some events are acknowledged and some are not: kill it now.
     await until(async () => (await counts(service.url)).delivered >= events / 5);
     await first.kill();
 
@@ -76,13 +76,13 @@ describe("the whole, running", () => {
   });
 });
 
-/** What a line of the documentation prints in a terminal, both streams as they come, without npm's own words. */
+/** The output of a documented command line: both streams in order, without npm's own lines. */
 function shell(line: string, env: Record<string, string>): string {
   const options = { cwd: ROOT, encoding: "utf8", env: { ...process.env, ...env } } as const;
   return spawnSync("sh", ["-c", `${line} 2>&1`], options).stdout.replace(/^\n(?:> .*\n)+/, "");
 }
 
-/** Lines that differ in ids, ports and times alone are the same. */
+/** Lines that differ only in ids, ports and times are equal. */
 function comparable(text: string): string {
   return text
     .replaceAll(/evt_[0-9a-f]{32}/g, "evt")
@@ -110,7 +110,7 @@ function listening(url: string): Promise<void> {
   });
 }
 
-/** Asks until the answer is yes; the test's own time-out is the bound. */
+/** Asks until the answer is yes, or the test times out. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 }

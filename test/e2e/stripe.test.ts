@@ -10,7 +10,7 @@ import { emit, openSimulator, readingsWith, register, temporaryDirectory } from 
 const { webhooks } = new Stripe("sk_test_0");
 const SECRET = "whsec_for_both_sides";
 
-// An implementation of the same signature by other people: our two programs could agree on the same mistake.
+// An independent implementation of the same signature: our two programs could share a mistake.
 describe("stripe's library", () => {
   test.each([
     readingsWith({}),

@@ -10,7 +10,7 @@ import { temporaryDirectory } from "../helpers/simulator.ts";
 import { changedCopy } from "./changed.ts";
 import { EXAMPLES, pathOf, type Example } from "./receivers.ts";
 
-/** So many take seconds to be handled, one synced write each: longer than a receiver takes to start. */
+/** Handling so many, with one synced write each, takes longer than a receiver takes to start. */
 const BACKLOG = 10_000;
 const SECRET = "whsec_0123456789abcdef";
 
@@ -78,7 +78,7 @@ async function start(one: Example | undefined, database: string, path = one && p
   };
 }
 
-/** Events that arrived before and are not handled yet. */
+/** Events that arrived earlier and are not handled yet. */
 function fill(file: string): void {
   const database = new Database(file);
   database.pragma("journal_mode = WAL");

@@ -5,7 +5,7 @@ import type { onTestFinished } from "vitest";
 import { ROOT } from "../repository/files.ts";
 import { type Example, EXAMPLES, pathOf } from "./receivers.ts";
 
-/** An example, and what is changed in it. Each `find` must be there exactly once, so that no change goes stale. */
+/** An example and changes to it. Each `find` must occur exactly once, so that no change becomes outdated. */
 export type Change = { of: string; changes: { find: string; replace: string }[] };
 
 /** The example of that file. */
@@ -15,7 +15,7 @@ export function exampleOf({ of }: Change): Example {
   return example;
 }
 
-/** A copy of the example with the changes in it, gone when the test is over. Answers its path. */
+/** Makes a changed copy of the example, deleted after the test. Returns its path. */
 export function changedCopy(change: Change, finished: typeof onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), "changed-example-"));
   finished(() => rmSync(folder, { recursive: true }));

@@ -9,7 +9,7 @@ export type Language = {
   /** The whole program: it reads a JSON list of `{ header, body, secret, now }` and prints the list of verdicts. */
   program: (snippet: string) => string;
   command: (path: string) => [program: string, ...words: string[]];
-  /** What must run for the language to be there. */
+  /** A command that succeeds if the language is installed. */
   probe: [program: string, ...words: string[]];
 };
 
@@ -78,7 +78,7 @@ puts JSON.generate(JSON.parse($stdin.read).map { |c| signed?(c["header"], c["bod
   },
 ];
 
-/** The tools of a shell that are missing here, of those that sign and send. */
+/** The shell tools for signing and sending that are missing on this machine. */
 export const MISSING_TOOLS = [
   ["curl", "--version"],
   ["openssl", "version"],
@@ -86,7 +86,7 @@ export const MISSING_TOOLS = [
   .filter(([program = "", word = ""]) => !isHere({ probe: [program, word] }))
   .map(([program]) => program);
 
-/** Whether what `probe` names can be run here. */
+/** Whether the command `probe` can be run here. */
 export function isHere({ probe: [program, ...words] }: Pick<Language, "probe">): boolean {
   return spawnSync(program, words, { stdio: "ignore" }).status === 0;
 }

@@ -13,7 +13,7 @@ test.each(APPS)("an event from %s is handled in a separate process, which ends w
   const port = await freePort();
   const [program, ...words] = command(app);
   const child = spawn(program, words, {
-    // Their database is data/receiver.db there.
+    // Their database is data/receiver.db in that folder.
     cwd: temporaryDirectory(),
     env: { PATH: process.env["PATH"], PORT: String(port), SIGNING_SECRET: "whsec_mounted_example" },
     stdio: ["ignore", "pipe", "inherit"],

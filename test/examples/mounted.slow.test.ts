@@ -7,16 +7,16 @@ import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { APPS, command } from "./mounted.ts";
 import { failedMusts, story } from "./verified.ts";
 
-/** Three at a time, each started anew nine times, on a machine that may be busy. */
+/** Three at a time, each started nine times, on a machine that may be busy. */
 const WITHIN_MS = 300_000;
 
-/** What can fail a run, without floods. */
+/** Every check that can fail a run, without the floods. */
 const selected = selectChecks({});
 if (!selected.ok) throw new Error(selected.message);
 const CHECKS = selected.checks.filter(({ level, group }) => level === "must" && group !== "load");
 
 describe.concurrent(
-  "verify finds nothing wrong and leaves nothing unproven, kills included, with the receiver mounted in",
+  "verify passes every check, kills included, with the receiver mounted in",
   { timeout: WITHIN_MS },
   () => {
     test.for(APPS)("%s", async (app, { expect, onTestFinished }) => {

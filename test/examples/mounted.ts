@@ -1,11 +1,11 @@
 import { join } from "node:path";
 
-/** The examples of apps with the receiver in them, as their README starts them, on the library's sources. */
+/** The example apps with a mounted receiver, started as their README says, on the library's sources. */
 export const APPS = ["express", "fastify", "hono"];
 
 const FOLDER = join(import.meta.dirname, "../../examples/mounted");
 
-/** Has Node.js find the kit where it is written; what is installed is tried by the tests of the package. */
+/** Makes Node.js resolve the kit to its sources; the package's tests try the installed files. */
 const FROM_SOURCE = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   registerHooks({

@@ -3,8 +3,8 @@ import { EXAMPLES } from "./receivers.ts";
 import { failedMusts, story, verified } from "./verified.ts";
 
 /**
- * With `npm run test:all` one receiver is judged by every check, and each of the others by what it needs no options for; in
- * the long run all of them many times, by every check, with their effects read back.
+ * With `npm run test:all` every check judges one receiver, and checks that need no options judge each of the others. The
+ * long run judges all of them many times, by every check, with their effects read back.
  */
 const ROUNDS = Number(process.env["VERIFY_ROUNDS"] ?? 1);
 const IS_LONG_RUN = ROUNDS > 1;
@@ -16,7 +16,7 @@ for (const { file, absent } of EXAMPLES) {
 }
 
 describe.concurrent("verify finds nothing wrong with a conventional receiver", () => {
-  // First: it takes longest, and the others run beside it.
+  // First, because it takes longest and the others run at the same time.
   const observed = EXAMPLES.filter(({ file }) => IS_LONG_RUN || file === THOROUGHLY_JUDGED);
   for (const example of observed) {
     test.runIf(example.absent === undefined)(

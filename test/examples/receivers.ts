@@ -5,12 +5,12 @@ import { RUN_TYPESCRIPT } from "../helpers/typescript.ts";
 
 const FOLDER = fileURLToPath(new URL("../../examples/receivers/", import.meta.url));
 
-/** A receiver of examples/receivers, and what it takes to run it or a changed copy of it. */
+/** A receiver of examples/receivers, and how to run it or a changed copy of it. */
 export type Example = {
   file: string;
   /** Program and arguments that start the receiver in `path`. */
   command: (path: string) => string[];
-  /** Compiles what is in `path` and answers where the result is, in `folder`. */
+  /** Compiles `path` into `folder`; returns the path of the result. */
   build?: (path: string, folder: string) => string;
   /** Why it cannot run on this machine. */
   absent?: string;
@@ -18,7 +18,7 @@ export type Example = {
 
 const node = (path: string): string[] => [process.execPath, ...RUN_TYPESCRIPT, path];
 
-/** Debian's own Python too, since that is the one which has its packages. */
+/** Debian's own Python too, since only that one has Debian's packages. */
 const PYTHONS = ["python3", "/usr/bin/python3"];
 const python = PYTHONS.find((program) => runs(program, ["--version"]));
 const HAS_FLASK = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("flask") is None)';

@@ -23,13 +23,13 @@ const vectorSchema = z.looseObject({
   body: z.base64(),
 });
 
-/** All that can be asked of code which gets one header: frameworks join two, or keep one of them. */
+/** The vectors with one header: frameworks join two headers, or keep one of them. */
 const vectors = z
   .looseObject({ vectors: z.array(vectorSchema) })
   .parse(JSON.parse(readFileSync(`${ROOT}test/vectors/signature.json`, "utf8")))
   .vectors.filter(({ headers }) => headers.length <= 1);
 
-/** Rightly signed headers in a form that the service does not write: the receiver's own code refuses them, the page's need not. */
+/** Correctly signed headers in a form that the service never writes: our receiver refuses them, the page's code may not. */
 const REFUSED_BY_THE_RECEIVER_ALONE = [
   "nine v1|t twice|t with a leading zero|t of 16 digits|one good v1 beside a malformed one",
   "a comma at the end|a comma at the beginning|a pair without =|a pair without a key|1,025 characters",

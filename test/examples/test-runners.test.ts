@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const FOLDER = join(import.meta.dirname, "../../examples/test-runners");
 
-/** Has Node.js find the kit where it is written; what is installed is tried by the long form. */
+/** Makes Node.js resolve the kit to its sources; the long run tries the installed package. */
 const FROM_SOURCE = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   registerHooks({

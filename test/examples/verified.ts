@@ -10,15 +10,15 @@ import { type Example, pathOf } from "./receivers.ts";
 
 const READY_WITHIN_MS = 30_000;
 
-/** What a run without options asks. */
+/** The checks of a run without options. */
 const selected = selectChecks({});
 if (!selected.ok) throw new Error(selected.message);
 const CHECKS = selected.checks;
 
-/** What can fail a run, without what costs half of its time: floods, and starting the receiver again. */
+/** Every check that can fail a run, without floods and restarts, which take half of its time. */
 const BRIEF = CHECKS.filter(({ level, group }) => level === "must" && group !== "load" && group !== "crash");
 
-/** What `verify`, in the command form, says of an example; without options unless told. */
+/** The report of `verify`, in its command form, on an example; by default without options. */
 export async function verified(example: Example, { observe = false, brief = false } = {}): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), "verify-example-"));
   try {
@@ -37,7 +37,7 @@ export async function verified(example: Example, { observe = false, brief = fals
   }
 }
 
-/** As long as it takes: that a run ends in time is not what these tests are about, and the machine may be busy. */
+/** No limit: these tests don't check that a run ends in time, and the machine may be busy. */
 const FOREVER = Number.POSITIVE_INFINITY;
 const timing = { runMs: FOREVER, lateMs: FOREVER, manyOthersMs: FOREVER };
 const PLAIN = { readyTimeoutMs: READY_WITHIN_MS, failOn: [], now: Date.now, timing };
@@ -47,7 +47,7 @@ async function address(): Promise<{ origin: string; url: string; secret: string 
   return { origin, url: `${origin}/webhooks`, secret: `whsec_${randomBytes(24).toString("hex")}` };
 }
 
-/** The words that start what is in `path`, with its events in `folder`. */
+/** The command that starts the receiver in `path`, with its events in `folder`. */
 function commandFor(example: Example, path: string, folder: string): string[] {
   const program = example.build?.(path, folder) ?? path;
   return ["env", `DATABASE=${join(folder, "events")}`, ...example.command(program)];
@@ -59,7 +59,7 @@ export function failedMusts({ results }: Report): string[] {
   return failed.map(({ check }) => check.id);
 }
 
-/** All that a report says against a receiver, for the day when a test fails. */
+/** Everything that a report holds against a receiver, for the message of a failing test. */
 export function story({ seed, results, receiverOutput }: Report): string {
   const lines = results
     .filter(({ outcome }) => outcome === "failed")

@@ -55,7 +55,7 @@ describe("a fork", () => {
     );
   });
 
-  test("has the tests of its promises, and the owner's own apart", () => {
+  test("has the tests of its promises, and the owner's tests in their own folder", () => {
     const tests = ["store/sqlite", "store/file", "intake/answers", "whole/kill", "work/process"];
     expect([...files.keys()]).toEqual(
       expect.arrayContaining(
@@ -64,7 +64,7 @@ describe("a fork", () => {
     );
   });
 
-  test("has nothing that mounts it in another app, but where it was asked for", () => {
+  test("has the library only on request", () => {
     const all = forkFiles(ROOT, "my-receiver", { library: true, postgres: false });
     const only = [...all.keys()].filter((path) => !files.has(path));
     expect(only.filter((path) => !/^(?:receiver\/(?:library\/|index\.)|test\/)/.test(path))).toEqual([]);
@@ -78,7 +78,7 @@ describe("a fork", () => {
     expect([...files.keys()].filter((path) => path.includes("library"))).toEqual([]);
   });
 
-  test("has nothing of PostgreSQL, but where it was asked for", () => {
+  test("has PostgreSQL only on request", () => {
     const all = forkFiles(ROOT, "my-receiver", { library: false, postgres: true });
     const only = [...all.keys()].filter((path) => !files.has(path));
     expect(
@@ -139,14 +139,14 @@ describe("a fork", () => {
     expect(packages["node_modules/playwright-core"]).toBeUndefined();
   });
 
-  test("names no file that stayed behind, and has no words left of a link to one", () => {
+  test("names no file that was left out, and keeps no link text to one", () => {
     const paths = [...files.keys()];
     const isThere = (file: string) =>
       paths.some((one) => one === file || one.startsWith(file.replace(/\/?$/, "/")));
     const named =
       /(?<![\w/.@-])((?:docs|test|tools|bench|examples|simulator|receiver|shared|decisions)\/[\w./-]*\w)/g;
     const wrong = [...files].flatMap(([path, text]) => {
-      // A list of what is left out may name what is not there, and recipes name files that are to be written.
+      // Lists of excluded files name missing files, and recipes name files that the owner will write.
       if (path === "docs/recipes.md") return [];
       if (/^(?:package-lock|tsconfig)\.json$/.test(path)) return [];
       const names = [...text.matchAll(named)].map(([, name = ""]) => name);
@@ -159,7 +159,7 @@ describe("a fork", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("has no link that leads nowhere", () => {
+  test("has no broken link", () => {
     const dead = [...files].flatMap(([path, page]) =>
       path.endsWith(".md")
         ? [...page.matchAll(/\]\(([^)\s#]+)/g)]
@@ -172,7 +172,7 @@ describe("a fork", () => {
     );
     expect(dead).toEqual([]);
     expect(files.get("README.md")).toContain("[How handlers work](docs/handlers.md)");
-    // A folder is a place to lead to.
+    // A link may lead to a folder.
     expect(files.get("README.md")).toContain("](receiver/handlers/)");
     expect(files.get("README.md")).not.toContain("{{");
   });
@@ -186,7 +186,7 @@ describe("a fork", () => {
     expect(new Set(named.filter((name) => !(name in scripts)))).toEqual(new Set(["fork", "simulator"]));
   });
 
-  test("is called as its folder, as far as npm allows", () => {
+  test("is named after its folder, as far as npm allows", () => {
     expect(["my-receiver", "My Receiver!", ".hidden", "_x_", "日本"].map(packageName)).toEqual([
       "my-receiver",
       "my-receiver",

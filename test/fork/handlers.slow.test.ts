@@ -10,7 +10,7 @@ import { temporaryDirectory } from "../receiver/helpers/temporary.ts";
 import { until } from "../receiver/helpers/until.ts";
 import { ROOT } from "../repository/files.ts";
 
-/** Handlers as people write them, in a project of their own. */
+/** Handlers as users write them, in their own project. */
 
 /** From a test of theirs to their project. */
 const ABOVE = "../../..";
@@ -28,7 +28,7 @@ function write(path: string, text: string): void {
   writeFileSync(join(fork, path), text);
 }
 
-/** A module of one handler, `body` being what it does with its event. */
+/** A module with one handler whose function has this `body`. */
 function handlerOf(body: string, before = ""): string {
   return `import { defineHandler } from "../work/handler.ts";
 ${before}
@@ -63,7 +63,7 @@ async function jobOf({ adminUrl }: ReceiverProcess, id: string, state: string) {
 const said = ({ lines }: ReceiverProcess, text: string): string[] =>
   lines.filter((line) => line.includes(text));
 
-/** Lines come a moment after what they tell of. */
+/** Log lines come a moment after what they report. */
 async function saidTimes(receiver: ReceiverProcess, text: string, times: number): Promise<void> {
   await until(
     () => said(receiver, text),
@@ -150,7 +150,7 @@ test("says how large it is", async () => {
 });
 `,
     );
-    // By its own standards.
+    // By its own checks.
     const bin = (name: string): string => join(fork, "node_modules", name);
     const checked = spawnSync(process.execPath, [bin("typescript/bin/tsc"), "--noEmit"], {
       cwd: fork,
@@ -184,7 +184,7 @@ test("says how large it is", async () => {
   },
 );
 
-test("read at their top what .env sets, and do not see the secret there", async () => {
+test("read the variables of .env when they are loaded, but not the secret", async () => {
   write(".env", "CRM_TOKEN=from-the-file\nSIGNING_SECRET=overridden\n");
   write(
     "receiver/handlers/index.ts",
@@ -249,7 +249,7 @@ export const other = defineHandler({ name: "crm", type: "*", handle: async () =>
       const id = await send(receiver);
       const [line = "{}"] = said(receiver, "the handlers cannot be started");
       expect((JSON.parse(line) as { problem: string }).problem).toMatch(problem);
-      // Tried again without another word, and once they can be used, with success.
+      // It retries without another log line, and succeeds once they can be loaded.
       write("receiver/handlers/index.ts", handlerOf(""));
       await jobOf(receiver, id, "done");
       expect(said(receiver, "the handlers cannot be started")).toHaveLength(1);

@@ -20,7 +20,7 @@ import { ALL } from "../helpers/run/sizes.ts";
 
 const NEXT_VERSION = "0.2.0";
 
-/** The kit as its next version might be: a mended file of the receiver, a setting more, and a new handler's file. */
+/** A next version of the kit: a fixed file of the receiver, a new setting, and a new handler's file. */
 function nextKit(): string {
   const kit = `${mkdtempSync(join(tmpdir(), "kit-"))}/`;
   const parts = ["receiver", "shared", "deploy", "docs", "test", "tools"];
@@ -70,7 +70,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     expect(statSync(join(target, ".env")).mode & 0o777).toBe(0o600);
   });
 
-  test("is its own, also where git's variables name another repository, as in a hook", () => {
+  test("is separate, even if git's variables name another repository, as in a hook", () => {
     const other = temporaryDirectory();
     git(other, "init", "--quiet");
     vi.stubEnv("GIT_DIR", join(other, ".git"));
@@ -110,7 +110,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     expect(upgrade(target, later)).toMatchObject({ ok: true, lines: [expect.stringContaining("already")] });
   });
 
-  test("keeps the options of a fork, and the parts it had before there were options", () => {
+  test("keeps the options of a fork, and the parts of a fork made before there were options", () => {
     const target = join(temporaryDirectory(), "my-receiver");
     makeFork({ kit: ROOT, target, kitVersion: "0.1.0" });
     upgrade(target, later);
@@ -155,7 +155,7 @@ describe.runIf(ALL)("the history of a fork", () => {
     });
   });
 
-  test("is not begun inside another repository", () => {
+  test("is not started inside another repository", () => {
     const around = temporaryDirectory();
     git(around, "init", "--quiet");
     const target = join(around, "my-receiver");
@@ -166,7 +166,7 @@ describe.runIf(ALL)("the history of a fork", () => {
 });
 
 describe("a fork is refused, and nothing is written,", () => {
-  test("where something is already", () => {
+  test("in a folder that is not empty", () => {
     const target = temporaryDirectory();
     writeFileSync(join(target, "mine.txt"), "");
     expect(fork(target)).toMatchObject({
@@ -190,7 +190,7 @@ describe("a fork is refused, and nothing is written,", () => {
     expect(existsSync(`${ROOT}my-receiver`)).toBe(false);
   });
 
-  test("below a folder that is not there", () => {
+  test("below a folder that does not exist", () => {
     const target = temporaryDirectory();
     expect(fork(join(target, "typo/my-receiver"))).toMatchObject({
       ok: false,

@@ -15,7 +15,7 @@ const mine = defineHandler({ name: "mine", type: "*", handle: async () => undefi
 export const handlers = [mine];
 `;
 
-test("a fork whose handlers are all its owner's passes its own tests, and its types check", async () => {
+test("a fork with only its owner's handlers passes its own tests and type-checks", async () => {
   const fork = temporaryDirectory();
   const isShipped = (path: string) =>
     /^(?:test\/)?receiver\/handlers\/|^test\/receiver\/handlers\//.test(path);
@@ -26,7 +26,7 @@ test("a fork whose handlers are all its owner's passes its own tests, and its ty
     mkdirSync(join(fork, dirname(path)), { recursive: true });
     writeFileSync(join(fork, path), text);
   }
-  // As `npm run fork` leaves it: with its own settings where the tests run.
+  // As `npm run fork` leaves it: with a .env in the folder where the tests run.
   writeFileSync(join(fork, ".env"), "SIGNING_SECRET=whsec_of_the_fork\nADMIN_TOKEN=of-the-fork\n", {
     mode: 0o600,
   });

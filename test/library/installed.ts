@@ -20,14 +20,14 @@ export async function projectWithKit() {
   const modules = join(folder, "node_modules");
   const kit = join(modules, NAME);
   mkdirSync(kit, { recursive: true });
-  // That everything compiles is seen elsewhere.
+  // Other tests check that everything compiles.
   await execute("node", [join(ROOT, "tools/build.ts"), join(kit, "dist"), "--noCheck"]);
   for (const file of ["package.json", "CHANGELOG.md"]) cpSync(join(ROOT, file), join(kit, file));
 
   return {
     folder,
     kit,
-    /** Makes packages of ours visible to it: to its compiler only those that the kit's types need. */
+    /** Links packages of ours into it: for its compiler only those that the kit's types need. */
     lend(...names: string[]): void {
       for (const name of names) {
         mkdirSync(join(modules, name, ".."), { recursive: true });

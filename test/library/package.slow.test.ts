@@ -6,7 +6,7 @@ import { projectWithKit } from "./installed.ts";
 
 /** Of what is installed: both programs, the receiver as a library, the dashboard, the pages, and the examples of `create`. */
 const MOST_BYTES = 2_400_000;
-/** It builds, packs and installs, and has the compiler read what was installed, again and again. */
+/** The time-out: the test builds, packs and installs, and then compiles the installed package several times. */
 const TIMEOUT_MS = 600_000;
 
 const exportSchema = z.union([
@@ -85,7 +85,7 @@ async function main(): Promise<void> {
 void main();
 `;
 
-/** As ts-jest compiles it in a CommonJS project, which looks for types in the old way (`moduleResolution: node`). */
+/** As ts-jest compiles it in a CommonJS project, which finds types by the old rules (`moduleResolution: node`). */
 const classic = (commonJs: string): string =>
   commonJs.replace(/import kit = require\(("[^"]+")\)/, "import * as kit from $1");
 const COMPILE = "--noEmit --ignoreConfig --strict --skipLibCheck false --target es2024 --lib es2024 --types";
@@ -104,7 +104,7 @@ test(
     );
     const missing = [...named, ...Object.values(manifest.bin)].filter((file) => !existsSync(join(kit, file)));
     expect(missing).toEqual([]);
-    // `npx voice-agent-webhook-kit dev` runs the bin that is named as the package.
+    // `npx voice-agent-webhook-kit dev` runs the bin with the name of the package.
     expect(manifest.bin["voice-agent-webhook-kit"]).toBe(manifest.bin["voice-agent-simulator"]);
     for (const program of Object.values(manifest.bin)) {
       expect(readFileSync(join(kit, program), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
@@ -112,7 +112,7 @@ test(
     const sources = globSync("**/*.{ts,cts}", { cwd: kit, exclude: ["**/*.d.{ts,cts}"] });
     expect(sources).toEqual([]);
 
-    // What is there for editors.
+    // Type declarations for editors.
     expect(existsSync(join(kit, "dist/simulator/schemas/scenario.schema.json"))).toBe(true);
 
     const bytes = globSync("**/*", { cwd: kit }).reduce(
@@ -121,7 +121,7 @@ test(
     );
     expect(bytes).toBeLessThan(MOST_BYTES);
 
-    // What the types need, and no other dependency.
+    // Only the dependencies that the types need.
     project.lend("zod", "pino", "@types/node", "undici-types", "typescript");
     project.write("use.mts", ESM);
     project.write("use.ts", ESM);
@@ -160,7 +160,7 @@ test(
       `import { startSimulator } from "voice-agent-webhook-kit/simulator"; await (await startSimulator({ calls: 0 })).close(); console.log("closed");`,
     );
     expect(await project.run("node", "import.mjs")).toEqual({ status: 0, output: "closed\n" });
-    // As a test file of jest sees it: with a `node:module` of its own, which loads no ES module.
+    // As in a test file of jest, whose own `node:module` loads no ES module.
     project.write(
       "jest.cjs",
       `const Module = require("node:module");

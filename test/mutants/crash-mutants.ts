@@ -1,6 +1,6 @@
 import type { CauseName } from "../../simulator/verify/causes.ts";
 
-/** Bugs that only a separate process shows, by the name that `crash-receiver.ts` knows them under. */
+/** Bugs that show only in a separate process, by their names in `crash-receiver.ts`. */
 export const CRASH_MUTANTS: Record<string, { bug: string; caughtBy: string; cause: CauseName }> = {
   "memory-only": {
     bug: "keeps events and ids in memory",

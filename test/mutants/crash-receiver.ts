@@ -12,7 +12,7 @@ import {
 import { createServer } from "node:http";
 
 const { PORT, SIGNING_SECRET = "", MUTANT = "", STORE = "" } = process.env;
-/** Where the bug shows only in what was not handled yet, nothing is handled until nothing has come for this long. */
+/** Some bugs show only in unhandled events: then handling starts after this long without a new event. */
 const QUIET_MS = /^(?:never-recovers|drops)/.test(MUTANT) ? 1_500 : 0;
 const HANDLING_DELAY_MS = MUTANT.includes("marks") ? 0 : 150;
 const WORK_MS = 2;
@@ -56,11 +56,11 @@ const server = createServer((request, response) => {
     const envelope = parsed(body);
     if (envelope === undefined) return response.writeHead(400).end();
     const { id, data } = envelope;
-    // Nothing can be done for an object without an id: its event is given up.
+    // An event whose object has no id cannot be handled: it is dropped.
     if (data.object.id === undefined && !dead.has(id)) write("dead", id);
     if (data.object.id === undefined) dead.add(id);
     if (MUTANT === "keeps-the-id-first") {
-      // As long as the id says, so that a kill meets some events in between.
+      // The id decides how long, so that a kill interrupts some events.
       const delayMs = 50 + Number.parseInt(id.slice(4, 6), 16);
       if (!seen.has(id)) setTimeout(() => accept(id), delayMs);
       if (!seen.has(id)) write("seen", id);
@@ -70,7 +70,7 @@ const server = createServer((request, response) => {
     if (seen.has(id)) return response.end("{}");
     seen.add(id);
     if (MUTANT === "answers-copies-early") {
-      // Long enough for a kill to come between, however busy the machine is.
+      // Long enough for a kill in between, however busy the machine is.
       return void setTimeout(() => response.end(accept(id)), 1_000);
     }
     if (MUTANT === "answers-before-storing") {
@@ -82,7 +82,7 @@ const server = createServer((request, response) => {
       return response.end("{}");
     }
     accept(id);
-    // Every other one waits, so that some are under way when the first has its answer, however late SIGTERM comes.
+    // Every other one waits, so that some are running when the first is answered, however late SIGTERM comes.
     if (MUTANT === "cuts-at-sigterm" && seen.size % 2 === 0)
       return void setTimeout(() => response.end("{}"), 5_000);
     return response.end("{}");
@@ -135,7 +135,7 @@ function parsed(body: Buffer) {
   }
 }
 
-/** One line, synced before anybody is answered. */
+/** Appends one line and syncs it, before the answer. */
 function write(what: "seen" | "stored" | "handled" | "marked" | "dropped" | "dead", id: string): void {
   if (MUTANT === "memory-only") return;
   const file = openSync(STORE, "a");

@@ -17,12 +17,12 @@ import { idsOf, QUICK, story } from "./judge.ts";
 const SECRET = "whsec_crash";
 const CHECKS = CATALOGUE.filter(({ group }) => group === "crash" || group === "production");
 
-/** Those that are caught after the first kills; all with `npm run test:all`. */
+/** Bugs that the first kills reveal; with `npm run test:all` all of them. */
 const QUICKLY_CAUGHT = ["forgets-ids", "starts-over", "does-not-restart", "logs-bodies"];
 const JUDGED = Object.entries(CRASH_MUTANTS).filter(([name]) => ALL || QUICKLY_CAUGHT.includes(name));
 
 describe("a receiver in a separate process", () => {
-  test.concurrent("one that stores before it answers loses nothing, does nothing twice, and has what production asks", async ({
+  test.concurrent("that stores before it answers loses nothing, handles nothing twice, and passes the production checks", async ({
     expect,
   }) => {
     const report = await judgeKilled("", { checks: CHECKS });
@@ -30,13 +30,13 @@ describe("a receiver in a separate process", () => {
     expect(idsOf(report, "unverified")).toEqual([]);
   });
 
-  // A dozen processes at once is enough for two cores: each group has its turn.
+  // A dozen processes at once is enough for two cores: the groups run one after another.
   describe.each(["crash", "production"])("in the group %s", (group) => {
     const ofGroup = JUDGED.filter(([, { caughtBy }]) => caughtBy.startsWith(`${group}.`));
-    test.concurrent.each(ofGroup)("%s: it is caught, by that cause", async (name, { caughtBy, cause }) => {
-      // A bug that some milliseconds decide is met by chance: by one kill in two, about.
+    test.concurrent.each(ofGroup)("%s is caught, with its cause", async (name, { caughtBy, cause }) => {
+      // A bug in a window of a few milliseconds is hit by chance, by about every second kill.
       const kills = /marks|first$/.test(name) ? 12 : 2;
-      // This one handles what it takes two seconds later, which is to be seen before the first kill.
+      // This receiver handles events two seconds late, which must be visible before the first kill.
       const patience = name === "answers-before-storing" ? { settleMs: 8_000, promptMs: 8_000 } : {};
       const timing = { kills, ...patience };
       const checks = CHECKS.filter(({ id }) => id === caughtBy);
@@ -47,7 +47,7 @@ describe("a receiver in a separate process", () => {
   });
 });
 
-/** Starts the small receiver with a bug, lets verify kill it again and again, and answers the report. */
+/** Starts the small receiver with a bug, has verify kill it repeatedly, and returns the report. */
 async function judgeKilled(
   mutant: string,
   { checks = CHECKS, timing }: { checks?: Check[]; timing?: Partial<Timing> } = {},

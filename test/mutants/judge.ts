@@ -6,8 +6,8 @@ import type { Timing } from "../../simulator/verify/timing.ts";
 import { type Behaviour, SECRET, startMutant } from "./receiver.ts";
 
 /**
- * Waits that a mutant makes us wait are short, deadlines that only a broken machine would meet are long, so that a slow
- * one changes no verdict.
+ * Waits that every run with a mutant needs are short; deadlines that only a very slow machine reaches are long, so that
+ * its slowness changes no verdict.
  */
 export const QUICK: Partial<Timing> = {
   responseTimeoutMs: 20_000,
@@ -29,7 +29,7 @@ export const QUICK: Partial<Timing> = {
   manyOthers: 45,
 };
 
-/** Judges the small receiver with `changes` planted in it, effects included; crashes need a separate process. */
+/** Judges the small receiver with `changes`, effects included; crashes need a separate process. */
 export async function judge(
   changes: Partial<Behaviour>,
   options: {
@@ -39,7 +39,7 @@ export async function judge(
     underWayMs?: number;
   } = {},
 ): Promise<Report> {
-  // One clock for both sides, which stands still early in a second: exact limits need no waiting for a fresh one.
+  // Both sides share a clock that stands still early in a second, so exact limits need no wait for the next second.
   const standingMs = Math.floor(Date.now() / 1_000) * 1_000 + 50;
   const now = (): number => standingMs;
   const receiver = await startMutant(changes, now);
@@ -50,7 +50,7 @@ export async function judge(
       seed: "mutants",
       checks:
         options.checks ?? CATALOGUE.filter(({ phase, group }) => phase !== "crash" && group !== "production"),
-      // What HTTP would answer, without a request for each of some hundred events.
+      // The counts that HTTP would return, without a request for each of some hundred events.
       observe: async (eventId) => ({ known: true, count: receiver.handled(eventId) }),
       timing: {
         ...QUICK,
@@ -65,12 +65,12 @@ export async function judge(
   }
 }
 
-/** The ids of the checks that ended so. */
+/** The ids of the checks with this result. */
 export function idsOf(report: Report, outcome: "passed" | "failed" | "unverified"): string[] {
   return report.results.filter((result) => result.outcome === outcome).map(({ check }) => check.id);
 }
 
-/** What the report says of all that did not pass, for the day when it is not what was expected. */
+/** The report's text on all checks that did not pass, for the message of a failing test. */
 export function story({ results, receiverOutput }: Report): string {
   const open = results.filter(({ outcome }) => outcome !== "passed");
   const lines = open.map(

@@ -6,13 +6,13 @@ import { CRASH_MUTANTS } from "./crash-mutants.ts";
 import { idsOf, judge, story } from "./judge.ts";
 import { type Mutant, MUTANTS } from "./mutants.ts";
 
-/** These fail only together with one that brought the receiver down, or show what others sent. */
+/** These fail only if another check crashed the receiver, or judge what other checks sent. */
 const FOLLOWERS = ["wire.lives-on", "effects.ledger"];
 const JUDGED = CATALOGUE.filter(({ phase, group }) => phase !== "crash" && group !== "production");
-/** With VERIFY_MUTANTS every mutant meets every check. */
+/** With VERIFY_MUTANTS every check judges every mutant. */
 const MEETS_ALL = process.env["VERIFY_MUTANTS"] !== undefined;
 
-/** The checks that a mutant meets: with `npm run test:all` those of the group meant for it; else the one that is. */
+/** The checks that judge a mutant: the one meant for it; with `npm run test:all` all of that check's group. */
 function checksFor({ groups, meets, caughtBy }: Mutant): Check[] {
   return JUDGED.filter(({ id, group }) => {
     if (groups !== undefined && (ALL || MEETS_ALL)) return groups.includes(group);
@@ -42,7 +42,7 @@ describe.concurrent("a receiver that is right but for one bug", () => {
   );
 });
 
-test.runIf(ALL)("every check fails for one of them", () => {
+test.runIf(ALL)("each check fails for at least one of them", () => {
   const unseen = CATALOGUE.filter(({ id }) => !seen.has(id) && !FOLLOWERS.includes(id));
   expect(unseen.map(({ id }) => id)).toEqual([]);
 });

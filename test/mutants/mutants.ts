@@ -10,7 +10,7 @@ import { TIME } from "./planted/time.ts";
 import { WIRE } from "./planted/wire.ts";
 import type { Behaviour } from "./receiver.ts";
 
-/** A bug, the check that is meant to catch it, and the one cause that the run has to name. */
+/** A bug, the check that must catch it, and the one cause that the run must name. */
 export type Mutant = {
   bug: string;
   plant: Partial<Behaviour>;
@@ -18,15 +18,15 @@ export type Mutant = {
   cause: CauseName;
   /** Other causes that its failures may have, too. */
   alsoCauses?: CauseName[];
-  /** Deliveries in a burst, where fewer would not show it. */
+  /** Deliveries in a burst, if fewer would not show the bug. */
   burst?: number;
-  /** How long an answer may take, where the bug is that none ever ends: no reason to wait as long as elsewhere. */
+  /** How long an answer may take, if the bug is that no answer ends: shorter than elsewhere. */
   responseTimeoutMs?: number;
-  /** How long an event may be under way, where a busy machine prolongs that. Waited for only until it is taken. */
+  /** How long an event may take on a busy machine. The wait ends when it is accepted. */
   underWayMs?: number;
-  /** Judged by these groups alone, where the bug makes so many deliveries slow that all would take a minute. */
+  /** Only these groups judge it, because the bug slows so many deliveries that a full run takes a minute. */
   groups?: readonly Group[];
-  /** In short runs too: every check, where others' deliveries make it show; or the one that is meant for it alone. */
+  /** Runs in short runs too: every check, if the bug shows in others' deliveries, or only the check meant for it. */
   meets?: "all" | "named";
 };
 

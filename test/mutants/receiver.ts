@@ -11,40 +11,40 @@ type Event = {
   data: { object: Record<string, unknown> };
 } & Record<string, unknown>;
 
-/** What there is to get wrong. A mutant replaces one or two of these. */
+/** The parts that can be wrong. A mutant replaces one or two of them. */
 export type Behaviour = {
   serverOptions: { requestTimeout?: number };
-  /** Looks at the request before its body; anything but undefined refuses it with that status. */
+  /** Sees the request before its body; returns undefined, or the status with which to refuse it. */
   precheck(request: IncomingMessage, state: State): number | undefined;
   signatureHeaders(request: IncomingMessage): string[];
   readBody(request: IncomingMessage, state: State): Promise<Buffer>;
   maximumBodyBytes: number;
-  /** Several headers, an empty one, none: which one counts, or why none. */
+  /** Of several, empty or missing headers: the one that counts, or why none does. */
   chooseHeader(headers: string[]): string | undefined;
   /** The pairs of the header: every t and every v1. */
   takeApart(header: string, state: State): { ts: string[]; v1s: string[] };
-  /** The t whose age counts, and the t that was signed. */
+  /** The t whose age is checked, and the t that is part of the signed string. */
   chooseT(ts: string[], nowSeconds: number): { aged: string; signed: string } | undefined;
   chooseV1(v1s: string[]): string[];
   ageAccepted(t: string, nowMs: number): boolean;
-  /** Everything that counts as the signed string. */
+  /** The accepted signed strings. */
   signedStrings(t: string, body: Buffer): (Buffer | string)[];
   keys(secret: string): string[];
   digestAccepted(candidate: string, expected: Buffer, state: State): boolean;
-  /** The verdict after all of the above, for those who do not care. */
+  /** The verdict on all of the above; a careless receiver overrides it. */
   verdict(verified: boolean, headers: string[], state: State): boolean;
   /** Whether this request is verified at all. */
   verifies(request: IncomingMessage, body: Buffer): boolean;
   parse(body: Buffer, state: State): unknown;
-  /** Whether the parsed event is taken; true, or the status that refuses it. */
+  /** Whether the parsed event is accepted: true, or the status with which to refuse it. */
   acceptable(event: Event, state: State): true | number;
   /** Runs before verification. */
   onUnverified(body: Buffer, state: State): void;
   dedupeKey(event: Event, body: Buffer): string;
-  /** Remembers a key; false when it was known. */
+  /** Stores a key; returns false if it was known. */
   remember(key: string, state: State): Promise<boolean> | boolean;
   duplicateStatus: number;
-  /** Work before the answer; a status that it resolves with refuses the event. */
+  /** Work before the answer; if it resolves with a status, that refuses the event. */
   beforeAnswer(event: Event, state: State): Promise<number | void> | number | void;
   answer(response: ServerResponse, status: number): void;
   /** When an accepted event is handled, after the answer. */
@@ -69,10 +69,10 @@ export type State = {
   /** How often each event has arrived. */
   copies: Map<string, number>;
   newestCreated: number;
-  /** What came first about an object, an event or a connection, for mutants that compare. */
+  /** The first value seen for an object, an event or a connection, for mutants that compare. */
   firsts: Map<unknown, unknown>;
   secret: string;
-  /** The end of the process, for mutants that a request can kill. */
+  /** Ends the process, for mutants that a request can kill. */
   die(): void;
 };
 
@@ -85,7 +85,7 @@ export type RunningReceiver = {
 
 export const SECRET = "whsec_mutants";
 
-/** A small correct receiver in plain node:http, in which `changes` plant a bug. */
+/** A small correct receiver in plain node:http; `changes` add a bug. */
 export async function startMutant(
   changes: Partial<Behaviour>,
   now: () => number,
@@ -109,7 +109,7 @@ export async function startMutant(
     },
   };
   const webhooks = createServer(behaviour.serverOptions, (request, response) => {
-    // Its clock is the one that is given, which a Date header by node itself would not show.
+    // Its clock is the given one; node's own Date header would show the real time.
     response.sendDate = false;
     void receive(request, response, behaviour, state);
   });
@@ -203,7 +203,7 @@ function verified(headers: string[], body: Buffer, behaviour: Behaviour, state: 
     .some((candidate) => expected.some((digest) => behaviour.digestAccepted(candidate, digest, state)));
 }
 
-/** Every part as it should be. */
+/** Every part, correct. */
 export const CORRECT: Behaviour = {
   serverOptions: {},
   precheck: () => undefined,

@@ -5,7 +5,7 @@ import { idsOf, judge, story } from "./judge.ts";
 import { lull, refusesCopies } from "./planted/helpers.ts";
 import type { Behaviour } from "./receiver.ts";
 
-/** Receivers that are right in another way than the small one, and the advice that they get at most. */
+/** Receivers that are correct in another way than the small one, and the most advice that they may get. */
 const RIGHT: Record<string, { plant: Partial<Behaviour>; advice?: string[]; underWayMs?: number }> = {
   "answers 502, 503 and 504 until it has booted": {
     plant: { precheck: (_, state) => (state.requests < 4 ? 501 + state.requests : undefined) },
@@ -39,7 +39,7 @@ const RIGHT: Record<string, { plant: Partial<Behaviour>; advice?: string[]; unde
   "answers 503 to a copy of an event that is under way": {
     plant: { beforeAnswer: refusesCopies(503, lull) },
     advice: ["duplicates.at-once", "load.one-event-storm"],
-    // On a busy machine it is at its event for long.
+    // On a busy machine it works on an event for long.
     underWayMs: 5_000,
   },
   "takes ids that differ in case for one event": { plant: { dedupeKey: ({ id }) => id.toLowerCase() } },
@@ -56,7 +56,7 @@ const RIGHT: Record<string, { plant: Partial<Behaviour>; advice?: string[]; unde
 /** The latest event of each object, by receiver. */
 const latestOf = new WeakMap<object, Map<unknown, string>>();
 
-/** What sends an event that has to be handled, and has no other claim on its first delivery. */
+/** Checks that send an event that must be handled, and demand nothing else of its first delivery. */
 const REPEATED = [
   "effects.each-type",
   "effects.after-forgery",
@@ -76,7 +76,7 @@ describe.concurrent("right in another way: no failure, and no other advice than 
     expect(report.verdict).toBe("passed");
   });
 
-  test("a retry comes no sooner than the service's own: the event may still be under way", async ({
+  test("a retry comes no sooner than the service's: the event may still be in progress", async ({
     expect,
   }) => {
     const ids = ["wire.half-close", "duplicates.after-lost-answer", "effects.lost-answer"];
@@ -87,9 +87,7 @@ describe.concurrent("right in another way: no failure, and no other advice than 
     expect(idsOf(report, "passed")).toEqual(expect.arrayContaining(ids));
   });
 
-  test("an event whose first delivery is answered 503 is judged by what comes of its retry", async ({
-    expect,
-  }) => {
+  test("an event whose first delivery is answered 503 is judged by its retry", async ({ expect }) => {
     const checks = CATALOGUE.filter(({ id }) => REPEATED.includes(id));
     const before = new Set<string>();
     const acceptable: Behaviour["acceptable"] = ({ id }) => {

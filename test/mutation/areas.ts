@@ -1,14 +1,14 @@
-/** A part of the code, and the tests that run it in their own process, where a changed piece of it can be switched on. */
+/** A part of the code, and the tests that run it in their own process, where single mutations can be switched on. */
 export type Area = { folder: string; files: string[]; tests: string[] };
 
 const RECEIVER = "test/receiver";
 
-/** What is changed. Left out is what runs in threads and processes of its own, where no change can be switched on. */
+/** The files to mutate, without code that runs in its own threads or processes: no mutation can be switched on there. */
 export const AREAS: readonly Area[] = [
   { folder: "shared", files: ["shared/*.ts", "!shared/samples.ts"], tests: ["test/shared/*.test.ts"] },
   {
     folder: "receiver/intake",
-    // How a body arrives is tried over sockets, which takes long.
+    // Tests of incoming bodies use sockets and take long.
     files: ["receiver/intake/*.ts", "!receiver/intake/body.ts"],
     tests: [`${RECEIVER}/intake/{adapters,group-commit,inbox,properties,webhook}.test.ts`],
   },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What Stryker found, as far as it is counted here. */
+/** The part of Stryker's report that is counted here. */
 export const resultsSchema = z.object({
   files: z.record(
     z.string(),
@@ -19,7 +19,7 @@ export const resultsSchema = z.object({
 
 export type Results = z.infer<typeof resultsSchema>;
 
-/** Of one folder: how many of its files were tried, and what became of the changes to them. */
+/** A folder's results: how many of its files were mutated, and the outcomes of the mutations. */
 type Count = {
   folder: string;
   files: number;
@@ -29,7 +29,7 @@ type Count = {
   unreached: number;
 };
 
-/** What became of the changes to the files of each folder. */
+/** The outcomes of the mutations, by folder. */
 export function countByFolder(
   results: Results,
   folders: readonly { folder: string; files: readonly string[] }[],
@@ -49,7 +49,7 @@ export function countByFolder(
   });
 }
 
-/** One line for each change that no test saw. */
+/** One line for each mutation that no test found. */
 export function survivors(results: Results): string[] {
   return Object.entries(results.files).flatMap(([file, { mutants }]) =>
     mutants

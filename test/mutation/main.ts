@@ -6,9 +6,9 @@ import { countByFolder, resultsSchema, survivors, tableOf } from "./figures.ts";
 
 const STRYKER = "test/mutation/node_modules/@stryker-mutator/core/bin/stryker.js";
 const CONFIG = "test/mutation/stryker.config.json";
-/** Where Stryker keeps what it has found, so that a run that was stopped goes on. */
+/** Where Stryker keeps its results, so that a stopped run can continue. */
 const RESULTS = "node_modules/.cache/mutation.json";
-/** Files that are changed in one run of Stryker, after which what was found is kept. */
+/** How many files one run of Stryker mutates; its results are saved after each run. */
 const FILES_AT_ONCE = 6;
 
 const USAGE = `Usage: npm run mutation -- [--only WORDS] [--minutes N] [--list]
@@ -21,7 +21,7 @@ const USAGE = `Usage: npm run mutation -- [--only WORDS] [--minutes N] [--list]
   --list         lists what no test saw, and changes nothing
 `;
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 function main(): number {
   const { values } = parseArgs({
     options: {
@@ -77,12 +77,12 @@ function piecesOf(area: Area, only: string): { files: string[]; tests: string[] 
   }));
 }
 
-/** Lets Stryker change these files; false where it could not. */
+/** Has Stryker mutate these files; false if it could not. */
 function play(files: readonly string[], tests: readonly string[]): boolean {
   process.stdout.write(`${files.join(" ")}\n`);
   const { status } = spawnSync(process.execPath, [STRYKER, "run", CONFIG, "--mutate", files.join(",")], {
     stdio: ["ignore", "inherit", "inherit"],
-    // Properties try the same cases with each change.
+    // Properties try the same cases with each mutation.
     env: { ...process.env, SEED: "1", MUTATION_TESTS: tests.join(" ") },
   });
   return status === 0;

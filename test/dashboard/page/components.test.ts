@@ -8,7 +8,7 @@ import type { Clock, Delivery, EventTypeForm } from "../../../simulator/dashboar
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 import { openPage, type Part, show } from "./dom.ts";
 
-/** Components as they are shown, without a browser: what a press, a key or an answer changes. */
+/** Components rendered without a browser: what a click, a key or an answer changes. */
 
 const asked: { path: string; body: unknown; answer: (value: unknown, status?: number) => Promise<void> }[] =
   [];
@@ -78,7 +78,7 @@ test("three presses of a step are three steps, each after the answer to the one 
   expect(asked).toHaveLength(3);
 });
 
-test("one question is asked once at a time, with the others, and one that takes long is counted until it ends", async () => {
+test("equal requests are sent once, combined with others, and a slow one is counted until it ends", async () => {
   const { beginReading, control, slowRequests } =
     await import("../../../simulator/dashboard/app/core/api.ts");
   const { attempt, toast, toasts } = await import("../../../simulator/dashboard/app/core/toasts.ts");
@@ -108,7 +108,7 @@ test("one question is asked once at a time, with the others, and one that takes 
   expect(toasts.get().map(({ text }) => text)).toEqual(["b", "c", "d"]);
 });
 
-test("an address, a view and a command are what was meant by them, whatever they have in them", async () => {
+test("addresses, views and commands keep their meaning, whatever characters they contain", async () => {
   const { hrefTo } = await import("../../../simulator/dashboard/app/core/route.ts");
   const { apiCurl } = await import("../../../simulator/dashboard/app/core/snippets.ts");
   const { saveView, useViews } = await import("../../../simulator/dashboard/app/core/views.ts");
@@ -120,7 +120,7 @@ test("an address, a view and a command are what was meant by them, whatever they
   await close();
 });
 
-test("a key does what the component shown last wants, once while it is held, and nothing where one types", async () => {
+test("a key triggers the handler of the component shown last, once while it is held, and none in a text field", async () => {
   const done: string[] = [];
   const Keys = ({ name, bound }: { name: string; bound: string[] }) => {
     keys.useKeys(Object.fromEntries(bound.map((key) => [key, () => done.push(`${name} ${key}`)])));
@@ -152,7 +152,7 @@ test("a key does what the component shown last wants, once while it is held, and
   expect(await does("r")).toBe("");
 });
 
-test("what is loaded belongs to its key, stays in sight while it is loaded again, and is loaded once for many changes", async () => {
+test("loaded data belongs to its key, stays visible during a reload, and is reloaded once after many changes", async () => {
   const calls: { key: string; answer: (value: string) => Promise<void>; fail: () => Promise<void> }[] = [];
   const Loads = ({ name, again }: { name: string; again?: number }): ComponentChild => {
     const read = () => {
@@ -193,7 +193,7 @@ test("what is loaded belongs to its key, stays in sight while it is loaded again
   expect(calls).toHaveLength(5);
 });
 
-test("a question is asked once its key has rested, and again while its answer says so and somebody looks", async () => {
+test("a request is sent once its key stops changing, and again while its answer says so and the page is visible", async () => {
   const answers: (number | undefined)[] = [1, undefined, 3];
   const calls: string[] = [];
   const Asks = ({ name }: { name: string }): ComponentChild =>
@@ -224,7 +224,7 @@ test("a question is asked once its key has rested, and again while its answer sa
   expect(calls).toHaveLength(3);
 });
 
-test("a row says how its last attempt ended and what is next", async () => {
+test("a row shows how its last attempt ended and what is next", async () => {
   const { FeedRow } = await import("../../../simulator/dashboard/app/components/feed-row.tsx");
   const how = async (more: Partial<Delivery>) => {
     const row = { kind: "delivery", key: "a", delivery: deliveryAt(1, "a", more) } as const;
@@ -259,7 +259,7 @@ test("a row says how its last attempt ended and what is next", async () => {
   ]);
 });
 
-test("rows that come while one reads wait above, for as long as the list is the same", async () => {
+test("new rows wait above while one reads, until the list changes", async () => {
   const { useHeldRows } = await import("../../../simulator/dashboard/app/pages/live.tsx");
   const row = (key: string) => ({ kind: "delivery", key, delivery: deliveryAt(1, key) }) as const;
   const Held = ({ all, isHeld, list }: { all: string; isHeld: boolean; list: string }): ComponentChild => {
@@ -276,7 +276,7 @@ test("rows that come while one reads wait above, for as long as the list is the 
   expect(await then("xfedcba", true, "2")).toBe("xfedcba 0");
 });
 
-test("the form of an event sends what its fields say, with the JSON of others over them, and is a command as well", async () => {
+test("the form of an event sends its fields, overridden by the JSON, and shows the same as a command", async () => {
   const { EventForm, fieldsOf, overridesOf } =
     await import("../../../simulator/dashboard/app/components/event-form.tsx");
   const properties = {

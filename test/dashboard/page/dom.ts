@@ -5,7 +5,7 @@ import { loopTurns } from "../../helpers/loop-turns.ts";
 
 type Listener = (this: Part, event: object) => unknown;
 
-/** As much of an element, or of a text, as Preact needs to show a component without a browser. */
+/** The part of an element or text node that Preact needs to render a component without a browser. */
 export class Part {
   readonly nodeType: number;
   readonly localName: string;
@@ -28,7 +28,7 @@ export class Part {
     const all = this.parentNode?.childNodes ?? [];
     return all[all.indexOf(this) + 1] ?? null;
   }
-  /** All below it, as a reader comes across them. */
+  /** All its descendants, in document order. */
   get parts(): Part[] {
     return this.childNodes.flatMap((child) => [child, ...child.parts]);
   }
@@ -60,7 +60,7 @@ export class Part {
   focus = (): void => undefined;
   showModal = (): void => undefined;
   close = (): void => undefined;
-  /** What a reader does with it; everything that follows from it at once has been shown then. */
+  /** Dispatches a user's event, and returns after its immediate effects are rendered. */
   async tell(type: string, more: object = {}): Promise<void> {
     const event = {
       type,
@@ -77,7 +77,7 @@ export class Part {
   }
 }
 
-/** A page of the dashboard at `/`, before anything of it is loaded; its document has what `tell` tells it. */
+/** A dashboard page at `/` before anything is loaded; `tell` passes events to its document. */
 export function openPage() {
   const page = new Part(1, "document");
   const create = { createElement: made, createElementNS: (_: unknown, name: string) => made(name) };
@@ -94,7 +94,7 @@ export function openPage() {
   return page;
 }
 
-/** Shows a component; returns what it is in, and how to take it away. */
+/** Renders a component; returns its container and a function that removes it. */
 export async function show(component: ComponentChild) {
   const root = new Part(1, "main");
   const to = root as unknown as HTMLElement;

@@ -7,7 +7,7 @@ import { createNewest, createPatience } from "../../../simulator/dashboard/app/c
 import type { Delivery, EventRecord, Gets } from "../../../simulator/dashboard/app/core/types.ts";
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 
-/** A feed whose simulator answers when the test says so: `asked` has what was asked for, the oldest first. */
+/** A feed whose simulator answers when the test says so; `asked` has the open requests, oldest first. */
 function startFeed() {
   const asked: { path: string; answer: (value: unknown) => void; fail: (error: Error) => void }[] = [];
   const get = <Path extends keyof Gets>(path: Path) =>
@@ -38,7 +38,7 @@ const lonely = (minute: number, id: string): EventRecord => ({
   summary: "",
 });
 
-/** A feed that shows these, under these filters. */
+/** A feed that shows these deliveries, with these filters. */
 async function feedOf(deliveries: Delivery[], filters: Partial<Filters> = {}, next: string | null = null) {
   const started = startFeed();
   void started.feed.load({ ...NO_FILTERS, ...filters });
@@ -53,7 +53,7 @@ test("new rows are sorted by time, even deliveries of one event", async () => {
   feed.put(deliveryAt(6, "f"));
   expect(keys()).toEqual(["f", "e", "d", "c"]);
   feed.put(deliveryAt(6, "f2", { event_id: "evt_f", endpoint_id: "ep_2" }));
-  // Nothing is left to load, so that what is oldest has its place as well.
+  // Nothing is left to load, so the oldest row has its place, too.
   feed.put(deliveryAt(2, "b"));
   expect(keys()).toEqual(["f2", "f", "e", "d", "c", "b"]);
 });
@@ -88,7 +88,7 @@ test("a delivery older than the last loaded row appears with its page", async ()
   });
   feed.put(deliveryAt(1, "a"));
   expect(keys()).toEqual(["e", "evt_5", "evt_4", "c"]);
-  // Told of before its delivery, which is in the next page.
+  // The stream reports it before its delivery, which is on the next page.
   feed.addEvent(lonely(2, "evt_b"));
   for (const _ of [1, 2]) void feed.loadOlder();
   expect(asked.map(({ path }) => path)).toEqual([expect.stringContaining("starting_after=behind%20c")]);
@@ -105,12 +105,12 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 5, maxLength: 60 },
 );
 
-test("whatever is told, asked, answered or fails in whatever order, the list becomes what the simulator has", async () => {
+test("in any order of stream events, requests, answers and failures, the list ends as the simulator's", async () => {
   const property = fc.asyncProperty(steps, async (all) => {
     const have: Delivery[] = [];
     const asked: { answer: () => void; fail: () => void }[] = [];
     let [loads, failedLoad] = [0, -1];
-    /** An answer is of the moment of its question, in small pages: what changed since was told. */
+    /** An answer shows the state at its request, in small pages; the stream reports later changes. */
     const get = <Path extends keyof Gets>(path: Path) => {
       const query = new URLSearchParams(path.split("?")[1]);
       const [after, state] = [query.get("starting_after"), query.get("state")];
@@ -155,7 +155,7 @@ test("whatever is told, asked, answered or fails in whatever order, the list bec
       await loopTurns(1);
     };
     await answerAll();
-    // Only what failed of the last filters has to be asked again.
+    // Only the failed requests of the last filters are repeated.
     if (loads === 0 || failedLoad === loads) void feed.load(filters);
     await answerAll();
     for (let pages = 0; feed.list.hasMore && pages < 30; pages += 1) {
@@ -177,13 +177,13 @@ test("rows that no longer match leave the list, and the simulator is asked about
     expect(plain.keys()).toEqual([]);
     expect(plain.asked).toEqual([]);
 
-    // Something of it was sent again: only the simulator knows what is lost by now.
+    // Some of it was resent: only the simulator knows which deliveries are lost now.
     const lost = [deliveryAt(2, "b", { state: "dead" }), deliveryAt(1, "a", { state: "dead" })];
     const { feed, asked, keys } = await feedOf(lost, { state: "lost" });
     feed.put(deliveryAt(3, "again", { resend_of: "b", state: "attempting" }));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(asked.map(({ path }) => path)).toEqual([expect.stringContaining("state=lost")]);
-    // Updates during a question go into the next one.
+    // Updates during a request go into the next one.
     feed.put(deliveryAt(4, "more", { resend_of: "a", state: "attempting" }));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(asked).toHaveLength(1);
@@ -195,7 +195,7 @@ test("rows that no longer match leave the list, and the simulator is asked about
     expect(keys()).toEqual([]);
     expect(asked).toEqual([]);
 
-    // What is older than the page that came may pass as before.
+    // Rows older than the loaded page may stay as they were.
     const many = await feedOf([deliveryAt(3, "c"), deliveryAt(2, "b"), deliveryAt(1, "a")], { q: "x" });
     many.feed.put(deliveryAt(4, "d"));
     await vi.advanceTimersByTimeAsync(1_000);
@@ -205,7 +205,7 @@ test("rows that no longer match leave the list, and the simulator is asked about
     many.asked.shift()?.answer(page([deliveryAt(4, "d"), deliveryAt(2, "b")], "b"));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(many.keys()).toEqual(["d", "b", "a"]);
-    // What was told is newer than the answer.
+    // The update from the stream is newer than the answer.
     expect(many.feed.list.byId.get("d")?.state).toBe("dead");
   } finally {
     vi.useRealTimers();
@@ -231,7 +231,7 @@ test("the latest attempt is the one made last, even if an older delivery is upda
   expect([feed.latest()?.id, feed.heardOf("ep_2")?.id]).toEqual(["again", "other"]);
 });
 
-test("of answers to one question the newest counts, also where the older one comes later", async () => {
+test("of several answers to one request the newest counts, even if an older one arrives later", async () => {
   const newest = createNewest();
   const taken: number[] = [];
   const [first, second] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
@@ -243,7 +243,7 @@ test("of answers to one question the newest counts, also where the older one com
   expect(taken).toEqual([2]);
 });
 
-test("a slow answer delays the next question, up to four seconds", async () => {
+test("a slow answer delays the next request, up to four seconds", async () => {
   vi.useFakeTimers();
   try {
     const patience = createPatience(250);

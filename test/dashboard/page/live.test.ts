@@ -5,7 +5,7 @@ import type * as Live from "../../../simulator/dashboard/app/core/live.ts";
 import type { Clock, Job } from "../../../simulator/dashboard/app/core/types.ts";
 import { at, deliveryAt } from "./deliveries.ts";
 
-/** What the dashboard knows, where the stream and the answers come at the same time. Both are the test's to give here. */
+/** The dashboard's state while stream and answers arrive in parallel; the test controls both. */
 
 const told = new Map<string, (message: { data: string }) => void>();
 const asked: { paths: string[]; fail: () => void; answer: (clock: Clock, version: string) => void }[] = [];
@@ -113,7 +113,7 @@ test("the checks of a run are added to those before, and not to those of another
   }
 });
 
-test("pages that load more themselves do so anew after a reset, after what was missed, and after a break", () => {
+test("pages that load more data reload it after a reset, after missed events, and after a lost connection", () => {
   expect(firstGeneration).toBe(0);
   const before = core.live.generation;
   for (const name of ["reset", "resync", "error", "open"]) tell(name);

@@ -38,7 +38,7 @@ describe.each([
     expect(momentOf(NIGHT, Date.parse(NIGHT) + 60_000)).toBe(time);
     expect(momentOf(NIGHT, Date.parse(NIGHT) + 30 * 3_600_000)).toBe(`${day} ${time}`);
     expect(momentOf(NIGHT, "2026-12-21T01:30:00.000Z")).toBe(`${day} ${time}`);
-    // Midnight is the reader's own.
+    // Midnight in the reader's time zone.
     const [hour = 0] = time.split(":").map(Number);
     const midnightMs =
       Date.parse(NIGHT) + (24 - hour) * 3_600_000 - 30 * 60_000 * (zone === "Asia/Kolkata" ? 0 : 1);
@@ -62,7 +62,7 @@ test("remaining times and durations are shown to the second", async () => {
   expect([59, 60, 61].map(secondsOf)).toEqual(["59 s", "1 min", "1 min 1 s"]);
 });
 
-test("filters survive the way through the address, and unknown ones are left out", () => {
+test("filters survive in the address, and unknown ones are left out", () => {
   const filters = { ...NO_FILTERS, q: "a b&c", state: "dead", gave_up_since: "1h" };
   expect(readFilters(new URLSearchParams(filterQuery(filters)))).toEqual(filters);
   expect(readFilters(new URLSearchParams("state=dead&resend&toString=x"))).toEqual({
@@ -85,16 +85,16 @@ test("rows are chosen one by one, by a range in either direction, and all that a
   expect(range.ids.toSorted()).toEqual(["b", "c", "d"]);
   expect(pick(one, listed, "e", true).ids.toSorted()).toEqual(["d", "e"]);
   expect(pick(range, listed, "c").ids.toSorted()).toEqual(["b", "d"]);
-  // A range begins anew where its beginning is listed no more.
+  // A range starts anew if its first row is no longer listed.
   expect(pick(one, ["a", "b"], "b", true).ids).toEqual(["d", "b"]);
   expect(pickListed(one, listed).ids).toEqual(listed);
   expect(pickListed(pickListed(one, listed), listed)).toEqual(NOTHING_PICKED);
-  // One that is taken out of all leaves the others that are listed.
+  // Deselecting one of "all" leaves the other listed rows selected.
   const others = pick({ ...NOTHING_PICKED, isAll: true }, listed, "a");
   expect(others).toMatchObject({ ids: ["b", "c", "d", "e"], isAll: false });
 });
 
-test("sums follow all filters but their own, and add up", () => {
+test("counts follow all filters but their own, and add up", () => {
   const endings = [
     { state: "delivered", verdict: "ok", cause: null, count: 5 },
     { state: "dead", verdict: "not", cause: "timed_out", count: 3 },
@@ -118,7 +118,7 @@ test("sums follow all filters but their own, and add up", () => {
   ]);
   expect(dead.by("state").get("delivered")).toBe(5);
   expect(sums({ state: "dead", cause: "timed_out" }).by("cause").get("server_error")).toBe(1);
-  // What is lost by now is counted by itself, beside all that there is of each state.
+  // Lost deliveries are counted separately, next to the total of each state.
   const lost = sumsOf(endings, [endings[3]!], { state: "", verdict: "", cause: "" });
   expect([lost.total, lost.by("state").get("delivered"), lost.by("cause").size]).toEqual([1, 5, 1]);
 });
@@ -206,7 +206,7 @@ test("the line ahead leads from now to the end of the schedule, and back to the 
   expect(onTheWay(all, Date.parse(at(0)))).toBe("");
 });
 
-test("what went wrong is out of sight as soon as something has succeeded", async () => {
+test("an error message disappears after the next success", async () => {
   const { attempt, toast, toasts } = await import("../../../simulator/dashboard/app/core/toasts.ts");
   await attempt(() => Promise.reject(new Error("gone")));
   toast("ok", "Sent.");
@@ -215,7 +215,7 @@ test("what went wrong is out of sight as soon as something has succeeded", async
   expect(toasts.get().map(({ text }) => text)).toEqual(["Sent."]);
 });
 
-test("an outcome and the hint next to a signature say what happened", async () => {
+test("an outcome and the hint next to a signature state what happened", async () => {
   const { lineOf, outcomeWord, STATES, VERDICTS } =
     await import("../../../simulator/dashboard/app/core/words.ts");
   const failed = (error: "timeout" | "refused") => ({ ...attemptAt(0, 0), http_status: null, error });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Mutant } from "../mutants.ts";
 import { idOf, lull, refusesCopies, refusesSecond } from "./helpers.ts";
 
-/** Bugs in what becomes of duplicates and of acknowledged events. */
+/** Bugs in the handling of duplicates and of acknowledged events. */
 export const DUPLICATES: Record<string, Mutant> = {
   "conflict-on-duplicate": {
     bug: "answers 409 to a duplicate",

@@ -3,7 +3,7 @@ import type { Mutant } from "../mutants.ts";
 import { CORRECT } from "../receiver.ts";
 import { header } from "./helpers.ts";
 
-/** Bugs in which requests are verified at all: what a hook passes over arrives unverified. */
+/** Bugs in which requests are verified at all: a hook skips some, and they arrive unverified. */
 export const FORMS: Record<string, Mutant> = {
   "hook-not-for-text": {
     bug: "verifies in a hook that does not run for text",

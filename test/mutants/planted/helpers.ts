@@ -22,7 +22,7 @@ export function refusesCopies(
   };
 }
 
-/** Answers 409 to an event of this type about an object that another event was about before. */
+/** Answers 409 to an event of this type if an earlier event was about the same object. */
 export function refusesSecond(refused: string): Behaviour["acceptable"] {
   return ({ id, type, data }, state) => {
     const object = String(data.object.id);
@@ -32,23 +32,23 @@ export function refusesSecond(refused: string): Behaviour["acceptable"] {
   };
 }
 
-/** Waits until no further request comes, or no copy of the event `id`, so that what was sent at once is open at once, however slow the machine. */
+/** Waits until no more requests (or copies of event `id`) arrive, so that simultaneous ones are open together on slow machines too. */
 export async function lull(state: State, id?: string): Promise<void> {
   const arrived = (): number => (id === undefined ? state.requests : (state.copies.get(id) ?? 0));
   for (let before = -1; before !== arrived();) {
     before = arrived();
     await sleep(40);
-    // After a pause the time is over before anybody has read what came meanwhile.
+    // After a pause of the process the timer fires before the sockets are read.
     await loopTurns(30);
   }
 }
 
-/** Accepts a whole `t` by its age. */
+/** Accepts a whole number `t` by its age. */
 export function within(accepted: (ageSeconds: number) => boolean): Behaviour["ageAccepted"] {
   return (t, nowMs) => /^-?\d{1,16}$/.test(t) && accepted(Math.floor(nowMs / 1_000) - Number(t));
 }
 
-/** The right comparison, and beside it a lenient one. */
+/** The correct comparison, plus a lenient one. */
 export function orWhen(lenient: (v1: string, expected: Buffer) => boolean): Behaviour["digestAccepted"] {
   return (v1, expected, state) => lenient(v1, expected) || CORRECT.digestAccepted(v1, expected, state);
 }
@@ -74,7 +74,7 @@ export function join(t: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${t}.`), body]);
 }
 
-/** The body as a JSON library writes it again; empty when it is no JSON. */
+/** The body reserialised by a JSON library; empty if it is not JSON. */
 export function rewritten(body: Buffer): string {
   try {
     return JSON.stringify(JSON.parse(body.toString("utf8")));
@@ -83,12 +83,12 @@ export function rewritten(body: Buffer): string {
   }
 }
 
-/** The body with each 0xfe put back to 0xff, as a decoder does that takes both for the same. */
+/** The body with each 0xfe changed to 0xff, as by a decoder that cannot tell them apart. */
 export function swapped(body: Buffer): Buffer[] {
   return body.includes(0xfe) ? [Buffer.from(body.map((byte) => (byte === 0xfe ? 0xff : byte)))] : [];
 }
 
-/** Whether the envelope's keys come in another order than the documented one. */
+/** Whether the envelope's keys are in another order than documented. */
 export function isReversed(body: Buffer): boolean {
   return body.toString("latin1").startsWith('{"org_id"');
 }

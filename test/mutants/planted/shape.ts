@@ -2,7 +2,7 @@ import type { Mutant } from "../mutants.ts";
 import { CORRECT } from "../receiver.ts";
 import { only } from "./helpers.ts";
 
-/** Bugs in what is taken for a valid event. */
+/** Bugs in what counts as a valid event. */
 export const SHAPE: Record<string, Mutant> = {
   "closed-envelope": {
     bug: "refuses unknown fields of the envelope",

@@ -2,7 +2,7 @@ import type { Mutant } from "../mutants.ts";
 import { CORRECT } from "../receiver.ts";
 import { within, HOUR_SECONDS } from "./helpers.ts";
 
-/** Bugs in how t is held against the clock. */
+/** Bugs in how t is compared with the clock. */
 export const TIME: Record<string, Mutant> = {
   "window-of-299": {
     bug: "takes 300 s for too old already",

@@ -3,7 +3,7 @@ import type { Mutant } from "../mutants.ts";
 import { Aborted, CORRECT } from "../receiver.ts";
 import { lull, header } from "./helpers.ts";
 
-/** Bugs in how HTTP is spoken, and in what brings the process down. */
+/** Bugs in HTTP itself, and requests that crash the process. */
 export const WIRE: Record<string, Mutant> = {
   "json-parser-first": {
     bug: "has its body parsed only when the Content-Type says JSON",
