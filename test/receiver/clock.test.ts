@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock, within } from "../../receiver/clock.ts";
 import { standingClock } from "./helpers/clock.ts";
 
-/** Longer than any test may take: one that sleeps to the end has failed. */
+/** Longer than the time-out of a test: one that sleeps to the end fails. */
 const HOUR_MS = 3_600_000;
 
 test("a sleep takes its time, unless its signal is aborted, before or meanwhile", async () => {
@@ -16,10 +16,10 @@ test("a sleep takes its time, unless its signal is aborted, before or meanwhile"
   expect(systemClock.monotonicMs() - startedAtMs).toBeGreaterThan(3);
 });
 
-/** More than a timer of Node.js can wait: given as it is, it would be over at once. */
+/** More than a timer of Node.js can wait: passed on unchanged, it would fire at once. */
 const TOO_LONG_MS = 2 ** 31;
 
-test("a wait that is longer than a timer can be is not over at once", async () => {
+test("a wait longer than the maximum of a timer does not end at once", async () => {
   const patience = new AbortController();
   let isOver = false;
   const sleeping = systemClock.sleep(TOO_LONG_MS, patience.signal).then(() => (isOver = true));
@@ -31,7 +31,7 @@ test("a wait that is longer than a timer can be is not over at once", async () =
   await sleeping;
 });
 
-test("a call that is set for later keeps no process alive, and is not made once it is cancelled", async () => {
+test("a scheduled call keeps no process alive, and is not made after it was cancelled", async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
   const before = timers();
   let calls = 0;

@@ -28,7 +28,7 @@ describe("a file that holds a secret", () => {
     expect(secretOf(fileWith(content))).toEqual(["whsec_1"]);
   });
 
-  test("is refused in one line if it is in UTF-16, empty, blank, too long, or not there", () => {
+  test("is refused in one line if it is in UTF-16, empty, blank, too long, or missing", () => {
     const utf16 = Buffer.from("\uFEFFwhsec_1", "utf16le");
     const folder = temporaryDirectory();
     for (const file of [
@@ -52,7 +52,7 @@ describe("a file that holds a secret", () => {
     for (const file of [pipe, "/dev/zero"]) expect(secretOf(file)[0]).toContain("Name the right file.");
   });
 
-  test("counts alone", () => {
+  test("cannot be combined with the variable", () => {
     const SIGNING_SECRET_FILE = fileWith("whsec_1");
     const loaded = loadConfig({ SIGNING_SECRET: "s", SIGNING_SECRET_FILE });
     expect(loaded).toMatchObject({ problems: [expect.stringContaining("Remove one of them.")] });

@@ -114,7 +114,7 @@ describe("the configuration", () => {
     }
   });
 
-  test("an id outlives its body, and longer than a retry may take", () => {
+  test("an id is kept longer than its body, and longer than a retry may take", () => {
     expect(problems({ RETENTION_DAYS: "30", ID_RETENTION_DAYS: "29" })).toHaveLength(1);
     expect(problems({ RETENTION_DAYS: "30", ID_RETENTION_DAYS: "30" })).toEqual([]);
     expect(problems({ RETENTION_DAYS: "1", ID_RETENTION_DAYS: "1" })).toHaveLength(1);

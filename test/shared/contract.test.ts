@@ -16,7 +16,7 @@ import * as samples from "../../shared/samples.ts";
 const { callSchema, errorSchema, listSchema, voicemailSchema } = resources;
 const { sampleCall, sampleEnvelope, sampleObjects, sampleVoicemail } = samples;
 
-/** The fields of every object as SPEC §2 and §6 state them, strings where no kind is named; copied from there. */
+/** The fields of every object, copied from SPEC §2 and §6; a field without a kind is a string. */
 const STATED: [string, z.ZodType, Record<string, unknown>, string][] = [
   [
     "organization",
@@ -78,7 +78,7 @@ describe.each(STATED)("%s", (_name, schema, sample, stated) => {
     expect(schema.parse(later)).toEqual(later);
   });
 
-  test.each(fields)("$name of another kind than $kind is refused", ({ name: field, kind }) => {
+  test.each(fields)("$name is refused unless it is $kind", ({ name: field, kind }) => {
     for (const value of WRONG[kind] ?? []) {
       const changed: Record<string, unknown> = { ...sample, [field]: value };
       if (value === undefined) delete changed[field];
@@ -106,7 +106,7 @@ test.each<[string, unknown[], unknown[]]>([
   for (const value of wrong) expect(accepts(callSchema, { ...sampleCall, [field]: value })).toBe(false);
 });
 
-test("a list has has_more or not, and items of one kind", () => {
+test("a list may have has_more, and has items of one kind", () => {
   const list = listSchema(callSchema);
   expect(accepts(list, { object: "list", data: [sampleCall], has_more: true })).toBe(true);
   expect(accepts(list, { object: "list", data: [] })).toBe(true);
@@ -148,7 +148,7 @@ test.each([
   expect(accepts(eventIdSchema, id)).toBe(accepted);
 });
 
-test("limits and errors are those of SPEC §7 and §8, and the one code that is a reading", () => {
+test("limits and errors are those of SPEC §7 and §8, plus one code that is a reading", () => {
   expect({ ...limits }).toEqual({
     LIST_LIMIT_DEFAULT: 25,
     LIST_LIMIT_MAXIMUM: 100,

@@ -35,7 +35,7 @@ async function start(handle: RequestListener, options: Partial<Parameters<typeof
 
 const here: RequestListener = (_request, response) => void response.end("[1]");
 
-/** A server whose answers are given by the test. */
+/** A server whose answers the test provides. */
 async function startWaiting(options: Partial<Parameters<typeof serve>[1]> = {}) {
   const responses: ServerResponse[] = [];
   const started = await start((_request, response) => void responses.push(response), options);
@@ -52,7 +52,7 @@ async function startWaiting(options: Partial<Parameters<typeof serve>[1]> = {}) 
 }
 
 describe("at the limit of connections", () => {
-  test("the one that has been idle for the longest gives way to a new one", async () => {
+  test("the connection that has been idle longest is closed for a new one", async () => {
     const { ask } = await start(here, { maximumConnections: 3 });
     const [first, second, third] = [await ask(), await ask(), await ask()];
     await ask(first);
@@ -100,7 +100,7 @@ test("idle connections give way before the files that the process may open run o
 });
 
 describe("on one connection", () => {
-  test("eight requests that wait for no answer are handled, and the last answer says that it is the last", async () => {
+  test("eight pipelined requests are handled, and the last answer says that it is the last", async () => {
     let handled = 0;
     const { port } = await start((_request, response) => {
       handled += 1;
@@ -143,7 +143,7 @@ describe("on one connection", () => {
     ]);
   });
 
-  test("an answer that nothing is taken of ends it in time; one that takes us longer does not", async () => {
+  test("an answer that the client does not read ends it in time; one that takes us longer does not", async () => {
     const { begin, responses } = await startWaiting();
     const [unread, slow] = [await begin(), await begin()];
     for (const { socket } of responses) socket?.setTimeout(100);
@@ -155,12 +155,12 @@ describe("on one connection", () => {
   });
 });
 
-test("a request that begins while the process stands still is answered, although its connection was idle for too long", async () => {
+test("a request that starts while the process is paused is answered, although its connection was idle for too long", async () => {
   const { ask } = await start(here, { keepAliveTimeout: 1 });
   const socket = await ask();
   const answer = readAnswer(socket);
   socket.write(GET.slice(0, 9));
-  // Node.js adds a second to the time that it announces.
+  // Node.js adds a second to the announced keep-alive time.
   for (const untilMs = performance.now() + 1_200; performance.now() < untilMs;);
   setTimeout(() => socket.write(GET.slice(9)), 1);
   expect(await answer).toMatchObject({ status: 200 });
@@ -231,7 +231,7 @@ describe("a drain", () => {
     await drained;
   });
 
-  test("cuts remaining connections when its time is over, and not before", async () => {
+  test("closes remaining connections when its time is over, and not before", async () => {
     const { begin, drain } = await startWaiting();
     const socket = await begin();
     const startedAtMs = performance.now();
@@ -240,7 +240,7 @@ describe("a drain", () => {
     await gone(socket);
   });
 
-  test("does not reset a client that sends again at once after its answer", async () => {
+  test("does not reset a client that sends again right after its answer", async () => {
     let served = 0;
     const { port, drain } = await start((_request, response) => {
       served += 1;
@@ -268,7 +268,7 @@ describe("a drain", () => {
     expect(bad).toEqual([]);
   });
 
-  test("answers connections that only the system had accepted before the port was closed", async () => {
+  test("answers connections that the system, but not yet the program, had accepted before the port was closed", async () => {
     const { port, drain } = await start(here);
     const state = new Int32Array(new SharedArrayBuffer(8));
     const clients = new Worker(
@@ -295,7 +295,7 @@ describe("a drain", () => {
     await once(clients, "online");
     const drained = drain(5_000);
     clients.postMessage("ask");
-    // Until all are connected and the time of the drain is over, this thread accepts nothing.
+    // This thread accepts nothing until all are connected and the drain's time is over.
     Atomics.wait(state, 0, 0, 10_000);
     Atomics.wait(state, 1, 0, 200);
     expect(await once(clients, "message")).toEqual([Array.from({ length: 8 }, () => "200")]);

@@ -28,7 +28,7 @@ describe("the signature vectors, made with another tool", () => {
     expect(verification.ok).toBe(accepted);
   });
 
-  test("have a name each, and both verdicts", () => {
+  test("each have a name, and include both verdicts", () => {
     expect(new Set(vectors.map(({ name }) => name)).size).toBe(vectors.length);
     expect(vectors.filter(({ accepted }) => accepted).length).toBeGreaterThan(20);
     expect(vectors.filter(({ accepted }) => !accepted).length).toBeGreaterThan(30);

@@ -90,7 +90,7 @@ describe("verify", () => {
     );
   });
 
-  test("answers for any text at all, and never throws", () => {
+  test("returns a result for any text, and never throws", () => {
     const pieces = fc.constantFrom(
       "t",
       "v1",
@@ -195,7 +195,7 @@ describe("stripe's library, whose format is the same", () => {
 
   test("makes headers that we accept", () => {
     fc.assert(
-      // Zero means now to it.
+      // That library takes zero as "now".
       fc.property(fc.json(), times.filter(Boolean), (payload, timestamp) => {
         const header = webhooks.generateTestHeaderString({ payload, secret: SECRET, timestamp });
         const body = Buffer.from(payload);

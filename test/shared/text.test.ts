@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { decodeText, isPrintable, printable, printableJson } from "../../shared/text.ts";
 
-/** Characters that cannot be seen, beyond those of one unit: of Kaithi, shorthand, music, and tags. */
+/** Invisible characters of two UTF-16 units: of Kaithi, shorthand, music, and tags. */
 const BEYOND = "\u{110bd}\u{1bca0}\u{1d173}\u{e0001}\u{e007f}";
 const EVERY_UNIT = Array.from({ length: 0x1_00_00 }, (_, unit) => String.fromCharCode(unit)).join("");
 
-test("nothing that steers a terminal is left of any character", () => {
+test("every character that controls a terminal is escaped", () => {
   const shown = printable(EVERY_UNIT + BEYOND);
 
   expect(isPrintable(shown)).toBe(true);
@@ -32,11 +32,11 @@ test.each([
   expect(printable(shown)).toBe(shown);
 });
 
-test("ASCII-only JSON is checked for commands, too", () => {
+test("commands of a build server are found in ASCII-only JSON, too", () => {
   expect(printableJson('["##vso[x]"]')).toBe(String.raw`["#\u0023vso[x]"]`);
 });
 
-test("JSON means the same to a program, and holds nothing that a terminal acts on", () => {
+test("escaped JSON parses to the same value, and contains nothing that controls a terminal", () => {
   const value = { [EVERY_UNIT]: [EVERY_UNIT, BEYOND, "##vso[x] ##[error]", "::error::"] };
   for (const json of [JSON.stringify(value), JSON.stringify(value, null, 2)].map(printableJson)) {
     expect(JSON.parse(json)).toEqual(value);

@@ -8,7 +8,7 @@ test.for([
   [{ name: "front desk" }, "yes", '{"name":"front desk"}', '"yes"'],
   [null, undefined, "null", "null"],
 ])(
-  "a transfer to %j with success %j is noted in the form it came",
+  "a transfer to %j with success %j is stored as it came",
   async ([to, succeeded, storedTo, storedSucceeded]) => {
     const { run, rows } = await bench(callTransferred);
     const object = { ...sampleTransferredCall, transfer_to: to, transfer_succeeded: succeeded };

@@ -5,7 +5,7 @@ import { bench } from "../helpers/bench.ts";
 
 const again = sampleEnvelope("voicemail.created", { id: `evt_${"f".repeat(32)}` });
 
-test("a voicemail puts its caller on the list once, even when two events tell of it", async () => {
+test("a voicemail puts its caller on the list once, even if two events report it", async () => {
   const { run, rows } = await bench(voicemailCreated);
   await run(sampleEnvelope("voicemail.created"));
   await run(again);

@@ -17,7 +17,7 @@ export function alertRules(): Map<string, string> {
   return new Map(groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr] as const)));
 }
 
-/** What Prometheus reads out of the text of `/metrics`, with the sample that it makes itself. */
+/** The samples that Prometheus reads from the text of `/metrics`, plus the one that it adds itself. */
 export function scrapeOf(text: string, isUp = true): Scrape {
   const samples = [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)/gm)].map(
     ([, name = "", labels = "", value]) => ({
@@ -30,9 +30,9 @@ export function scrapeOf(text: string, isUp = true): Scrape {
 }
 
 /**
- * Names of the rules that hold after these scrapes, the latest of which is now and all of which are in the window of each
- * rule. It knows the part of PromQL that the rules use, and takes a rate for an increase: none compares one with a number
- * other than 0.
+ * Names of the rules that fire after these scrapes; the last one is now, and all are within the window of each rule.
+ * Implements the part of PromQL that the rules use. It treats a rate as an increase, since the rules only compare rates
+ * with 0.
  */
 export function firing(scrapes: readonly Scrape[]): string[] {
   return [...alertRules()].flatMap(([alert, expr]) => (holds(expr.trim(), scrapes) ? [alert] : []));
@@ -58,7 +58,7 @@ function vectorOf(expr: string, scrapes: readonly Scrape[]): Vector {
   return histogramQuantile(Number(quantile), vectorOf(buckets, scrapes));
 }
 
-/** Series of which there is one scrape alone have no increase. */
+/** A series with a single scrape has no increase. */
 function increase(selector: string, scrapes: readonly Scrape[]): Vector {
   const all = scrapes.map((scrape) => select(selector, scrape));
   return (all.at(-1) ?? []).flatMap(({ labels, value }) => {
@@ -76,7 +76,7 @@ function sum(vector: Vector, by: string | undefined): Vector {
   return [...sums].map(([key, value]) => ({ labels: by === undefined ? {} : { [by]: key }, value }));
 }
 
-/** The upper bound of the bucket: near enough for whoever compares it with the bound of a bucket. */
+/** The upper bound of the bucket: precise enough, since the rules compare it with a bucket's bound. */
 function histogramQuantile(quantile: number, vector: Vector): Vector {
   const buckets = vector
     .map(({ labels, value }) => ({ le: labels["le"] === "+Inf" ? Infinity : Number(labels["le"]), value }))

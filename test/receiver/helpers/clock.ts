@@ -12,12 +12,12 @@ export function movableClock(): Clock & { move: (ms: number) => void } {
   };
 }
 
-/** A clock that stands still until it is moved, and runs in order what falls due on the way; its days go on. */
+/** A clock that stands still until it is moved, and then runs due timers in order; only its wall time goes on. */
 export function stoppedTimers(): ReturnType<typeof standingClock> {
   return { ...standingClock(), nowMs: systemClock.nowMs };
 }
 
-/** A clock that stands still until it is moved, and runs in order what falls due on the way. */
+/** A clock that stands still until it is moved, and then runs due timers in order. */
 export function standingClock(): Clock & { pass: (ms: number) => Promise<void>; waiting: () => number } {
   let nowMs = 0;
   const timers = new Set<{ atMs: number; run: () => void }>();
@@ -30,7 +30,7 @@ export function standingClock(): Clock & { pass: (ms: number) => Promise<void>; 
     nowMs: () => nowMs,
     monotonicMs: () => nowMs,
     after,
-    /** How many are to be woken. */
+    /** How many timers are set. */
     waiting: () => timers.size,
     sleep: async (ms, signal) =>
       new Promise((resolve) => {
@@ -48,7 +48,7 @@ export function standingClock(): Clock & { pass: (ms: number) => Promise<void>; 
         timers.delete(next);
         nowMs = next.atMs;
         next.run();
-        // Whoever was woken may set the next timer.
+        // The woken code may set the next timer.
         await new Promise(setImmediate);
       }
       nowMs = untilMs;

@@ -38,7 +38,7 @@ export function signatureFor(
   });
 }
 
-/** A connection for each request: one kept alive would have every shutdown wait until it has been idle long enough. */
+/** A connection for each request: a keep-alive connection would delay every shutdown until it is idle long enough. */
 const dispatcher = new Agent({ pipelining: 0 });
 
 export async function get(url: string | URL): Promise<Response> {

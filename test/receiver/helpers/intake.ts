@@ -8,7 +8,7 @@ import type { NewEvent, Store } from "../../../receiver/store/port.ts";
 import { serve } from "../../../shared/server.ts";
 import { testConfig } from "./receiver.ts";
 
-/** The way in without a database behind it: everything up to the port, over real HTTP. */
+/** The intake without a database: everything up to the store's port, over real HTTP. */
 export async function startIntake({
   clock = systemClock,
   change = () => undefined,

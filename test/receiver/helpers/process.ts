@@ -8,7 +8,7 @@ import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 export type ReceiverProcess = {
   child: ChildProcess;
-  /** Where events go; empty in the role `worker`. */
+  /** The URL for webhooks; empty in the role `worker`. */
   url: string;
   adminUrl: string;
   /** Every line on standard output so far. */
@@ -22,7 +22,7 @@ export type ReceiverProcess = {
 
 export const MAIN = fileURLToPath(new URL("../../../receiver/main.mjs", import.meta.url));
 
-/** A receiver that was over before it said that it listens. */
+/** A receiver that exited before it listened. */
 export class EndedEarly extends Error {
   readonly signal: NodeJS.Signals | null;
 
@@ -32,7 +32,7 @@ export class EndedEarly extends Error {
   }
 }
 
-/** Starts a receiver as a separate process (and of its own group), where no `.env` is, and waits until it listens, or works. */
+/** Starts a receiver as a separate process and process group, without a `.env`, and waits until it listens or works. */
 export async function startProcess(options: {
   environment: Record<string, string>;
   entry?: string;
@@ -79,7 +79,7 @@ export async function startProcess(options: {
   return { child, url: first.url ?? "", adminUrl: first.admin_url, lines, errors, exited, kill };
 }
 
-/** Runs a command of the receiver to its end, where no `.env` is. */
+/** Runs a command of the receiver to its end, in a folder without a `.env`. */
 export async function runCommand(
   words: readonly string[],
   environment: Record<string, string> = {},

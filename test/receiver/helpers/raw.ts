@@ -4,7 +4,7 @@ import { signatureFor } from "./events.ts";
 
 export type RawAnswer = { status: number; headers: Map<string, string>; body: string; json: unknown };
 
-/** A request as bytes, so that a test decides about every one of them. */
+/** A request as bytes, so that a test controls each byte. */
 export function rawRequest(
   url: string,
   options: {
@@ -12,7 +12,7 @@ export function rawRequest(
     path?: string;
     version?: string;
     headers?: readonly (readonly [string, string])[];
-    /** The signature header's values, each on its own line; the right one when left out. */
+    /** The signature header's values, each on its own line; by default the correct one. */
     signatures?: readonly string[];
     body?: Uint8Array;
     contentLength?: number | null;
@@ -69,7 +69,7 @@ export async function knock(url: string): Promise<boolean> {
   });
 }
 
-/** Sends bytes on a connection of their own and answers what comes back first. */
+/** Sends bytes on a new connection and returns the first answer. */
 export async function sendRaw(url: string, bytes: Uint8Array): Promise<RawAnswer> {
   const socket = open(url);
   try {

@@ -41,8 +41,8 @@ export function useReceiver(options: Options = {}): () => TestReceiver {
 }
 
 /**
- * The whole receiver on free ports with a separate database, in this process; its worker, unless the role is
- * `ingest`, is a process as ever. Stopped when the test is over.
+ * The whole receiver in this process, on free ports, with its own database. Unless the role is `ingest`, its worker is
+ * a separate process as usual. Stopped when the test is over.
  */
 export async function startTestReceiver(options: Options = {}): Promise<TestReceiver> {
   const receiver = await launch(temporaryDirectory(), options);

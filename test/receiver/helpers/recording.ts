@@ -21,7 +21,7 @@ export function recording() {
 
 const HEADERS = { traceparent: "00-1", "content-encoding": "gzip", "content-length": "2" };
 
-/** Headers of a request, and what is to be read of it. */
+/** Headers of a request, and what the adapter should read from it. */
 export const FULL = { "X-Service-Signature": "t=1,v1=a", ...HEADERS };
 export const READ = {
   method: "POST",

@@ -7,8 +7,8 @@ import { listen } from "../../helpers/listen.ts";
 export const API_KEY = "key_test";
 
 /**
- * The REST API written down once more, from the specification alone and as plainly as possible, so that the client is
- * judged by something that shares no code with it. `calls` and `voicemails` are newest first and may be changed.
+ * A second implementation of the REST API, from the specification alone and as simple as possible, so that the client is
+ * tested against code that it does not share. `calls` and `voicemails` are newest first and may be changed.
  */
 export async function startRestService() {
   const state = {
@@ -16,9 +16,9 @@ export async function startRestService() {
     voicemails: [] as Voicemail[],
     /** Every request so far, as path and query. */
     requests: [] as string[],
-    /** Whether the service is down for this request, the so manieth. */
+    /** Whether the service is down for the n-th request. */
     isDown: (_count: number): boolean => false,
-    /** Answers the next requests instead, one each. */
+    /** Answers for the next requests, one each, in place of the usual ones. */
     interludes: [] as ((request: IncomingMessage, response: ServerResponse) => void)[],
   };
 
@@ -90,7 +90,7 @@ function timestamp(atMs: number): string {
   return new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** A clock on which every sleep is over in the next turn of the event loop, and has taken its time. */
+/** A clock on which every sleep ends in the next turn of the event loop, and advances the time by its length. */
 export function hurriedClock(): Clock {
   let nowMs = Date.UTC(2026, 0, 31);
   return {

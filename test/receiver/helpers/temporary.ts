@@ -5,12 +5,12 @@ import { onTestFinished } from "vitest";
 
 const ROOMY_BYTES = 2 * 1_024 ** 3;
 
-/** A new directory, in memory where there is room: what a disk makes of a sync is the business of the power-cut tests. */
+/** A new directory, in memory if there is room: only the power-cut tests need real syncs. */
 export function makeDirectory(): string {
   return mkdtempSync(join(isRoomy("/dev/shm") ? "/dev/shm" : tmpdir(), "receiver-"));
 }
 
-/** A directory that is gone when the test is over. A concurrent test gives the hook of its own context. */
+/** A directory that is deleted after the test. A concurrent test passes the hook of its own context. */
 export function temporaryDirectory(finished = onTestFinished): string {
   const directory = makeDirectory();
   finished(() => rmSync(directory, { recursive: true, force: true }));

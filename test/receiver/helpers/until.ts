@@ -1,4 +1,4 @@
-/** Looks until `condition` holds, or what it sees is true; fails after a minute with what it saw last. */
+/** Polls until `condition` passes or returns true; fails after a minute with the last result. */
 export async function until<Value>(
   look: () => Promise<Value> | Value,
   condition: (value: Value) => boolean = Boolean,

@@ -10,7 +10,7 @@ import { createBodyReader } from "../../../receiver/intake/body.ts";
 import { listen } from "../../helpers/listen.ts";
 import { FULL, READ, recording } from "../helpers/recording.ts";
 
-/** What is read of a request is the same, however it comes. */
+/** The adapters read the same parts of a request from every kind of request object. */
 
 const body = createBodyReader({ maxBodyBytes: 100, clock: systemClock });
 
@@ -38,13 +38,13 @@ async function throughNode(
   return { seen: seen[0], answer };
 }
 
-test("of node:http's requests is read what every webhook has, and nothing where it is missing", async () => {
+test("the parts of a webhook are read from node:http's requests, and nothing where one is missing", async () => {
   expect((await throughNode(FULL)).seen).toMatchObject(READ);
   const { seen } = await throughNode({ "transfer-encoding": "chunked" });
   expect(seen).toMatchObject({ signatures: [], headers: {}, body: "{}" });
 });
 
-test("of HTTP/2's requests the same is read", async () => {
+test("the same parts are read from HTTP/2's requests", async () => {
   const { seen, webhook } = recording();
   const middleware = createMiddleware(webhook, body, () => true);
   const server = createHttp2Server((request, response) => void middleware(request, response)).listen(0);
@@ -61,7 +61,7 @@ test("of HTTP/2's requests the same is read", async () => {
   expect(seen).toMatchObject([READ]);
 });
 
-test("signature headers stay separate; an imitated request has those of its headers", async () => {
+test("signature headers stay separate, also those of an imitated request", async () => {
   const two = { "x-service-signature": ["t=1", "t=2"], "content-length": "2" };
   expect((await throughNode(two)).seen?.signatures).toEqual(["t=1", "t=2"]);
   const added = { headersDistinct: {}, headers: { "X-Service-Signature": "t=3" } };
@@ -73,14 +73,14 @@ test.each([
   [0, "0"],
   [null, undefined],
   [{ id: 7 }, undefined],
-])("the app's id %o of a request is taken for %o", async (id, expected) => {
+])("the app's request id %o is read as %o", async (id, expected) => {
   expect((await throughNode(FULL, { added: { id } })).seen?.id).toBe(expected);
 });
 
 const bytes = (content: string): Uint8Array => Buffer.from(content);
 const buffer = new Uint8Array(bytes("raw")).buffer;
 
-/** What body parsers leave beside the request: the bytes that were signed, or a text or an object that they made of them. */
+/** What body parsers leave on the request: the signed bytes, or a text or an object made from them. */
 test.each<[object, string]>([
   [{ rawBody: bytes("raw"), body: bytes("inflated") }, "raw"],
   [{ rawBody: buffer, body: { made: "of it" } }, "raw"],
@@ -96,18 +96,18 @@ test.each<[object, string]>([
   [{ readableDidRead: true, body: { made: "of it" } }, "no_bytes"],
   [{ readableDidRead: true, rawBody: bytes("raw") }, "raw"],
   [{ readableDidRead: undefined, body: { made: "of it" } }, "no_bytes"],
-  // Nitro's requests on serverless platforms, whose bodies are elsewhere.
+  // Nitro's requests on serverless platforms, which keep their bodies elsewhere.
   [{ readableDidRead: false, readableEnded: true }, "no_bytes"],
 ])("of a request with %o the body is taken for %o", async (added, expected) => {
   expect((await throughNode(FULL, { added })).seen?.body).toBe(expected);
 });
 
-test("a request whose bytes were made text in front has none, and its answer", async () => {
+test("a request whose body was decoded by a parser has no bytes, and gets an answer", async () => {
   const { seen, answer } = await throughNode(FULL, { before: (request) => request.setEncoding("utf8") });
   expect([seen?.body, answer["status"]]).toEqual(["no_bytes", 200]);
 });
 
-/** How apps mount it, and which requests are then its own; the others go on to what comes behind it. */
+/** How apps mount it, and which requests it then answers; it passes on the others. */
 test.each<[string, (app: express.Express, middleware: Middleware) => unknown, object]>([
   [
     "app.use(path)",
@@ -173,7 +173,7 @@ test("an app that has answered keeps its answer, and a later failure is not our 
 });
 
 test.each(["{", "{}"])(
-  "a client that leaves before its request comes here, after %o, holds nothing",
+  "a client that disconnects before its request arrives here, after %o, keeps no resources",
   async (sent) => {
     const { seen, webhook } = recording();
     const middleware = createMiddleware(webhook, body, () => false);
@@ -193,12 +193,12 @@ test.each(["{", "{}"])(
   },
 );
 
-test("a request that an app has paused in front is read all the same", async () => {
+test("a request that the app has paused before is still read", async () => {
   const { seen } = await throughNode({}, { before: (request) => void request.pause() });
   expect(seen?.body).toBe("{}");
 });
 
-test("an empty body that was read before it came here is empty still", async () => {
+test("an empty body that was read before is still empty", async () => {
   const { seen, webhook } = recording();
   const middleware = createMiddleware(webhook, body, () => false);
   const { url } = await listen(

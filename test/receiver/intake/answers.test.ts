@@ -3,7 +3,7 @@ import { chunkedRequest, rawRequest, sendRaw, type RawAnswer } from "../helpers/
 import { SECRET, idOf, newBody, newEventId, signatureFor } from "../helpers/events.ts";
 import { startTestReceiver, useReceiver } from "../helpers/receiver.ts";
 
-/** The receiver's answers, each over a separate socket, so that no client library smooths anything out. */
+/** The receiver's answers, each over a separate raw socket: no client library hides a detail. */
 
 const STORED = { received: true, duplicate: false };
 const DUPLICATE = { received: true, duplicate: true };
@@ -17,7 +17,7 @@ function expectError(answer: RawAnswer, status: number, error: string): void {
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
 }
 
-/** What is answered to a request of these parts. */
+/** The answer to a request of these parts. */
 const send = async (url: string, parts: Parameters<typeof rawRequest>[1]): Promise<RawAnswer> =>
   sendRaw(url, rawRequest(url, parts));
 
@@ -97,7 +97,7 @@ describe("a correctly signed event", () => {
 describe("the signature", () => {
   const receiver = useReceiver();
 
-  /** The grammar and the tolerance have tests of their own: here is some of each. */
+  /** Grammar and tolerance have their own tests: these are samples of each. */
   test.for<[string, (valid: string, body: Buffer) => string[]]>([
     ["is missing", () => []],
     ["is empty", () => [""]],

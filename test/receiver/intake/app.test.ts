@@ -2,13 +2,13 @@ import express, { type RequestHandler } from "express";
 import { expect, test } from "vitest";
 import { startIntake } from "../helpers/intake.ts";
 
-/** What the app answers when a route of your own fails. */
+/** The app's answer if a fork's own route fails. */
 
 async function ask(route: RequestHandler, body: string) {
   const { url, logLines } = await startIntake({
     change: (app) => {
       app.post("/own", route);
-      // It stands before the end of the app, as one that is written into it does.
+      // It is added before the final routes, as a fork's own route is.
       app.router.stack.unshift(...app.router.stack.splice(-1));
     },
   });

@@ -5,11 +5,11 @@ import { stoppedTimers } from "../helpers/clock.ts";
 import { startIntake } from "../helpers/intake.ts";
 import { chunkedRequest, open, rawRequest, readAnswer, sendRaw } from "../helpers/raw.ts";
 
-/** What unknown senders can make us read and hold. */
+/** Limits on what unknown senders can make us read and keep in memory. */
 
 const KB = 1_024;
 
-/** A body that stops after `sent` of its `announced` bytes, and a round trip after which those have been read. */
+/** Sends a body that stops after `sent` of its `announced` bytes, and waits until these have been read. */
 async function begin(intake: { url: string }, announced: number, sent: number): Promise<Socket> {
   const socket = open(intake.url);
   onTestFinished(() => void socket.destroy());
@@ -21,16 +21,16 @@ async function begin(intake: { url: string }, announced: number, sent: number): 
   return socket;
 }
 
-/** An intake for which no time passes, however slow the machine is. */
+/** An intake whose clock stands still, however slow the machine is. */
 const startPatient = (options: Parameters<typeof startIntake>[0]) =>
   startIntake({ requestTimeout: 120_000, clock: stoppedTimers(), ...options });
 
 const bodyOf = (bytes: number): Buffer => newBody("call.completed", { padding: "x".repeat(bytes) });
 
 describe("when too much arrives at once", () => {
-  test("the largest body gives way, and the new one is taken", async () => {
+  test("the largest body is dropped, and the new one is accepted", async () => {
     const intake = await startPatient({ maxBodyBytes: 400 * KB, maximumArrivingBytes: 800 * KB });
-    // One that is refused as too large takes no more room back than it had.
+    // A body refused as too large releases no more room than it had.
     const tooLarge = chunkedRequest(intake.url, bodyOf(420 * KB), 64 * KB);
     expect((await sendRaw(intake.url, tooLarge)).status).toBe(413);
     const slowest = await begin(intake, 400 * KB, 300 * KB);
@@ -42,7 +42,7 @@ describe("when too much arrives at once", () => {
     expect(slower.bytesRead).toBe(0);
   });
 
-  test("a large body gives way to small ones, though they have been on their way for longer", async () => {
+  test("a large body is dropped in favour of small ones, even if these started earlier", async () => {
     const intake = await startPatient({ maximumArrivingBytes: 400 * KB });
     const small = [await begin(intake, 60 * KB, 50 * KB), await begin(intake, 60 * KB, 50 * KB)];
     const large = await begin(intake, 500 * KB, 250 * KB);
@@ -53,7 +53,7 @@ describe("when too much arrives at once", () => {
     expect(small.map(({ bytesRead }) => bytesRead)).toEqual([0, 0, 0]);
   });
 
-  test("room returns with every body that is done or gone", async () => {
+  test("room is released with each body that is complete or cut off", async () => {
     const clock = stoppedTimers();
     const intake = await startPatient({ maximumArrivingBytes: 300 * KB, clock });
     for (let turn = 0; turn < 5; turn += 1) {
@@ -81,7 +81,7 @@ describe("a body", () => {
     expect(await answered).toMatchObject({ status: 408, json: { error: "request_timeout" } });
   });
 
-  test("in over 4,096 pieces is refused if they have under 16 bytes on average, and else taken byte for byte", async () => {
+  test("in over 4,096 pieces is refused if they have under 16 bytes on average, and else read byte for byte", async () => {
     const intake = await startIntake();
     const body = bodyOf(66 * KB);
     const refused = await sendRaw(intake.url, chunkedRequest(intake.url, body, 15));
@@ -104,7 +104,7 @@ describe("a body", () => {
   });
 
   test("that is refused still gets its answer to a client that keeps sending", async () => {
-    // Its time never passes: the connection of a slow machine would be ended while this still sends.
+    // Its clock stands still: on a slow machine the connection would be closed while this still sends.
     const intake = await startIntake({ maxBodyBytes: 4 * KB, clock: stoppedTimers() });
     const socket = open(intake.url);
     onTestFinished(() => void socket.destroy());

@@ -26,7 +26,7 @@ function slowStore() {
     return promise;
   };
   const sizes = (): number[] => commits.map(({ size }) => size);
-  /** Finishes what is committed, until nothing is. */
+  /** Finishes all open commits, until there is none. */
   const finishAll = async (): Promise<void> => {
     for (let next = 0; next < commits.length; next += 1) {
       commits[next]?.finish();
@@ -51,7 +51,7 @@ test("what arrives during a commit is committed together, and nothing is answere
   expect(answered).toEqual([0, 1, 2, 3]);
 });
 
-test("each event gets the answer to itself; a commit that fails is a no to its events, and the next is tried", async () => {
+test("each event gets its own answer; a failed commit refuses its events, and the next is tried", async () => {
   const store = slowStore();
   const add = createGroupCommit({ ...store, clock: systemClock });
   const [first, second, third] = [add(newEvent()), add(newEvent()), add(newEvent())];
@@ -64,7 +64,7 @@ test("each event gets the answer to itself; a commit that fails is a no to its e
   expect(await third).toEqual(STORED);
 });
 
-test("a store that throws is a no as well", async () => {
+test("a store that throws refuses its events as well", async () => {
   const accept = async () => Promise.reject(new Error("surprise"));
   const add = createGroupCommit({ accept, clock: systemClock });
   expect(await add(newEvent())).toMatchObject({
@@ -92,7 +92,7 @@ test.each([
   { bytes: 10, sizes: [1_024, 1_024, 2] },
   { bytes: 2 * MIB, sizes: [4, 4, 1] },
   { bytes: 9 * MIB, sizes: [1, 1] },
-])("of events of $bytes bytes so many go into one commit: $sizes", async ({ bytes, sizes }) => {
+])("events of $bytes bytes are committed in batches of $sizes", async ({ bytes, sizes }) => {
   const store = slowStore();
   const add = createGroupCommit({ ...store, clock: systemClock });
   void add(newEvent());

@@ -66,7 +66,7 @@ test.each<[Stored, object]>([
   expect(receipt).toMatchObject(told);
 });
 
-test("nothing of an unsigned body is parsed, and nothing of it stored", async () => {
+test("an unsigned body is neither parsed nor stored", async () => {
   const { receipt, events } = await bring(Buffer.from("{"), { signatures: ["t=1,v1=0"] });
   expect([receipt.kind, events]).toEqual(["invalid_signature", []]);
   const message: unknown = expect.stringMatching(/^The body is not an event: it: /);

@@ -8,7 +8,7 @@ const REQUESTS = Number(process.env["MUTATED_REQUESTS"] ?? 1_000);
 const random = randomFrom(SEED);
 const AT_ONCE = 50;
 
-/** Answers that a broken request may get. Never a 5xx: nothing that an unknown sender writes is an error of ours. */
+/** Answers that a broken request may get. Never a 5xx: an unknown sender's input is never our error. */
 const EXPECTED = new Set([200, 400, 401, 404, 405, 408, 411, 413, 414, 415, 417, 431]);
 
 test(
@@ -25,7 +25,7 @@ test(
           const original = rawRequest(url, { body, signatures: [signatureFor(body)] });
           const status = await exchange(url, mutate(original));
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          // Whatever was stored under this id is what was signed.
+          // The stored body of this id is the signed one.
           const found = await store.ledger.find(idOf(body));
           if (found && !body.equals((await store.ledger.body(found.seq))!)) changed.push(found.id);
         }),
@@ -35,7 +35,7 @@ test(
     const unexpected = [...statuses.keys()].filter((status) => status !== 0 && !EXPECTED.has(status));
     expect(unexpected).toEqual([]);
     expect(logLines.filter((line) => line.includes("a bug"))).toEqual([]);
-    // The control: some were changed where it doesn't matter, and many where it does.
+    // Control: some mutations were harmless, and many were not.
     expect(statuses.get(401) ?? 0).toBeGreaterThan(REQUESTS / 20);
     expect((await post(url, newBody())).status).toBe(200);
   },
@@ -54,7 +54,7 @@ async function exchange(url: string, bytes: Buffer): Promise<number> {
       const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
       resolve(statuses.findLast((status) => status >= 200) ?? 0);
     });
-    // Nothing follows: what the request still lacks will not come.
+    // End the request: the missing rest will not come.
     socket.end(bytes);
   });
 }

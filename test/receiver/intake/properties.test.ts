@@ -5,7 +5,7 @@ import { parseEnvelope } from "../../../receiver/intake/inbox.ts";
 const RUNS = { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 1_000) };
 const bytes = fc.uint8Array({ maxLength: 300 });
 
-test("the parser of envelopes answers something for any bytes and any JSON", () => {
+test("the parser of envelopes returns a result for any bytes and any JSON", () => {
   fc.assert(
     fc.property(
       fc.oneof(

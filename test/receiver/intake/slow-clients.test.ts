@@ -4,8 +4,8 @@ import { startIntake } from "../helpers/intake.ts";
 import { open, rawRequest, readAnswer } from "../helpers/raw.ts";
 
 /**
- * Ten times as fast as in earnest, unless SLOW_CLIENTS=real. Node looks once a second, so that is how late it may be where
- * the machine does nothing else.
+ * Ten times as fast as in reality, unless SLOW_CLIENTS=real. Node.js checks once a second, so it may be a second late on
+ * an idle machine.
  */
 const SPEED = process.env["SLOW_CLIENTS"] === "real" ? 1 : 10;
 const LATE_MS = SPEED === 1 ? 1_500 : 20_000;

@@ -7,7 +7,7 @@ import { createWebhook, type WebhookRequest } from "../../../receiver/intake/web
 import { createLog, createRequestLog } from "../../../receiver/operations/log.ts";
 import { standingClock } from "../helpers/clock.ts";
 
-/** The way of one request to its answer, without the network before it and the database behind it. */
+/** One request and its answer, without network and database. */
 
 const STORED: Receipt = { kind: "stored", id: "evt_1", type: "call.completed", secretIndex: 0 };
 
@@ -63,7 +63,7 @@ async function ask(
   return { answer: answers[0], deliveries, lines, tookSeconds, refused };
 }
 
-/** What is wrong with a request, in the order in which it is refused, and the reason that is counted. */
+/** The errors of a request in the order in which they are checked, with the counted reasons. */
 const WRONGS: [Changes, Parameters<typeof ask>[1], keyof typeof ANSWERS, string | undefined][] = [
   [{ method: "HEAD" }, {}, "method", undefined],
   [{}, { isDraining: true }, "unavailable", "draining"],
@@ -72,7 +72,7 @@ const WRONGS: [Changes, Parameters<typeof ask>[1], keyof typeof ANSWERS, string 
   [{ headers: { "content-length": "11" } }, {}, "too_large", "too_large"],
 ];
 
-test("of several things that are wrong the first is refused, before the body is read, and counted once", async () => {
+test("of several errors the first is refused, before the body is read, and counted once", async () => {
   const readBody = async (): Promise<Body> => Promise.reject(new Error("it was read"));
   for (let choice = 1; choice < 2 ** WRONGS.length; choice += 1) {
     const wrong = WRONGS.filter((_, at) => (choice >> at) % 2 === 1);
@@ -109,7 +109,7 @@ test("the fields of a request are passed on unchanged, and the log line names th
 
 const PROBLEMS = ["too_large", "in_pieces", "incomplete", "late", "overloaded", "no_bytes"] as const;
 
-test.each(PROBLEMS)("a body that is %s has the answer and the reason of that name", async (problem) => {
+test.each(PROBLEMS)("a body that is %s gets the answer and the reason for it", async (problem) => {
   const asked = await ask({ readBody: async () => ({ ok: false, problem }) });
   expect(asked.answer).toBe(ANSWERS[problem]);
   expect(asked.lines.at(-1)).toMatchObject({ result: "refused", reason: problem });
@@ -128,18 +128,18 @@ test.each([
   },
 );
 
-test("an answer that cannot be sent is logged, and nothing else breaks", async () => {
+test("an answer that cannot be sent is logged, and later requests work", async () => {
   const { lines } = await ask({}, { isGone: true });
   expect(lines).toMatchObject([{ level: "error", err: { message: "the client is gone" } }, { status: 200 }]);
 });
 
-test("an acknowledgement takes as many seconds as went by from the request to its answer", async () => {
+test("the time of an acknowledgement is measured from the end of the request to its answer", async () => {
   const clock = standingClock();
   const receipt = (): Receipt => {
     void clock.pass(250);
     return STORED;
   };
-  // The time in which the sender sends is the sender's; the line has all of it.
+  // The metric leaves out the time in which the sender sends; the log line has the whole time.
   const readBody = async (): Promise<Body> => {
     void clock.pass(4_000);
     return { ok: true, bytes: new Uint8Array(1) };

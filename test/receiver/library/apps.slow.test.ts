@@ -80,7 +80,7 @@ describe.each(Object.entries(APPS))("%s", (_name, start) => {
   });
 });
 
-/** With a parser in front, it is that one which looks at encodings and sizes. */
+/** A parser in front of the receiver checks encodings and sizes itself. */
 const WITHOUT_PARSER = Object.entries(APPS).filter(([name]) => !/Nest|raw/.test(name));
 
 test.each(WITHOUT_PARSER)(
@@ -97,7 +97,7 @@ test.each(WITHOUT_PARSER)(
   },
 );
 
-test.each(WITHOUT_PARSER)("%s: what is compressed is refused", async (_name, start) => {
+test.each(WITHOUT_PARSER)("%s: a compressed body is refused", async (_name, start) => {
   const { url } = await mount(start);
   const headers = [["Content-Encoding", "gzip"]] as const;
   expect(await sendRaw(url, rawRequest(url, { body: newBody(), headers }))).toMatchObject({
@@ -135,7 +135,7 @@ describe("behind a body parser", () => {
     expect(said).toEqual([expect.stringMatching(/"level":"error".*Move the line of the body parser/)]);
     expect((await receiver.metrics()).body).toContain('reason="no_bytes"');
     expect((await receiver.metrics()).body).not.toContain("receiver_events_total{");
-    // What the parser leaves alone is read as ever.
+    // Bodies that the parser leaves alone are read as usual.
     const left = name.includes("text") ? 500 : 200;
     expect(await sendRaw(url, rawRequest(url, { body: newBody() }))).toMatchObject({ status: left });
   });
@@ -209,7 +209,7 @@ describe("a receiver in an app", () => {
     expect([asked.status, asked.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
-  test("stores the event and breaks nothing where the app has answered before", async () => {
+  test("stores the event, and breaks nothing if the app has already answered", async () => {
     const answers: Promise<void>[] = [];
     const start: StartApp = async ({ middleware }) => {
       const { url, close } = await listen(
@@ -235,7 +235,7 @@ describe("a receiver in an app", () => {
     await expect(Promise.all(answers)).resolves.toHaveLength(2);
   });
 
-  test("says in its log which request of the app it was", async () => {
+  test("logs the app's request id", async () => {
     const start: StartApp = async ({ middleware }) => {
       const app = express();
       app.use((request, _response, next) => {
@@ -252,7 +252,7 @@ describe("a receiver in an app", () => {
     expect(line).toMatchObject({ msg: "answered", path: PATH, request_id: "request-7" });
   });
 
-  test("runs side by side with others, each with its own secret, database and stop", async () => {
+  test("runs beside other receivers, each with its own secret, database and stop", async () => {
     const [first, second] = [
       await mount(APPS["node:http"]!),
       await mount(APPS["node:http"]!, { signingSecrets: ["whsec_second"] }),
@@ -287,7 +287,7 @@ describe("a receiver in an app", () => {
     onTestFinished(() => void socket.destroy());
     const request = rawRequest(url, { body });
     socket.write(request.subarray(0, -5));
-    // It has come as far as it was sent: another one after it has been answered.
+    // All sent bytes have arrived, because a later request has been answered.
     await sendRaw(url, rawRequest(url, { body: newBody() }));
     const stopped = receiver.stop();
     const answer = readAnswer(socket);

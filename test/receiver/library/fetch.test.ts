@@ -4,11 +4,11 @@ import { createBodyReader } from "../../../receiver/intake/body.ts";
 import { createFetch } from "../../../receiver/library/fetch.ts";
 import { FULL, READ, recording } from "../helpers/recording.ts";
 
-/** Of requests of the Fetch API the same is read as of node:http's. */
+/** From requests of the Fetch API the same parts are read as from those of node:http. */
 
 const body = createBodyReader({ maxBodyBytes: 100, clock: systemClock });
 
-test("what every webhook has is read, and its answer given", async () => {
+test("the parts of a webhook are read, and the answer is returned", async () => {
   const { seen, webhook } = recording();
   const POST = createFetch(webhook, body);
   const answer = await POST(
@@ -22,7 +22,7 @@ test("what every webhook has is read, and its answer given", async () => {
   ]);
 });
 
-test("a path is found in any address, and nothing where a header is missing", async () => {
+test("the path is read from any URL, and a missing header is undefined", async () => {
   const { seen, webhook } = recording();
   const request = new Request("http://kit.test/", { method: "POST", body: "{}" });
   await createFetch(webhook, body)(request);
@@ -34,7 +34,7 @@ test("a path is found in any address, and nothing where a header is missing", as
   ]);
 });
 
-test("a body that was read, or is being read, by something in front, or is text, has no bytes", async () => {
+test("a body that was read before, is being read, or is text, has no bytes", async () => {
   for (const headers of [{}, { "content-length": "2" }]) {
     const { seen, webhook } = recording();
     const request = new Request("http://kit.test/", { method: "POST", body: "{}", headers });
@@ -56,7 +56,7 @@ test("a body that was read, or is being read, by something in front, or is text,
   expect(seen).toMatchObject([noBytes, noBytes, noBytes]);
 });
 
-test("a body that breaks off is incomplete, wherever it ends", async () => {
+test("a body that is cut off is incomplete, wherever it ends", async () => {
   const { seen, webhook } = recording();
   const broken = async function* () {
     yield Buffer.from("{}");
@@ -67,7 +67,7 @@ test("a body that breaks off is incomplete, wherever it ends", async () => {
   expect(seen).toMatchObject([{ body: "incomplete" }]);
 });
 
-test("of a body that is too large some is read on, so that a client gets its answer, and the rest is cancelled", async () => {
+test("of a body that is too large some more is read, so that the client gets its answer; the rest is cancelled", async () => {
   for (const [pieces, isCancelled] of [
     [10, false],
     [1_000, true],

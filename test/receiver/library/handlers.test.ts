@@ -76,7 +76,7 @@ test("handlers in an array handle events in this process, with retries, dead let
     .toMatch(/receiver_handling_seconds_count\{[^}]*outcome="dead"[^}]*\} 1/);
 });
 
-test("a receiver that fails to start repeatedly keeps no file open", async () => {
+test("a receiver that repeatedly fails to start keeps no file open", async () => {
   const directory = temporaryDirectory();
   const broken = defineHandler({
     name: "broken",
@@ -88,11 +88,11 @@ test("a receiver that fails to start repeatedly keeps no file open", async () =>
     await expect(start(handlers, `sqlite:${join(directory, "receiver.db")}`)).rejects.toThrow(
       /TABEL|Two handlers/,
     );
-  // The last connection that is closed takes the write-ahead log along.
+  // Closing the last connection deletes the write-ahead log.
   expect(readdirSync(directory).toSorted()).toEqual(["receiver.db", "receiver.db-lock"]);
 });
 
-test("an app that changes its working directory stays with the inbox that it has opened", () => {
+test("an app that changes its working directory keeps the inbox that it opened", () => {
   const { href } = new URL("../../../receiver/index.ts", import.meta.url);
   const script = `
     import { createReceiver } from ${JSON.stringify(href)};
@@ -111,7 +111,7 @@ const FAKED = ["setImmediate", "setTimeout", "setInterval", "performance"] as co
 test.each([
   ["all that stands still by default", {}],
   ["immediates, timers and clocks", { toFake: [...FAKED] }],
-])("under the fake timers of a test (%s) events are acknowledged and handled as ever", async (_, config) => {
+])("under the fake timers of a test (%s) events are acknowledged and handled as usual", async (_, config) => {
   const handled = Promise.withResolvers<string>();
   const handlers = [
     defineHandler({ name: "h", type: "one", object, handle: async ({ type }) => handled.resolve(type) }),
@@ -149,7 +149,7 @@ test("a stop waits for the running handler, and other jobs remain for the next s
   const first = await start([slow, handler], databaseUrl);
   await first.send("slow");
   await begun.promise;
-  // Another one on this file waits for the first to end, and can be stopped meanwhile.
+  // A second receiver on this file waits until the first ends, and can be stopped while it waits.
   await (await start([slow, handler], databaseUrl)).receiver.stop();
   const stopped = first.receiver.stop().then(() => ended.push("stopped"));
   go.resolve();
@@ -244,7 +244,7 @@ test.each<[string, ReceiverOptions, string, string]>([
   expect(existsSync(`${url.slice("sqlite:".length)}-wal`)).toBe(false);
 });
 
-test("the answers of fetch have the status, headers and words of every other way in", async () => {
+test("fetch() returns the same status, headers and text as the other adapters", async () => {
   const receiver = await createReceiver({
     signingSecrets: [SECRET],
     databaseUrl: databaseUrl(),

@@ -8,7 +8,7 @@ import { mountedPackages } from "../../helpers/mounted-packages.ts";
 import { newBody, SECRET } from "../helpers/events.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
-/** Requests that node:http has not made: those of injected tests and of serverless platforms. Each gets its answer. */
+/** Requests that node:http did not make: those of inject() in tests and of serverless platforms. Each is answered. */
 
 type Answered = { statusCode: number; body: string };
 type Sent = { method: string; url: string; headers: Record<string, string>; payload?: string };
@@ -101,7 +101,7 @@ const WAYS: Record<string, (middleware: Middleware) => Promise<(sent: Sent) => P
 };
 
 describe.skipIf(packages === undefined).each(Object.entries(WAYS))("%s", (_name, way) => {
-  test("has its events stored, and each other request refused in the usual words", async () => {
+  test("has its events stored, and every other request refused as usual", async () => {
     const { middleware, lines } = await mounted();
     const send = await way(middleware);
     const payload = newBody().toString();

@@ -22,10 +22,10 @@ export async function listening(server: Server): ReturnType<StartApp> {
 
 const packages = await mountedPackages();
 
-/** Express 4, whose types are those of Express 5 as far as these tests go. Undefined where it cannot be installed. */
+/** Express 4, with the types of Express 5, which suffice here. Undefined if it cannot be installed. */
 export const express4 = (await packages?.load<{ default: typeof express }>("express4"))?.default;
 
-/** The apps on frameworks that only `examples/mounted` installs; none where that is not possible. */
+/** The apps on frameworks that only `examples/mounted` installs; none if that fails. */
 export async function installedApps(): Promise<Record<string, StartApp>> {
   if (packages === undefined || express4 === undefined) return {};
   const { default: koa } = await packages.load<{ default: Koa }>("koa");
@@ -44,7 +44,7 @@ const onExpress4 =
     return listening(createServer(app));
   };
 
-/** What is used of frameworks whose types are not installed here. */
+/** The parts that we use of frameworks whose types are not installed here. */
 type KoaContext = { path: string; respond: boolean; req: IncomingMessage; res: ServerResponse };
 type Koa = new () => {
   use: (middleware: (context: KoaContext, next: () => Promise<void>) => Promise<void>) => void;
@@ -78,7 +78,7 @@ const onKoa =
 const onNest =
   ({ Controller, Post, Req, Res }: NestCommon, { NestFactory }: NestCore): StartApp =>
   async ({ middleware }) => {
-    // What the decorators say, without decorators.
+    // The same as decorators, without their syntax.
     class Webhooks {
       async receive(request: Parameters<typeof middleware>[0], response: Parameters<typeof middleware>[1]) {
         await middleware(request, response);

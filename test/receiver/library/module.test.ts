@@ -44,16 +44,16 @@ export const handlers = [
   return { write, start };
 }
 
-test("a module that is named as it is built is found as its TypeScript", async () => {
+test("a module named by its built file is found as TypeScript", async () => {
   const said = await (await appWith("one").start("handlers.js"))();
   expect(said).toContain("one");
 });
 
-test("a module that is not there is refused, with its address", async () => {
+test("a missing module is refused, with its URL", async () => {
   await expect(appWith("one").start("handler.js")).rejects.toThrow(/no file file:.*handler\.js.*new URL/);
 });
 
-test("in development a change of the module is in use without a new start of the app", async () => {
+test("in development a change of the module takes effect without a restart of the app", async () => {
   vi.stubEnv("NODE_ENV", "development");
   onTestFinished(() => void vi.unstubAllEnvs());
   const app = appWith("one");

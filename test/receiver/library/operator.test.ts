@@ -7,7 +7,7 @@ import { listen } from "../../helpers/listen.ts";
 import { SECRET } from "../helpers/events.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
-/** The operator's page in an app of others. */
+/** The operator's page mounted in another app. */
 
 async function mount(options: Pick<ReceiverOptions, "operatorGuard"> = {}): Promise<string> {
   const databaseUrl = `sqlite:${join(temporaryDirectory(), "receiver.db")}`;

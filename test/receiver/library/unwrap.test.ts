@@ -9,9 +9,9 @@ import {
 } from "../../../receiver/index.ts";
 import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
 
-/** For users who need neither our inbox nor our handlers. */
+/** The functions for users who use neither our inbox nor our handlers. */
 
-test("verifySignature says whether, and why not", () => {
+test("verifySignature returns the result, and the reason of a refusal", () => {
   const body = newBody();
   const header = signatureFor(body);
   const secrets = [SECRET];
@@ -75,7 +75,7 @@ test.each([
   [300_999, true],
   [301_000, "timestamp_too_old"],
   [-300_000, true],
-  // A millisecond before the next second it is 301 s away in whole ones.
+  // A millisecond before the next full second, it is 301 whole seconds away.
   [-300_001, "timestamp_too_new"],
   [-301_000, "timestamp_too_new"],
 ])("a signature is %i ms old, counted in whole seconds of its machine: %s", (ageMs, expected) => {
@@ -132,7 +132,7 @@ describe("unwrap", () => {
   test.each([
     ["no JSON", "{", "invalid_json"],
     ["no event", '{"id":"evt_1","type":"x"}', "invalid_event"],
-  ])("refuses what is signed and %s", (_name, text, reason) => {
+  ])("refuses a signed body that is %s", (_name, text, reason) => {
     const body = Buffer.from(text);
     expect(caught(() => ({ body, header: signatureFor(body) }))).toMatchObject({ reason });
   });

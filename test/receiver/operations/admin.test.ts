@@ -57,7 +57,7 @@ test("the list is filtered and paged, newest first", async () => {
     expect(await listed(wrong)).toMatchObject({ error: "invalid_request" });
 });
 
-test("only names that are allowed are answered, in any case and with any port; health answers everyone", async () => {
+test("only allowed host names are answered, in any case and with any port; health checks always", async () => {
   const { url } = await serveAdmin(await openInbox(), { adminAllowedHosts: ["receiver.internal", "[::1]"] });
   for (const host of ["receiver.internal", "RECEIVER.internal:3001", "[::1]:3001"])
     expect((await ask(`${url}/inbox`, { host })).status).toBe(200);

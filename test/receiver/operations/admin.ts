@@ -18,7 +18,7 @@ export type AdminOptions = {
   workerStatus?: () => Status;
 };
 
-/** What the parts of the operator's side need, around a store. */
+/** The dependencies of the operator's side, around a store. */
 export function operatorParts(
   store: Store,
   { ledger, clock = systemClock, workerStatus }: AdminOptions = {},

@@ -1,7 +1,7 @@
 import { request } from "undici";
 import { dead, openInbox, type Inbox } from "./inbox.ts";
 
-/** An operator's browser, and what there is to see. */
+/** An operator's browser, and an inbox to look at. */
 
 type Answer = {
   status: number;
@@ -37,7 +37,7 @@ async function answerTo({ statusCode, headers, body }: Awaited<ReturnType<typeof
   };
 }
 
-/** What can be read on a page. */
+/** The visible text of a page. */
 export function words({ text }: Answer): string {
   return text
     .replace(/<style>.*<\/style>/s, "")
@@ -47,7 +47,7 @@ export function words({ text }: Answer): string {
     .replaceAll("&#62;", ">");
 }
 
-/** Three dead of two causes, one discarded, one that failed once, one that no handler wanted. */
+/** Events: three dead of two causes, one discarded, one that failed once, one that no handler wanted. */
 export async function troubled(): Promise<
   Inbox & { unknown: string[]; crashed: string; failing: string; unwanted: string }
 > {

@@ -18,7 +18,7 @@ async function begin() {
   return { inbox: store, context: { store, config: testConfig() } };
 }
 
-test("list shows a line an event, by the job of the handler that is named", async () => {
+test("list shows one line per event, with the state of the named handler's job", async () => {
   const { inbox, context } = await begin();
   const id = await inbox.handled(dead("HTTP 500"));
   await inbox.handled({ kind: "done" });
@@ -119,12 +119,12 @@ test("backup writes a copy that opens, for its owner alone", async () => {
   const copy = await openSqliteStore({ file, clock: systemClock, isWorker: false, onFatal: () => undefined });
   expect((await copy.ledger.find(id))?.id).toBe(id);
   await copy.close();
-  // SQLite takes the empty name for a separate database in memory, and a file that is there for one to write over.
+  // SQLite takes an empty name as a database in memory, and would overwrite an existing file.
   for (const name of ["", file])
     await expect(commands.backup(context, name)).rejects.toMatchObject({ name: "Refused", exitCode: 2 });
 });
 
-test("health is 0 when all is well, 1 when something is not, and 3 when nothing answers", async () => {
+test("health exits 0 if all is well, 1 if something is wrong, and 3 if nothing answers", async () => {
   let answer: { status: string; checks: object } = { status: "ready", checks: { database: "ok" } };
   const server = createServer((_request, response) => void response.end(JSON.stringify(answer)));
   const { port, close } = await listen(server);
@@ -141,7 +141,7 @@ test("health is 0 when all is well, 1 when something is not, and 3 when nothing 
 
 test("the program writes bodies as they came, and redacts them otherwise", async () => {
   const { inbox } = await begin();
-  // Pruned events are left out, and not those after them.
+  // Pruned events are left out, but not the ones after them.
   await inbox.handled({ kind: "done" });
   await inbox.ledger.prune({ bodiesMs: systemClock.nowMs() + 1_000, idsMs: 0 });
   const id = newEventId();
@@ -160,7 +160,7 @@ test.each([
   [["inbox", "lst"], 2, /unknown command 'lst'[^]*Did you mean list\?/],
   [["inbox", "stats"], 3, /voice-agent-receiver: there is no inbox at .* yet\./],
   [["start"], 2, /voice-agent-receiver: SIGNING_SECRET: is missing\. Set it /],
-] as const)("the program given %o exits %i in a line that says what to do", async (words, code, said) => {
+] as const)("the program given %o exits %i with one line that says what to do", async (words, code, said) => {
   const DATABASE_URL = `sqlite:${temporaryDirectory()}/receiver.db`;
   const ended = await runCommand(words, { DATABASE_URL });
   expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(said) });

@@ -21,7 +21,7 @@ async function found(check: string, { environment = {}, ...options }: Options = 
   return findings.flatMap((one) => (one.check === check ? [`${one.level}: ${one.message}`] : []));
 }
 
-test("database: one that is not there yet says how to begin; without its folder it is a problem", async () => {
+test("database: if it does not exist yet, it says how to begin; without its folder it is a problem", async () => {
   const folder = temporaryDirectory();
   const at = async (path: string) =>
     found("database", { environment: { DATABASE_URL: `sqlite:${folder}/${path}/receiver.db` } });
@@ -63,7 +63,7 @@ test("api: the key's owner, a wrong key, and a wrong clock are distinguished", a
   expect((await found("api")).join()).toMatch(/^warning: .*reconcile cannot recover lost events/);
 });
 
-test("handlers: they are loaded in a process of their own, without the secrets, and a problem is one", async () => {
+test("handlers: they are loaded in their own process, without the secrets, and an error is a problem", async () => {
   const { PATH = "" } = process.env;
   const DATABASE_URL = `sqlite:${temporaryDirectory()}/receiver.db`;
   const environment = { PATH, DATABASE_URL, RECEIVER_ROLE: "all" };

@@ -50,7 +50,7 @@ test("a database that does not answer is not ready after three seconds", async (
   expect(await asked).toMatchObject({ ready: false, checks: { database: "timeout" } });
 });
 
-test("below the low-water mark it refuses events, and takes them again when there is room", async () => {
+test("below the low-water mark it refuses events, and accepts them again once there is room", async () => {
   const { readiness, diskLow, disk, clock, stop } = await health();
   disk.free = async () => 63 * MEGABYTE;
   await clock.pass(1_000);

@@ -53,7 +53,7 @@ test("fields with a personal or secret name are redacted at any depth, in every 
   expect(lines()[1]).toMatchObject({ apiKey: hidden });
 });
 
-test("an error is logged by its name, its masked message and its place, without what hangs on it", () => {
+test("an error is logged with its name, masked message and place, without its other properties", () => {
   const { log, lines, texts } = recorded(["whsec_0123456789"]);
   const error = new TypeError("no +12125550123, whsec_0123456789");
   log.error({ err: Object.assign(error, { request: { body: "Maria" } }) }, "failed");
@@ -66,7 +66,7 @@ test("an error is logged by its name, its masked message and its place, without 
   expect(texts[1]?.length).toBeLessThan(10_000);
 });
 
-test("nothing in a line steers a terminal or a build server", () => {
+test("no line contains commands for a terminal or a build server", () => {
   const { log, texts, lines } = recorded();
   const path = "/\u001B[2J\u202E##vso[x]\u009B";
   log.info({ path });
@@ -104,7 +104,7 @@ test("a request has a flat line: refusals are warnings, our failures errors", ()
   ]);
 });
 
-test("ten refused requests of a reason have a line in each second, and every accepted one", async () => {
+test("each second up to ten refused requests per reason are logged, and every accepted one", async () => {
   const { logRequest, lines, clock } = recorded();
   const ask = (status: number, refused?: string): void => {
     for (let count = 0; count < 50; count += 1) logRequest({ method: "POST", path: "/", status, refused });

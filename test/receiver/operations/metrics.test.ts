@@ -88,7 +88,7 @@ test.each([async () => Promise.reject(new Error("locked")), async () => undefine
   },
 );
 
-test("only a process with a worker says whether it is up", async () => {
+test("only a process with a worker reports whether the worker is up", async () => {
   expect(await values(metrics(), "receiver_worker_up")).toEqual({});
   expect(
     await values(
@@ -121,7 +121,7 @@ test("attempts are counted, and those of the last minute by handler", async () =
   });
 });
 
-test("the alert rules and the board ask for metrics that exist", async () => {
+test("the alert rules and the board query existing metrics", async () => {
   const made = metrics(undefined, () => true);
   made.handled([ended("kitchen")]);
   const known = [...(await made.text()).body.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
@@ -133,7 +133,7 @@ test("the alert rules and the board ask for metrics that exist", async () => {
   for (const [name] of asked) expect(known).toContain(name.replace(/_(?:bucket|count|sum)$/, ""));
 });
 
-test("each rule fires for its own problem, and none for a healthy receiver", async () => {
+test("each rule fires for its problem, and none for a healthy receiver", async () => {
   const isUp = { alive: true };
   const state: { counts: Counts } = {
     counts: { ...COUNTS, handlers: [{ handler: "kitchen", ...jobs, oldestUnfinishedAtMs: null }] },

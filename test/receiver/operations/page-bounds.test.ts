@@ -8,7 +8,7 @@ import { operatorParts, serveAdmin } from "./admin.ts";
 import { get, post, troubled, words } from "./browser.ts";
 import { dead, openInbox } from "./inbox.ts";
 
-/** How much the operator's page shows and takes at a time, and where it may be mounted. */
+/** How much the operator's page shows and accepts at a time, and where it may be mounted. */
 
 test("events are listed fifty at a time, with the filter kept on the way to older ones", async () => {
   const inbox = await openInbox({});
@@ -50,7 +50,7 @@ test("a form that cannot be read is refused as the sender's mistake", async () =
   expect(lines).toEqual([]);
 });
 
-test("a page of ticked boxes is one question about all of them", async () => {
+test("an action on a page of ticked boxes asks once about all of them", async () => {
   const inbox = await openInbox();
   const ids: string[] = [];
   for (let count = 0; count < 50; count += 1) ids.push(await inbox.handled(dead("HTTP 500")));
@@ -89,7 +89,7 @@ test("an action on thousands shows its progress, continues without the browser, 
   await expect.poll(shown).toMatch(/dead 201 of 201 done .* dead 200 of 201 canceled/);
   expect(slices).toHaveLength(3);
   expect(asked).not.toContain(late);
-  // What has ended stays so.
+  // Ended jobs keep their state.
   await post(`${url}${earlier.replace(/\d+$/, "2")}`, {});
   expect(await shown()).toMatch(/dead 201 of 201 done .* dead 200 of 201 canceled/);
   expect((await get(`${url}/actions`)).text).not.toContain("http-equiv");

@@ -115,7 +115,7 @@ describe("requeue and discard", () => {
     await inbox.ledger.prune({ bodiesMs: Date.now() + 1_000, idsMs: 0 });
     const event = /waiting · sent by the service · .* 0 more .* next attempt \S+ \S+ in 60 min/;
     expect(words(await get(`${url}/event?id=${failing}`))).toMatch(event);
-    // What is pruned is none of them.
+    // Pruned events are not among them.
     expect(words(await get(`${url}/confirm?action=requeue`))).toMatch(/Requeue 3 jobs/);
     expect(words(await get(`${url}/confirm?action=discard&handler=log-call`))).toMatch(/Discard 3 jobs/);
     await post(`${url}/confirm`, { action: "discard", handler: "log-call", reason: "test calls" });
@@ -137,7 +137,7 @@ describe("requeue and discard", () => {
     const { url } = await serveAdmin(inbox);
     await post(`${url}/confirm`, { action: "requeue", state: "dead", cause: "HTTP 500" });
     expect(await states()).toEqual(["dead", "waiting"]);
-    // The list of one handler: what is ticked there means its jobs.
+    // The list of one handler: its boxes mean this handler's jobs.
     const list = await get(`${url}/events?handler=email`);
     const hidden = [...list.text.matchAll(/<input type="hidden" name="(\w+)" value="(\w+)"/g)];
     const kept = Object.fromEntries(hidden.map(([, name = "", value = ""]) => [name, value]));
@@ -165,7 +165,7 @@ describe("requeue and discard", () => {
     );
   });
 
-  test("need something that is chosen, and a form of this page", async () => {
+  test("need a chosen event, and a form of this page", async () => {
     const { unknown, ...inbox } = await troubled();
     const { url } = await serveAdmin(inbox);
     expect((await get(`${url}/confirm?action=requeue&state=dead&id=`)).status).toBe(400);
@@ -200,7 +200,7 @@ describe("requeue and discard", () => {
   });
 });
 
-test("every page forbids scripts, frames and being kept", async () => {
+test("every page forbids scripts, frames and caching", async () => {
   const { url } = await serveAdmin(await troubled());
   for (const path of ["/", "/events", "/confirm?action=requeue&state=dead", "/event?id=x", "/actions"]) {
     const { headers, text } = await get(url + path);

@@ -19,21 +19,21 @@ test.each([
   expect(clean(message)).toBe(shown);
 });
 
-test("a message of a megabyte is masked in time that grows with nothing", () => {
+test("a message of a megabyte is masked as fast as a short one", () => {
   const startedMs = performance.now();
   for (const part of ["@", "a.", "+1 ", "1", "a@b.", "://a", "(1) ", "-"])
     expect(clean(part.repeat(1_048_576)).length).toBeLessThanOrEqual(300);
   expect(performance.now() - startedMs).toBeLessThan(20_000);
 });
 
-test("no secret of the configuration is left out, also as a database's password is written", () => {
+test("every secret of the configuration is masked, also a database's password in its encoded form", () => {
   const api = { baseUrl: "https://x", key: "key" };
   const given = { signingSecrets: ["one", "two"], adminToken: "token", api };
   const found = secretsOf({ ...given, databaseUrl: "postgres://u:p%40ss@h/d" });
   expect(found).toEqual(["one", "two", "token", "key", "p%40ss", "p@ss"]);
 });
 
-test.each(EVENT_TYPES)("a redacted %s has nothing of a person, and can be sent again", (type) => {
+test.each(EVENT_TYPES)("a redacted %s contains no personal data, and can be sent again", (type) => {
   const envelope = sampleEnvelope(type);
   const redacted = redactEnvelope(JSON.stringify(envelope));
   expect(envelopeSchema.parse(redacted).id).toBe(envelope.id);

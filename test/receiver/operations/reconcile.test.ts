@@ -67,7 +67,7 @@ test("a webhook that comes later for the same object and type is a duplicate", a
     expect(await inbox.ledger.find(id)).toMatchObject({ source: "reconcile", duplicates: 1 });
 });
 
-test("a dry run says the same and changes nothing", async () => {
+test("a dry run reports the same and changes nothing", async () => {
   const { inbox, state, run } = await begin();
   state.calls = makeCalls(2, NOW_MS);
   const unfinished = JSON.stringify({ newestId: "call_1", lastId: "call_0" });
@@ -88,7 +88,7 @@ test("it looks back as far as requested, but not into the pruned time", async ()
   expect(objects(pruned)).toEqual(["call.completed call_new00001"]);
 });
 
-test("what comes or is pruned while it looks is not enqueued again", async () => {
+test("events that arrive or are pruned during a run are not enqueued again", async () => {
   const { inbox, state, run } = await begin();
   state.calls = [...makeCalls(2, NOW_MS, "new"), ...makeCalls(1, NOW_MS - DAY_MS, "old")];
   let prunedMs = 0;
@@ -102,7 +102,7 @@ test("what comes or is pruned while it looks is not enqueued again", async () =>
   expect([report.alreadyThere, ...objects(report)]).toEqual([1, "call.completed call_new00002"]);
 });
 
-test("an interrupted run says so, and the next reads new objects and continues there", async () => {
+test("an interrupted run reports it, and the next reads new objects and continues from there", async () => {
   const { state, run } = await begin();
   state.calls = makeCalls(250, NOW_MS);
   state.isDown = (count) => count > 3;
@@ -116,7 +116,7 @@ test("an interrupted run says so, and the next reads new objects and continues t
   expect(await run()).toMatchObject({ problem: null, healed: [], alreadyThere: 251 });
 });
 
-test("a bookmark at an object that is gone is dropped, and the run after reads everything", async () => {
+test("a bookmark at a deleted object is dropped, and the next run reads everything", async () => {
   const { inbox, state, run } = await begin();
   state.calls = makeCalls(3, NOW_MS);
   const bookmark = { newestId: state.calls[0]!.id, lastId: "call_gone" };
@@ -125,7 +125,7 @@ test("a bookmark at an object that is gone is dropped, and the run after reads e
   expect(await run()).toMatchObject({ problem: null, objectsRead: 3 });
 });
 
-test("a database that takes nothing ends it with the reason", async () => {
+test("a database that refuses writes ends it with the reason", async () => {
   const { inbox, state, run } = await begin();
   state.calls = makeCalls(1, NOW_MS);
   const accept: Store["intake"]["accept"] = async () => ({ ok: false, reason: "full", detail: "no room" });
@@ -150,7 +150,7 @@ test("the program looks back as far as --since says, and a week by default", asy
   expect(Math.round((minutes - week) / 3_600_000)).toBe(7 * 24 - 2);
 });
 
-test("it names what it cannot heal: orders and bookings", async () => {
+test("it names what it cannot recover: orders and bookings", async () => {
   const { run } = await begin();
   expect((await run()).cannotBeHealed).toMatchObject([
     { type: "order.created", whatToDo: expect.stringContaining("deliveries since 2026-01-24") },

@@ -17,7 +17,7 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return found;
 }
 
-test("it reads each path of the API, whichever of its addresses was copied", async () => {
+test("it reads each path of the API, whichever form of its base URL was configured", async () => {
   const { state, baseUrl } = await startRestService();
   state.voicemails = makeVoicemails(3, 1_700_000_000_000);
   for (const address of [baseUrl, `${baseUrl}/`, `${baseUrl}/api/v1`, `${baseUrl}/api/v1/`]) {
@@ -29,7 +29,7 @@ test("it reads each path of the API, whichever of its addresses was copied", asy
   }
 });
 
-test("a list is walked to its end by a cursor, also while items are added, and from where one says", async () => {
+test("a list is read to its end by cursor, also while items are added, and from a given place", async () => {
   const { state, baseUrl } = await startRestService();
   const calls = makeCalls(120, 1_700_000_000_000);
   state.calls = calls;
@@ -67,7 +67,7 @@ test("5xx, 429 and cut connections are tried again, four times in all; 4xx are n
   expect(state.requests).toHaveLength(9);
 });
 
-test("no answer is an error that says where, and a refusal never holds the key", async () => {
+test("a missing answer is an error with the URL, and no error contains the key", async () => {
   const { state, baseUrl } = await startRestService();
   const { url, close } = await listen(createServer());
   await close();
@@ -94,7 +94,7 @@ test.each([
   await expect(all(client(baseUrl).calls())).rejects.toMatchObject({ code, message });
 });
 
-test("it goes through the proxy that the environment names, but for the hosts that need none", async () => {
+test("it uses the proxy of the environment, except for the hosts that need none", async () => {
   const { baseUrl } = await startRestService();
   let asked = 0;
   const proxy = createServer();

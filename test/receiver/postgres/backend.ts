@@ -5,7 +5,7 @@ import type { Store } from "../../../receiver/store/port.ts";
 import type { Backend } from "../store-suite/harness.ts";
 import { newDatabase, query } from "./server.ts";
 
-/** What a test left behind. A database for each test would cost five times as much. */
+/** Deletes the data of a test. A new database for each test would take five times as long. */
 const EMPTY = `
   TRUNCATE receiver.events, receiver.handlers, receiver.steps, receiver.bookmarks;
   DELETE FROM receiver.job; DELETE FROM receiver.queue WHERE name <> '/unwanted';
@@ -13,7 +13,7 @@ const EMPTY = `
 
 let ofThisFile: Promise<string> | undefined;
 
-/** An empty database. Time passes by what is written in it, which becomes older. */
+/** An empty database. Time passes by moving the stored times back. */
 export async function postgresBackend(): Promise<Backend & { url: string }> {
   const url = await (ofThisFile ??= newDatabase());
   await query(url, EMPTY);
@@ -22,7 +22,7 @@ export async function postgresBackend(): Promise<Backend & { url: string }> {
     isSqlite: false,
     open: async () => openPostgres(url),
     pass: async (ms) => void (await query(url, passed(ms))),
-    // Its heartbeats end with it; others take over when they are too old.
+    // Its heartbeats stop; others take over when the last one is too old.
     kill: async (store) => {
       await store.close();
       await query(url, "UPDATE receiver.job SET heartbeat_on = heartbeat_on - interval '31 s'");

@@ -52,7 +52,7 @@ describe.skipIf(noServer())("the pg client of atomically", () => {
     await store.jobs.atomically(job, write, never);
     expect(await query(backend.url, "SELECT * FROM orders")).toEqual([{ id, paid: true, doc: { a: [1] } }]);
     expect(await jobOf(store, id)).toMatchObject({ state: "done" });
-    // By db.query the app's columns read as they would on SQLite.
+    // db.query returns the app's columns as on SQLite.
     expect(
       await store.jobs.query("SELECT paid, doc, '2026-03-01T00:00:00Z'::timestamptz AS at FROM orders"),
     ).toEqual([{ paid: 1, doc: '{"a":[1]}', at: "2026-03-01T00:00:00.000Z" }]);
@@ -78,7 +78,7 @@ describe.skipIf(noServer())("the pg client of atomically", () => {
 
 test.skipIf(noServer())("a transaction over 5 s is rolled back, and its job continues", async () => {
   const backend = await postgresBackend();
-  // Its 5 s are a tenth of one.
+  // Its limit of 5 s is 0.1 s here.
   const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms / 50, run) };
   const store = await openServerStore({
     databaseUrl: backend.url,

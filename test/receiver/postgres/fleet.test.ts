@@ -68,7 +68,7 @@ describe.skipIf(noServer())("a rolling deploy", () => {
     expect(await jobOf(today, held)).toMatchObject({ held: true });
   });
 
-  test("a handler that gets a key is handed jobs from before and after in turns, no more than it has room for", async () => {
+  test("a handler that gets a key gets old and new jobs in turn, no more than it has slots", async () => {
     const backend = await postgresBackend();
     const before = await accept(await openWorker(backend, YESTERDAY), event(), event());
     const today = await openWorker(backend, TODAY);
@@ -77,7 +77,7 @@ describe.skipIf(noServer())("a rolling deploy", () => {
     expect([await next(), await next(), await next()]).toEqual([[before[0]], [after], [before[1]]]);
   });
 
-  test("a worker of yesterday fails no attempt of a handler that it does not know", async () => {
+  test("a worker of an older version fails no attempt of a handler that it does not know", async () => {
     const backend = await postgresBackend();
     const today = await openWorker(backend, TODAY);
     const [id = ""] = await accept(today, event());
@@ -85,7 +85,7 @@ describe.skipIf(noServer())("a rolling deploy", () => {
     await claimOne(today);
     await backend.kill(today);
     const old = await openWorker(backend, YESTERDAY);
-    // It ends the attempt of the handler that it has, in today's queue too: that was its last, by its own policy.
+    // It ends an attempt of a handler that it has, also in the new queue; by its own policy it was the last one.
     expect(await jobOf(old, id)).toMatchObject({ state: "dead" });
     expect(await jobOf(old, id, "new")).toMatchObject({ state: "running", attempts: 1 });
     const next = await openWorker(backend, TODAY);
@@ -128,8 +128,8 @@ describe.skipIf(noServer())("a worker that", () => {
     expect(await jobOf(store, job.id)).toMatchObject({ state: "running", attempts: 1 });
   });
 
-  test("was cut off changes nothing of its successor's attempt", async () => {
-    // It writes no heartbeat, since no time passes for it.
+  test("was cut off cannot change its successor's attempt", async () => {
+    // It writes no heartbeat, because its clock stands still.
     const { databaseUrl, store, job, age, join } = await openWith({
       ...systemClock,
       after: () => () => undefined,
@@ -185,7 +185,7 @@ describe.skipIf(noServer())("a worker that", () => {
     const onCutOff = (problem: string): void => void problems.push(problem);
     const { store, job } = await openWith({ ...systemClock, after }, { pool, onCutOff });
     const isDone = await end(store, job);
-    // Its first round is over: the next one, and the cut-off.
+    // Its first round is over: now the next one, and the cut-off.
     await until(() => timers.size === 2);
     await pool.end();
     for (nowMs = 1_000; nowMs <= 20_000; nowMs += 1_000) {
@@ -201,7 +201,7 @@ test.skipIf(noServer())(
   "two that take the same events in opposite orders at the same time do not wait for each other in a circle",
   async () => {
     const url = await newDatabase();
-    // Each row takes so long that both are under way.
+    // Each row takes so long that both run at the same time.
     await query(
       url,
       `CREATE FUNCTION rest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
@@ -236,7 +236,7 @@ const examine = async (url: string) =>
   doctor({ config: testConfig({ DATABASE_URL: url, RECEIVER_ROLE: "ingest" }) });
 
 describe.skipIf(noServer())("doctor says what to do if", () => {
-  test("the role may not make the schemas, and is content once it may", async () => {
+  test("the role may not create the schemas, and starts once it may", async () => {
     const owner = await newDatabase(false);
     const name = `role_${randomBytes(6).toString("hex")}`;
     await query(owner, `CREATE ROLE ${name} LOGIN`);
@@ -246,7 +246,7 @@ describe.skipIf(noServer())("doctor says what to do if", () => {
       owner,
       `DO $$ BEGIN EXECUTE 'GRANT CREATE ON DATABASE ' || current_database() || ' TO ${name}'; END $$`,
     );
-    // The server of the tests does not sync, which is all that may be said of it.
+    // The tests' server does not sync; that must be the only problem reported.
     const { lines } = await examine(url);
     expect(lines.filter((line) => /^\w+ +database (?!.*(?:intact|fsync is off))/.test(line))).toEqual([]);
   });
@@ -314,7 +314,7 @@ test.skipIf(noServer())(
       onEnded: () => undefined,
       onStuck: () => undefined,
     });
-    // Their events come one after another, so that they do not all look at the same time.
+    // Their events arrive one after another, so that the workers do not all poll at the same time.
     for (const name of names) {
       const [id, type] = [newEventId(), `${name}.came`];
       const envelope = { id, type, created: 1, api_version: "v1", org_id: "org_1", data: { object: {} } };

@@ -35,7 +35,7 @@ function startRacingWorker(url: string): ChildProcess {
   return child;
 }
 
-/** As the service does: again until it is acknowledged. */
+/** Sends as the service does: again until it is acknowledged. */
 async function deliver(stores: readonly Store[], batch: readonly NewEvent[], n: number) {
   for (let tried = 0; ; tried += 1) {
     const result = await stores[(n + tried) % stores.length]?.intake.accept(batch);
@@ -44,7 +44,7 @@ async function deliver(stores: readonly Store[], batch: readonly NewEvent[], n: 
   }
 }
 
-/** Three that take events, and three workers of which one has begun. */
+/** Three intakes, and three workers, one of them started. */
 async function openFleet(url: string) {
   const stores = [await openPostgres(url), await openPostgres(url), await openPostgres(url)];
   onTestFinished(async () => void (await Promise.all(stores.map(async (store) => store.close()))));
@@ -56,7 +56,7 @@ async function openFleet(url: string) {
   return { stores, workers };
 }
 
-/** The ids of all that was handled, once nothing is left to do. */
+/** Waits until all jobs have ended; returns the ids of the handled events. */
 async function handledIds(url: string): Promise<string[]> {
   await expect
     .poll(async () => query(url, "SELECT FROM receiver.job WHERE state < 'completed' LIMIT 1"), {
@@ -78,7 +78,7 @@ test.skipIf(noServer())(
     let faults = 0;
     for (let at = 0; at < EVENTS; at += BATCH) {
       const batch = sent.slice(at, at + BATCH);
-      // Three of ten come again, at another process, while later ones come: so the order of arrival is known.
+      // Three of ten are sent again, to another process, while later ones arrive: so the order of arrival is known.
       const copies = sent.slice(Math.max(0, at - BATCH), at).filter((_, index) => index % 10 < 3);
       await Promise.all([deliver(stores, batch, at), deliver(stores, copies, at + 1)]);
       if (at < ((faults + 1) * EVENTS) / (FAULTS + 1)) continue;
@@ -110,7 +110,7 @@ test.skipIf(noServer())(
     const standby = await primary.addStandby(temporaryDirectory(), await freePort());
     onTestFinished(async () => standby.stop("immediate"));
     const url = primary.url();
-    // Otherwise what the primary has confirmed may not be on the standby yet.
+    // Otherwise the standby may lack writes that the primary has confirmed.
     await query(url, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
     await query(url, "SELECT pg_reload_conf()");
     await until(

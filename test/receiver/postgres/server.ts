@@ -9,7 +9,7 @@ import { sharedProgram } from "../../helpers/run/shared-program.ts";
 
 const TEMPLATE = "receiver_template";
 
-/** Whether there can be no server; the reason is printed. */
+/** Whether no server can be started; prints the reason. */
 export function noServer(): boolean {
   const problem = whyNoServer();
   if (problem !== undefined) process.stderr.write(`Tests on PostgreSQL are skipped: ${problem}\n`);
@@ -38,7 +38,7 @@ export async function newDatabase(template = true): Promise<string> {
   const server = await sharedServer();
   if (template) await (made ??= makeTemplate(server));
   const name = `test_${randomBytes(8).toString("hex")}`;
-  // By its files: written to the log block by block, it costs the server three times as much.
+  // Copy the files: the other strategy writes each block to the log, which takes three times as long.
   await query(
     server,
     `CREATE DATABASE ${name} ${template ? `TEMPLATE ${TEMPLATE} STRATEGY = FILE_COPY` : ""}`,
@@ -65,7 +65,7 @@ function databaseUrl(server: string, name: string): string {
 
 let made: Promise<void> | undefined;
 
-/** Copying a database is quicker than making its tables. */
+/** A template, because copying a database is faster than creating its tables. */
 async function makeTemplate(server: string): Promise<void> {
   const client = new Client({ connectionString: server });
   await client.connect();

@@ -15,7 +15,7 @@ import {
 
 export function describeAccepting(name: string, createBackend: CreateBackend): void {
   describe(`${name}: accepting`, () => {
-    test("a new event is stored with its bytes, and found by its id in either case", async () => {
+    test("a new event is stored with its bytes, and found by its id in upper and lower case", async () => {
       const store = await openStore(await createBackend());
       const sent = event({
         body: Buffer.from('{"id": "x",  "n": 1e3, "emoji": "\u{1f600}"}'),
@@ -34,7 +34,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect(Buffer.from((await store.ledger.body(found?.seq ?? 0)) ?? [])).toEqual(sent.body);
     });
 
-    test("the same id again is a duplicate, also in one batch, in other letters, and after its job is done", async () => {
+    test("the same id again is a duplicate, also in one batch, in another case, and after its job is done", async () => {
       const { store } = await begin(createBackend);
       const sent = event();
       const again = { ...sent, id: `evt_${sent.id.slice(4).toUpperCase()}` };
@@ -66,7 +66,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect(Buffer.from((await store.ledger.body(found?.seq ?? 0)) ?? [])).toEqual(sent.body);
     });
 
-    test("of many copies that arrive at once at several processes, one is new", async () => {
+    test("of many copies that arrive at several processes at once, one is new", async () => {
       const backend = await createBackend();
       const stores = [await openStore(backend), await openStore(backend), await openStore(backend)];
       const sent = Array.from({ length: 20 }, () => event());
@@ -131,7 +131,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect(await worker.ledger.find(sent[0]?.id ?? "")).toMatchObject({ state: "ignored" });
     });
 
-    test("a webhook for an object that reconcile enqueued is a duplicate with any id, and is found by it", async () => {
+    test("a webhook for an object that reconcile enqueued is a duplicate with any id, and is found by that id", async () => {
       const store = await openWorker(await createBackend());
       const objectId = "call_1 \\u0000 \0 \uD800";
       const healed = event({ source: "reconcile", objectId });
@@ -146,7 +146,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect(await store.intake.accept([other])).toEqual({ ok: true, acceptances: [{ duplicate: false }] });
     });
 
-    test("reconcile enqueues nothing that a webhook has brought, and webhooks with one object are events of their own", async () => {
+    test("reconcile enqueues no object that a webhook brought; two webhooks with one object are two events", async () => {
       const store = await openStore(await createBackend());
       await accept(store, event({ objectId: "call_1" }));
       for (const source of ["reconcile", "webhook"] as const)
@@ -157,7 +157,7 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       expect([...(await store.ledger.known("call.completed", ["call_1", "call_2"]))]).toEqual(["call_1"]);
       expect([...(await store.ledger.known("call.transferred", ["call_1"]))]).toEqual([]);
 
-      // However many there are, and also what came after it asked.
+      // However many there are, and also events that arrived during the question.
       const ids = Array.from({ length: 2_100 }, (_, n) => `vm_${String(n)}`);
       const faxes = [event({ type: "fax.received" }), event({ type: "fax.received" })] as const;
       await accept(store, faxes[0], ...ids.map((objectId) => event({ objectId })), faxes[1]);

@@ -56,13 +56,13 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const [, failed] = jobs;
       if (!failed) throw new Error("three were claimed");
       expect(await jobOf(store, failed.id)).toMatchObject({ state: "running" });
-      // Nothing of it is committed by the next transaction either.
+      // The next transaction commits nothing of it either.
       await expect(write(failed, true)).rejects.toThrow("changed my mind");
       await write(failed);
       expect(await effects(backend)).toHaveLength(3);
     });
 
-    test("a statement that failed fails the whole, also if its error was caught", async () => {
+    test("a failed statement fails the transaction, also if its error was caught", async () => {
       const { backend, store } = await begin(createBackend);
       const job = await acceptAndClaim(store);
       const outcome = store.jobs.atomically(
@@ -84,7 +84,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       await store.jobs.end(job, { kind: "returned" });
       const late = async () => store.jobs.atomically(job, async (db) => writeEffect(db, job), never);
       await expect(late()).rejects.toThrow(/no longer this attempt's/);
-      // Neither while it is another attempt's.
+      // Nor while another attempt has it.
       await claimOne(store);
       await store.jobs.end(await claimOne(store).catch(() => job), { kind: "done" });
       await expect(late()).rejects.toThrow(/no longer/);
@@ -135,7 +135,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       expect(await effects(backend)).toEqual([]);
     });
 
-    test("values go in by one rule: booleans, dates, JSON, bigint, bytes and null", async () => {
+    test("values are stored by one rule: booleans, dates, JSON, bigint, bytes and null", async () => {
       const backend = await createBackend();
       const [integer, bytes] = backend.isSqlite ? ["INTEGER", "BLOB"] : ["bigint", "bytea"];
       const store = await openWorker(backend, [
@@ -167,7 +167,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       await expect(store.jobs.query("SELECT $1", [undefined as never])).rejects.toThrow(/\$1 .* Pass null/);
     });
 
-    test("placeholders count by their numbers, and texts that look like one are none", async () => {
+    test("placeholders are matched by number, and text in quotes or comments is not a placeholder", async () => {
       const store = await openWorker(await createBackend());
       const [row] = await store.jobs.query(
         `SELECT '$2 it''s' AS a, CAST($2 AS TEXT) AS b, CAST($1 AS TEXT) || CAST($1 AS TEXT) AS "c$4" /* $5 */ -- $3`,

@@ -103,7 +103,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
         const { id } = job;
         const nowMs = await store.nowMs();
         expect(await store.jobs.end(job, ending)).toBe(true);
-        // What has ended does not end again.
+        // An ended attempt cannot end again.
         expect(await store.jobs.end(job, { kind: "dead", error: "late" })).toBe(false);
 
         const stored = await jobOf(store, id);
@@ -147,7 +147,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       expect(await store.ledger.list({ cause: "another" }, { limit: 5 })).toEqual([]);
     });
 
-    test("results of steps are kept over attempts and requeues, for this job alone, until it is done, under any name", async () => {
+    test("results of steps are kept over attempts and requeues, per job, until it is done, under any name", async () => {
       const { store } = await begin(createBackend, [handler(), handler({ name: "other" })]);
       const [id = ""] = await accept(store, event());
       let job = await claimOne(store);
@@ -207,7 +207,7 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       expect(await handleAll(store)).toEqual([id]);
       expect(await store.ledger.find(id)).toMatchObject({ state: "done", handled: 1 });
       expect((await store.ledger.handlers()).map((one) => one.name)).toEqual(["everything"]);
-      // Events from now on are not for it.
+      // It gets no events from now on.
       const [later = ""] = await accept(store, event());
       expect((await store.ledger.find(later))?.jobs.map((job) => job.handler)).toEqual(["everything"]);
     });

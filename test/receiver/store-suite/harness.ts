@@ -14,11 +14,11 @@ import { newEventId } from "../helpers/events.ts";
 export type Backend = {
   /** Opens it as a separate process would. */
   open: () => Promise<Store>;
-  /** Lets time pass, for all who have it open. */
+  /** Lets time pass, for all processes that have it open. */
   pass: (ms: number) => Promise<void>;
-  /** Ends the process of a worker that had this store, without a word. */
+  /** Kills the worker's process that has this store open. */
   kill: (store: Store) => Promise<void>;
-  /** Rows of a handler's table, read past the store. */
+  /** Rows of a handler's table, read without the store. */
   rows: (sql: string) => Promise<Record<string, unknown>[]>;
   /**
    * The outcomes that differ:
@@ -58,7 +58,7 @@ export function handler(overrides: Partial<JobHandler> = {}): JobHandler {
   };
 }
 
-/** An event as intake hands it on. */
+/** An event as the intake passes it to the store. */
 export function event(overrides: Partial<NewEvent> & { object?: object } = {}): NewEvent {
   const { object = {}, ...given } = overrides;
   const id = given.id ?? newEventId();
@@ -104,8 +104,8 @@ export async function acceptAndClaim(store: Store): Promise<Job> {
 }
 
 /**
- * Another worker, with other handlers, after this one has ended for good. On SQLite those that it does not have are gone at
- * once; on PostgreSQL ten minutes after their last worker was seen, so that none is gone during a rolling deploy.
+ * Another worker, with other handlers, after this one has ended. Handlers that it does not have count as removed: on
+ * SQLite at once; on PostgreSQL ten minutes after their last worker was seen, so that a rolling deploy removes none.
  */
 export async function replaceWorker(
   backend: Backend,
@@ -124,7 +124,7 @@ export async function accept(store: Store, ...events: readonly NewEvent[]): Prom
   return events.map(({ id }) => id);
 }
 
-/** Claims what is due of a handler. */
+/** Claims the due jobs of a handler. */
 export async function claim(store: Store, name = "everything", limit = 100): Promise<Job[]> {
   return store.jobs.claim(name, limit);
 }
@@ -155,7 +155,7 @@ export async function jobOf(store: Store, id: string, name = "everything"): Prom
   return found?.jobs.find((job) => job.handler === name);
 }
 
-/** Writes the effect of an attempt, by which tests count how often a job was done. */
+/** Writes the effect of an attempt: tests count these to see how often a job was done. */
 export async function writeEffect(db: HandlerDatabase, { id, attempt }: Job): Promise<void> {
   await db.query("INSERT INTO effects (event_id, attempt) VALUES ($1, $2)", [id, attempt]);
 }

@@ -5,7 +5,7 @@ import type { CreateBackend } from "./harness.ts";
 import { describeKeys } from "./keys.ts";
 import { describeLedger } from "./ledger.ts";
 
-/** What a store promises. This suite is the definition: a store that passes it may be used. */
+/** The promises of a store. This suite defines them: a store that passes it may be used. */
 export function describeStore(name: string, createBackend: CreateBackend): void {
   describeAccepting(name, createBackend);
   describeHandling(name, createBackend);

@@ -45,7 +45,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
       expect(await claim(store, "pairs")).toHaveLength(5);
     });
 
-    test("a job that waits for a retry, or was put off, holds back later ones; a dead job does not", async () => {
+    test("a job that waits for a retry, or was deferred, holds back later ones; a dead job does not", async () => {
       const { backend, store } = await begin(createBackend, [byPhone]);
       const [first = "", second = ""] = await accept(store, from("a"), from("a"));
       await store.jobs.end(await claimOne(store), { kind: "failed", error: "no", delayMs: MINUTE_MS });

@@ -46,7 +46,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(down).toEqual(sent.toReversed());
     });
 
-    test("filters by the state, handler and type of one and the same job; a dead job is found while its sibling is unfinished", async () => {
+    test("filters by state, handler and type of the same job; a dead job is found while a sibling is unfinished", async () => {
       const store = await openWorker(await createBackend(), [handler(), handler({ name: "other" })]);
       const [dead = "", order = "", running = "", waiting = ""] = await accept(
         store,
@@ -159,7 +159,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await claimOne(store)).toMatchObject({ id: done, attempt: 1 });
     });
 
-    test("a requeue for one handler leaves the others alone, and gives it an event that it had no job of", async () => {
+    test("a requeue for one handler leaves the others alone, and also gives it events for which it had no job", async () => {
       const backend = await createBackend();
       let store = await openWorker(backend, [handler(), handler({ name: "other" })]);
       const [id = "", order = ""] = await accept(store, event(), event({ type: "order.created" }));
@@ -179,7 +179,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.counts()).toMatchObject({ unwanted: 0 });
     });
 
-    test("an event that no handler wanted is offered to all again", async () => {
+    test("a requeue offers an event that no handler wanted to all handlers again", async () => {
       const backend = await createBackend();
       let store = await openWorker(backend, [handler({ types: ["order.created"] })]);
       const [id = ""] = await accept(store, event());
@@ -192,7 +192,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.find(id)).toMatchObject({ state: "done", handled: 1 });
     });
 
-    test("a requeue leaves an event alone that waits for the first worker, which handles it", async () => {
+    test("a requeue does not change an event that waits for the first worker; the worker handles it", async () => {
       const backend = await createBackend();
       const [id = ""] = await accept(await openStore(backend), event());
       const store = await openStore(backend);
@@ -201,7 +201,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await handleAll(await openWorker(backend))).toEqual([id]);
     });
 
-    test("discarded jobs are ignored with the reason; what runs or is done is not discarded", async () => {
+    test("discarded jobs are ignored with the reason; running and done ones are not discarded", async () => {
       const store = await openWorker(await createBackend(), [handler(), handler({ name: "other" })]);
       const sent = Array.from({ length: 4 }, () => event());
       const [dead = "", done = "", running = "", waiting = ""] = await accept(store, ...sent);
@@ -273,7 +273,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.prunedBeforeMs()).toBe(beforeMs);
     });
 
-    test("requeues and prunes more than a batch, and skips what must stay", async () => {
+    test("requeues and prunes more than one batch, and skips events that must stay", async () => {
       const { backend, store } = await begin(createBackend);
       const sent = await accept(store, ...Array.from({ length: 450 }, () => event()));
       await handleAll(store, undefined, { kind: "dead", error: "no" });
@@ -295,7 +295,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await (await openStore(backend)).ledger.bookmark("here")).toBe("b");
       await store.ledger.setBookmark("here", undefined);
       expect(await store.ledger.bookmark("here")).toBeUndefined();
-      // A test's server of PostgreSQL does not sync.
+      // The tests' PostgreSQL server does not sync.
       expect((await store.ledger.check()).filter((line) => !line.startsWith("fsync is off"))).toEqual([]);
     });
   });

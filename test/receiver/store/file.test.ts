@@ -23,7 +23,7 @@ describe("the file of the inbox", () => {
     ["a log", "moved", "-wal"],
     ["a log", "deleted and made anew", "-wal"],
     ["a file", "moved", ""],
-  ])("%s that was %s ends the process instead of an answer", async (_what, how, end) => {
+  ])("if %s was %s, the process ends and answers nothing", async (_what, how, end) => {
     const { file, store, answerOrEnd } = await openInbox();
     await accept(store, event());
     renameSync(`${file}${end}`, `${file}-away`);
@@ -40,7 +40,7 @@ describe("the file of the inbox", () => {
     expect(datasync).toHaveBeenCalledTimes(1);
   });
 
-  test("each batch is answered only after a sync that began when it was committed, also one of duplicates alone", async () => {
+  test("each batch is answered only after a sync that began after its commit, also if it has only duplicates", async () => {
     const { file, store } = await openInbox();
     const gate = Promise.withResolvers<void>();
     const seen: number[] = [];
@@ -54,7 +54,7 @@ describe("the file of the inbox", () => {
     let answers = 0;
     const first = store.intake.accept([sent]).then(() => (answers += 1));
     await until(() => seen.length === 1);
-    // Its sync is under way: what comes now needs one of its own, and so does a copy.
+    // Its sync is running: new events need another one, and so does a duplicate.
     const second = store.intake.accept([event()]).then(() => (answers += 1));
     const copy = store.intake.accept([sent]).then(() => (answers += 1));
     await until(() => seen.length === 3);
@@ -65,7 +65,7 @@ describe("the file of the inbox", () => {
 });
 
 describe("several processes on one file", () => {
-  test("a write waits for another's transaction without blocking the event loop, and is refused as busy after 8 s", async () => {
+  test("a write waits for another process's transaction without blocking the event loop, and is refused after 8 s", async () => {
     const backend = await sqliteBackend();
     const store = await openStore(backend);
     const other = new Database(backend.file);
@@ -103,7 +103,7 @@ describe("several processes on one file", () => {
     await accept(store, event());
   });
 
-  test("events that come between the steps of the first announcement get their jobs, however many they are", async () => {
+  test("events that arrive between the steps of the first announcement get their jobs, however many", async () => {
     for (let turns = 0; turns < 12; turns += 1) {
       const backend = await sqliteBackend();
       const [intake, worker] = [await openStore(backend), await openStore(backend)];
@@ -139,7 +139,7 @@ describe("several processes on one file", () => {
   });
 });
 
-/** An inbox that reports its end instead of ending the process. */
+/** An inbox that reports a fatal error and does not end the process. */
 async function openInbox() {
   const file = join(temporaryDirectory(), "receiver.db");
   const end = Promise.withResolvers<string>();
@@ -158,7 +158,7 @@ async function spyOnSyncs() {
   return datasync;
 }
 
-/** A clock on which eight seconds are over after a few looks. */
+/** A clock on which eight seconds pass after a few reads. */
 function impatientClock(): Clock {
   let nowMs = 0;
   return { ...systemClock, monotonicMs: () => (nowMs += 500) };

@@ -25,7 +25,7 @@ test.skipIf(reason !== undefined)(
   },
 );
 
-/** That the test above can fail. */
+/** Shows that the test above can fail. */
 test.skipIf(reason !== undefined).for(["no-sync", "worker-off"] as const)(
   "a control: %s loses events on some of the disks",
   { timeout: 600_000 },

@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../helpers/temporary.ts";
 import { accept, event } from "../store-suite/harness.ts";
 import { openFile } from "./sqlite.ts";
 
-/** The inbox is for its owner alone, and no other file is taken for one. */
+/** Only the owner can read the inbox, and no other file is accepted as one. */
 
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
 

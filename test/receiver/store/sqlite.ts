@@ -7,7 +7,7 @@ import { movableClock } from "../helpers/clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import type { Backend } from "../store-suite/harness.ts";
 
-/** A database file of the test's own. */
+/** A new database file for one test. */
 export async function sqliteBackend(): Promise<Backend & { file: string }> {
   const file = join(temporaryDirectory(), "receiver.db");
   const clock = movableClock();
@@ -16,7 +16,7 @@ export async function sqliteBackend(): Promise<Backend & { file: string }> {
     isSqlite: true,
     open: async () => openSqliteStore({ file, clock, isWorker: true, onFatal: failLoudly }),
     pass: async (ms) => clock.move(ms),
-    // What the system does for a process that ends: its connections are closed, and nothing is written.
+    // What the system does when a process dies: it closes the connections, and writes nothing.
     kill: async (store) => store.close(),
     rows: async (sql) => {
       const db = new Database(file, { readonly: true });
@@ -31,7 +31,7 @@ export function failLoudly(problem: string): never {
   throw new Error(`The process would have been ended: ${problem}`);
 }
 
-/** The store of one file, as an intake has it. */
+/** The store on one file, as an intake opens it. */
 export async function openFile(
   file: string,
   { onFatal = failLoudly, clock = systemClock }: { onFatal?: (problem: string) => void; clock?: Clock } = {},

@@ -65,7 +65,7 @@ describe("a transaction on SQLite ends within one turn of the event loop", () =>
     expect(await effects(backend)).toHaveLength(1_003);
   });
 
-  test("transactions of the same turn are committed together with what else is written in it", async () => {
+  test("transactions of one turn are committed together with the turn's other writes", async () => {
     const backend = await sqliteBackend();
     const store = await openWorker(backend);
     await accept(store, ...Array.from({ length: 30 }, () => event()));
@@ -92,7 +92,7 @@ describe("a transaction on SQLite ends within one turn of the event loop", () =>
   });
 });
 
-/** How often the file was committed to: each commit leaves one frame with the size of the database in its header. */
+/** The number of commits to the file: each leaves one frame with the size of the database in its header. */
 async function commits(file: string): Promise<number> {
   const { readFile } = await import("node:fs/promises");
   const log = await readFile(`${file}-wal`);

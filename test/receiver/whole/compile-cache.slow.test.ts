@@ -11,7 +11,7 @@ test("a second start compiles nothing, neither in the receiver nor in the handle
   expect(second).not.toContain(true);
 });
 
-test("the cache is where the user wants it", async () => {
+test("the cache is in the user's chosen folder", async () => {
   const folder = temporaryDirectory();
   expect(await compilersLoaded({ NODE_COMPILE_CACHE: folder })).toContain(true);
   expect(readdirSync(folder)).not.toEqual([]);
@@ -23,8 +23,8 @@ test("without the cache, each start compiles", async () => {
 });
 
 /**
- * Starts a receiver, lets it work and ends it in order. Returns for each of its processes whether Node.js loaded its
- * compiler of TypeScript, which is called amaro.
+ * Starts a receiver, lets it handle events and stops it. Returns for each of its processes whether Node.js loaded amaro,
+ * its compiler of TypeScript.
  */
 async function compilersLoaded(environment: Record<string, string> = {}): Promise<boolean[]> {
   const folder = temporaryDirectory();

@@ -15,7 +15,7 @@ type Load = Omit<Parameters<typeof loadUntilGone>[2], "where">;
 
 type Point = readonly [string, Record<string, string>, Load];
 
-/** Where the receiver ends, and what it takes to end it there; the second half with `npm run test:all`. */
+/** The points at which the receiver is killed, and how; the second half only with `npm run test:all`. */
 const ALL_POINTS: readonly Point[] = [
   ["before the commit", { CRASH_AT: "before-commit" }, {}],
   ["between the commit and its sync", { CRASH_AT: "before-sync" }, {}],
@@ -39,7 +39,7 @@ test(
   async () => {
     const databaseFile = join(temporaryDirectory(), "receiver.db");
     const ledger: Ledger = { acknowledged: new Map(), sent: new Set() };
-    // One life after the other on the same files: each finds what the one before it left.
+    // One process after another on the same files: each finds what the last one left.
     const lives = [...POINTS, ...Array.from({ length: RANDOM_CYCLES }, (_, cycle) => cycleOf(cycle))];
     for (const [where, environment, load] of lives) {
       const receiver = await startListening({ DATABASE_URL: `sqlite:${databaseFile}`, ...environment });
@@ -50,7 +50,7 @@ test(
   },
 );
 
-/** What an earlier life left may end a new one before it listens, once for each event that ends its process. */
+/** Jobs of earlier processes may kill a new one before it listens, once for each deadly event. */
 async function startListening(environment: Record<string, string>): Promise<ReceiverProcess> {
   for (;;) {
     const started = await startProcess({ entry: CRASHING_RECEIVER, environment }).catch((error: unknown) => {

@@ -22,7 +22,7 @@ test("a start that finds its port taken says which", async () => {
   expect(stderr).toMatch(new RegExp(`cannot listen: .*EADDRINUSE.*:${String(port)}\\. End the program`));
 });
 
-test("--watch alone is start's, and a changed .env counts for the handlers, beneath the shell's variables", async () => {
+test("--watch works without `start`, and handlers see a changed .env; the shell's variables take precedence", async () => {
   const cwd = temporaryDirectory();
   const dotEnv = (concurrency: number): void =>
     writeFileSync(
@@ -42,7 +42,7 @@ test("--watch alone is start's, and a changed .env counts for the handlers, bene
 });
 
 describe("the process", () => {
-  test("handles an event of each role's share: one ingests, another works", async () => {
+  test("handles an event across roles: one process ingests, another works", async () => {
     const environment = { DATABASE_URL: database() };
     const ingest = await startProcess({ environment: { ...environment, RECEIVER_ROLE: "ingest" } });
     const body = newBody();
@@ -71,7 +71,7 @@ describe("the process", () => {
         for (;;) {
           const body = newBody();
           const answer = await post(receiver.url, body).catch((error: unknown) => {
-            // A refused connection is not a broken request: it never began.
+            // A refused connection is not a broken request, since none was sent.
             const { code } = (error as { cause?: { code?: string } }).cause ?? {};
             if (code !== "ECONNREFUSED") broken.push(error);
             return undefined;
@@ -116,7 +116,7 @@ describe("the process", () => {
     idle.write(rawRequest(receiver.url, { method: "GET", path: "/readyz" }));
     expect((await readAnswer(idle)).json).toMatchObject({ checks: { draining: "ok" } });
     receiver.child.kill("SIGTERM");
-    // Even once the port is shut to newcomers, what is connected is served.
+    // Even after the port is closed, open connections are served.
     await until(
       async () => knock(receiver.url),
       (isOpen) => !isOpen,

@@ -13,22 +13,22 @@ import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
 
-/** The environment of a receiver in which this runs before anything of its own. */
+/** The environment of a receiver in which this code runs before its own. */
 const preloaded = (source: string): Record<string, string> => ({
   DATABASE_URL: database(),
-  // The handlers' process costs more than all the rest, and gets no signal.
+  // The handlers' process takes longer than all the rest, and gets no signal.
   RECEIVER_ROLE: ALL ? "all" : "ingest",
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}`,
 });
 
-/** Sends the next signal at the very moment when a listener is removed. */
+/** Sends the next signal at the moment in which a listener is removed. */
 const NEXT_SIGNAL_WHERE_NOBODY_LISTENS = `
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
     process.on("removeListener", (event) => {
       if (event === signal && process.listenerCount(signal) === 0) process.kill(process.pid, signal);
     });`;
 
-/** The signal comes before the receiver listens, and long before anybody could have been told that it does. */
+/** The signal comes before the receiver listens and long before it says so. */
 const SIGNAL_AS_IT_LISTENS = `
   import { Server } from "node:net";
   import { isMainThread } from "node:worker_threads";
@@ -44,7 +44,7 @@ test.for(ALL ? (["SIGTERM", "SIGINT", "SIGHUP"] as const) : (["SIGTERM"] as cons
     const receiver = await startProcess({ environment: preloaded(NEXT_SIGNAL_WHERE_NOBODY_LISTENS) });
     receiver.child.kill(signal);
     expect(await receiver.exited).toEqual({ code: 0, signal: null });
-    // Its last line may come after its end.
+    // Its last line may arrive after its end.
     await until(() => receiver.lines.at(-1)?.includes('"msg":"stopped"') === true);
   },
 );
@@ -72,7 +72,7 @@ test("a bug stops it cleanly, with a log line that names it and a failing exit c
   ]);
 });
 
-test("a signal while it starts ends it in order, as soon as it has started", async () => {
+test("a signal during the start stops it cleanly, as soon as it has started", async () => {
   const { code, stdout, stderr } = await runCommand([], {
     SIGNING_SECRET: SECRET,
     PORT: "0",
@@ -83,7 +83,7 @@ test("a signal while it starts ends it in order, as soon as it has started", asy
   expect(stdout).toMatch(/"msg":"listening".*"msg":"stopped"\}\n$/s);
 });
 
-test("below npm it ends in order once the shell between them has ended, which passes no signal on", async () => {
+test("under npm it stops cleanly once the shell between them has ended, which forwards no signal", async () => {
   const own = { ...preloaded(""), SIGNING_SECRET: SECRET, PORT: "0", ADMIN_PORT: "0" };
   const shell = spawn("sh", ["-c", '"$@"; true', "sh", process.execPath, ...RUN_TYPESCRIPT, MAIN], {
     detached: true,
@@ -112,7 +112,7 @@ test("a start that may open too few files says so in a line", async () => {
   expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringMatching(/^.*raise `ulimit -n`.*\n$/) });
 });
 
-test.runIf(process.platform === "linux")("it ends in order where it may open no more files", async () => {
+test.runIf(process.platform === "linux")("it stops cleanly even if it may open no more files", async () => {
   const receiver = await startProcess({ environment: preloaded("") });
   execFileSync("prlimit", [`--pid=${String(receiver.child.pid)}`, "--nofile=4"]);
   receiver.child.kill("SIGTERM");
@@ -121,15 +121,15 @@ test.runIf(process.platform === "linux")("it ends in order where it may open no 
 
 /** A terminal sends its signals to the whole group of processes, and so does one that is closed. */
 test.runIf(ALL && process.platform === "linux").each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
-  "%s to all of its processes ends it in order: the supervisor says when its handlers stop",
+  "%s to all its processes stops it cleanly: the supervisor decides when handlers stop",
   async (signal) => {
     const receiver = await startProcess({ environment: { DATABASE_URL: database() } });
     await until(
       async () => (await fetch(`${receiver.adminUrl}/metrics`)).text(),
-      // The line of its help has the same words, and more behind them.
+      // The line of the help begins with the same words.
       (text) => text.includes("receiver_worker_up 1\n"),
     );
-    // The handlers first, and alone: they work on.
+    // First to the handlers alone: they continue to work.
     const pid = String(receiver.child.pid);
     const handlers = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
     process.kill(Number(handlers), signal);
@@ -147,17 +147,17 @@ test.runIf(ALL)("it stops in time even if its log is no longer read", async () =
   });
   receiver.child.stdout?.pause();
   const refuse = async () => post(receiver.url, Buffer.from("{}"));
-  // A log of more than what its pipe and its reader hold.
+  // A log larger than the buffers of its pipe and reader.
   for (let line = 0; line < 1_600; line += 16) await Promise.all(Array.from({ length: 16 }, refuse));
   receiver.child.kill("SIGTERM");
-  // Its orderly end, or that of the thread which ends it.
+  // It stops by itself, or the watchdog thread ends it.
   const toldAtMs = performance.now();
   await receiver.exited;
   expect(performance.now() - toldAtMs).toBeLessThan(10_000);
 });
 
 test.runIf(ALL && process.platform === "linux")(
-  "it ends in order with handlers that do not: their process ends too",
+  "it stops cleanly even if handlers don't stop: their process ends too",
   async () => {
     const receiver = await startProcess({
       environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "4" },

@@ -12,7 +12,7 @@ import { until } from "../helpers/until.ts";
 import { ALL } from "../../helpers/run/sizes.ts";
 
 const LINES = 6_000;
-/** Their lines are more than what is on its way between a process and its reader, and less than what is kept for one. */
+/** Their lines exceed the buffers between a process and its reader, but not the limit of what is kept. */
 const EVENTS = 1_200;
 const pageSchema = z.object({ data: z.array(z.unknown()) });
 const handledSchema = z.looseObject({
@@ -27,7 +27,7 @@ const log = pathToFileURL(join(import.meta.dirname, "../../../receiver/operation
 /** Longer than it takes to flush a dozen times. */
 const FLUSHES_MS = 500;
 
-/** Six megabytes in all, a tenth of a megabyte a turn, and then for a while; says so once it is through, and ends later. */
+/** Logs six megabytes, a tenth of a megabyte per turn; reports when it is through, and ends later. */
 const writer = `
   import { createLog } from "${log}";
   const log = createLog({ level: "info" });

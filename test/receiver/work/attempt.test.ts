@@ -11,7 +11,7 @@ import { bench as openBench } from "../helpers/bench.ts";
 import { newEventId } from "../helpers/events.ts";
 import { signalled } from "../helpers/until.ts";
 
-/** How an attempt ends, run by the bench as the receiver runs it. */
+/** How attempts end. The bench runs them as the receiver does. */
 
 const HOUR = 3_600;
 
@@ -43,7 +43,7 @@ test.for<[string, unknown, string]>([
   },
 );
 
-test("the last of maxAttempts failures is dead, and a thrown message is kept without persons and secrets", async () => {
+test("after maxAttempts failures the job is dead, and the thrown message is kept without personal data and secrets", async () => {
   const { run, advance, job } = await bench(
     () => {
       throw new Error(`no answer from +12125550142, key ${"k".repeat(20)}`);
@@ -69,7 +69,7 @@ test("PermanentFailure is dead at once, also a subclass of it", async () => {
   expect(await run()).toEqual({ outcome: "dead", attempt: 1, error: "PermanentFailure: no such order" });
 });
 
-test("RetryAfter comes back at its time without using up an attempt: seconds, a date, never below one second", async () => {
+test("RetryAfter runs again at its time without using up an attempt: seconds, a date, never below one second", async () => {
   const times = [90, new Date("2026-03-01T13:00:00Z"), 0, new Date(0), 1.2345];
   const { run, advance } = await bench(
     () => {
@@ -111,7 +111,7 @@ test.for([Number.NaN, -1, new Date(Number.NaN)])("RetryAfter refuses %s, which i
   expect(() => new RetryAfter(when)).toThrow(RangeError);
 });
 
-test("an event without a field of the handler's schema is dead, and the reason names the field", async () => {
+test("an event that lacks a field of the handler's schema is dead, and the reason names the field", async () => {
   const { run, contexts } = await bench(() => undefined, {
     object: z.looseObject({ duration_sec: z.int(), nothing: z.string() }),
   });
@@ -355,7 +355,7 @@ test("a handler's lines carry event, handler and attempt, and hide personal fiel
   expect(JSON.stringify(logs)).not.toContain("2125550101");
 });
 
-/** A bench of one handler, called known, and one event for it. */
+/** A bench with one handler, named "known", and one event for it. */
 async function bench(
   behave: (context: HandlerContext) => unknown,
   options: Partial<Parameters<typeof defineHandler>[0]> &

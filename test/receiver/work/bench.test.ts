@@ -10,7 +10,7 @@ import { bench } from "../helpers/bench.ts";
 import { newEventId } from "../helpers/events.ts";
 import { signalled } from "../helpers/until.ts";
 
-/** The bench runs a handler as the receiver does. Here is what is the bench's own. */
+/** The bench runs a handler as the receiver does; these tests cover what only the bench does. */
 
 const call = (object: object = {}) =>
   sampleEnvelope("call.completed", { id: newEventId(), data: { object: { object: "call", ...object } } });
@@ -103,7 +103,7 @@ test("rows returns the handler's rows, and says why there are none", async () =>
   await expect(rows("SELECT * FROM nowhere")).rejects.toThrow("no such table");
 });
 
-test("a handler that ignores its deadline has failed, and run comes back", async () => {
+test("a handler that ignores its deadline has failed, and run() returns", async () => {
   const begun = signalled();
   const endless = defineHandler({
     name: "calls",

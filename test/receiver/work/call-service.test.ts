@@ -8,7 +8,7 @@ import { bench } from "../helpers/bench.ts";
 
 const NOW = "2026-03-01T12:00:00Z";
 
-/** How an attempt ends whose handler calls a service that answers like this. */
+/** The outcome of an attempt whose handler calls a service with this answer. */
 async function attempt(answer: RequestListener, timeoutMs = 5_000, headers: Record<string, string> = {}) {
   const { port } = await listen(createServer(answer));
   const url = `http://127.0.0.1:${String(port)}/orders?token=secret`;
@@ -48,7 +48,7 @@ test.each([
   { status: 429, after: "7", seconds: 7 },
   { status: 429, after: "Sun, 01 Mar 2026 12:01:00 GMT", seconds: 60 },
   { status: 503, after: "120", seconds: 120 },
-  // A date that is over asks for another try as soon as there may be one.
+  // A date in the past asks for the next attempt as soon as possible.
   { status: 503, after: "Sun, 01 Mar 2026 11:00:00 GMT", seconds: 1 },
 ])(
   "a job is deferred by $status with Retry-After: $after, with any body",
@@ -70,7 +70,7 @@ test.each([
   { status: 404, headers: {}, outcome: "dead" },
   { status: 422, headers: {}, outcome: "dead" },
 ])(
-  "$status with the headers $headers ends an attempt as $outcome, with what was said",
+  "$status with the headers $headers ends an attempt as $outcome, with the service's answer",
   async ({ status, headers, outcome }) => {
     const result = await attempt(answered(status, headers, status === 304 ? "" : "no such order"));
     expect(result.outcome).toBe(outcome);
@@ -96,7 +96,7 @@ test.each([
   });
 });
 
-test("a service that is not there fails the attempt, with the reason", async () => {
+test("a service that cannot be reached fails the attempt, with the reason", async () => {
   const result = await attempt((request) => request.socket.destroy());
   expect(result).toMatchObject({
     outcome: "failed",
@@ -104,7 +104,7 @@ test("a service that is not there fails the attempt, with the reason", async () 
   });
 });
 
-test("the key of the job goes along, unless the handler has set one", async () => {
+test("the idempotency key of the job is sent, unless the handler has set one", async () => {
   const keys: unknown[] = [];
   const answer: RequestListener = (request, response) => {
     keys.push(request.headers["idempotency-key"]);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineHandler } from "../../../receiver/work/handler.ts";
 import { policyOf } from "../../../receiver/work/policy.ts";
 
-/** What a definition may say, and what it means. */
+/** What a handler's definition may contain, and what it means. */
 
 type Definition = Parameters<typeof defineHandler<"call.completed">>[0];
 
@@ -80,7 +80,7 @@ export function compiled(): void {
   defineHandler({ name, type: "call.completed", key: "data.object.phoen", handle });
   // @ts-expect-error In a list, too.
   defineHandler({ name, type: "call.completed", key: ["org_id", "data.object.phoen"], handle });
-  // @ts-expect-error It is no path from the envelope on.
+  // @ts-expect-error The path must start at the envelope.
   defineHandler({ name, type: "call.completed", key: "phone", handle });
   // Fields of either type.
   defineHandler({

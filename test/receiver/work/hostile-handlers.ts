@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { OnDead } from "../../../receiver/work/attempt.ts";
 import { defineHandler, type HandlerContext } from "../../../receiver/work/handler.ts";
 
-/** Handlers that do what handlers must not do, each for the type that it is called after. */
+/** Handlers that do what handlers must not do, each for the type that it is named after. */
 const note = async ({ atomically }: HandlerContext, text: string): Promise<void> =>
   atomically(async (db) => void (await db.query("INSERT INTO notes VALUES ($1)", [text])));
 
@@ -19,7 +19,7 @@ const behaviours: Record<string, (context: HandlerContext) => unknown> = {
     const hoard: number[][] = [];
     for (;;) hoard.push(Array.from({ length: 100_000 }, Math.random));
   },
-  // In SQLite's own memory, which Node.js counts neither in its heap nor in its buffers.
+  // In SQLite's memory, which Node.js counts neither as heap nor as buffers.
   "hoards-pages": async () => {
     const db = new Database(":memory:");
     db.exec("CREATE TABLE hoard (page)");

@@ -34,7 +34,7 @@ test("a module's handlers, services and onDead are loaded", async () => {
   expect(globalThis).toMatchObject({ tillClosed: true });
 });
 
-test("TypeScript is loaded that Node.js alone does not run", async () => {
+test("TypeScript that Node.js alone cannot run is loaded", async () => {
   const module = await load(
     `${DEFINE} enum Kind { One = "crm" } class Crm { constructor(readonly name: string) {} }
      export const handlers = [defineHandler({ name: new Crm(Kind.One).name, type: "*", handle() {} })];`,

@@ -59,7 +59,7 @@ test.for(["exits", "blocks", ...(ALL ? ["exhausts-memory", "hoards-pages"] : [])
   },
 );
 
-test("an error that no handler catches ends the process; the log says where it was thrown, and not what", async () => {
+test("an uncaught error ends the process; the log has its place, but not its message", async () => {
   const { send, state, lines, printed } = await start();
   const id = await send("throws-later");
   expect(await state(id, "waiting", 1)).toMatchObject({
@@ -79,7 +79,7 @@ test("a handler that ignores its deadline fails its job, and the process gives t
   expect(await state(id, "waiting", 1)).toMatchObject({ lastError: expect.stringContaining("within 0.1 s") });
   await until(lines, ({ length }) => length === 1);
   expect(lines()).toMatchObject([{ code: 70, msg: DIED }]);
-  // Given back uncounted, it is in its first attempt again.
+  // It was given back uncounted, so this is its first attempt again.
   expect(await state(other, "running")).toMatchObject({ attempts: 1 });
 });
 
@@ -98,7 +98,7 @@ test("a change of a file starts another process; while a file is broken, events 
     "../../../",
     `${process.cwd()}/`,
   );
-  // What Node.js alone does not run.
+  // TypeScript that Node.js alone cannot run.
   const write = (note: string, name = "type") =>
     writeFileSync(
       file,
@@ -115,7 +115,7 @@ test("a change of a file starts another process; while a file is broken, events 
   await until(supervisor.status, (status) => status.state === "broken");
   expect(supervisor.status().problem).toMatch(/handlers\.ts:1:\d+/);
   await send("works");
-  // A handler that is new gets what came while nothing could be handled.
+  // A new handler gets the events that arrived while nothing could be handled.
   write("second", 'type + "-anew"');
   await until(notes, (texts) => texts.length === 2);
   expect(supervisor.status()).toEqual({ state: "working" });

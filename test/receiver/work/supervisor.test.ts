@@ -7,9 +7,9 @@ import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/
 import { standingClock } from "../helpers/clock.ts";
 import { until } from "../helpers/until.ts";
 
-/** One process of the handlers is kept running. The processes here behave as the test says. */
+/** The supervisor keeps one handlers' process running. Here its processes are controlled by the tests. */
 
-test("a process that cannot be started, for want of its program or of memory, is started again", async () => {
+test("a process that could not be started, because of a missing program or no memory, is started again", async () => {
   let forks = 0;
   const broken: SupervisorOptions["fork"][] = [
     (file, args, options) => fork(file, args, { ...options, execPath: "/nowhere/node" }),
@@ -34,7 +34,7 @@ test("a process that cannot be started, for want of its program or of memory, is
   }
 });
 
-test("each process gets its module, environment, memory and first folder, and no debugger of ours", async () => {
+test("each process gets its module, environment, memory limit and first working directory, and not our debugger", async () => {
   const [before, folder] = [process.execArgv, process.cwd()];
   onTestFinished(() => void (process.execArgv = before));
   onTestFinished(() => process.chdir(folder));
@@ -63,7 +63,7 @@ test("each process gets its module, environment, memory and first folder, and no
 });
 
 describe("a process that dies", () => {
-  test("early is followed after a second, twice as long each time, half a minute at most", async () => {
+  test("early is replaced after a second, twice as long each time, half a minute at most", async () => {
     const { clock, children, last, ready } = supervise();
     const pauses: number[] = [];
     for (let death = 0; death < 7; death += 1) {
@@ -77,7 +77,7 @@ describe("a process that dies", () => {
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
   });
 
-  test("after five seconds is followed at once, and an early death after it waits a second again", async () => {
+  test("after five seconds is replaced at once, and the next early death waits a second again", async () => {
     const { clock, children, last, live } = supervise();
     for (const pauseMs of [1_000, 2_000]) {
       last().ends(1);
@@ -123,7 +123,7 @@ describe("a process that dies", () => {
     expect([children.length, lines().length]).toEqual([2, 1]);
   });
 
-  test("while the receiver stops is followed by none", async () => {
+  test("while the receiver stops is not replaced", async () => {
     const { clock, children, last, supervisor, deaths } = supervise();
     const stopped = supervisor.stop(5_000);
     expect(last().orders).toEqual([{ kind: "drain", graceMs: 5_000 }]);
@@ -149,7 +149,7 @@ describe("a process is ended", () => {
     expect(lines()[1]).toMatchObject({ msg: expect.stringContaining("process died") });
   });
 
-  test("after a minute if it does not start, but not while it beats and waits for another worker", async () => {
+  test("after a minute if it does not start, but not while it sends heartbeats and waits for another worker", async () => {
     const { clock, last, children, live, says, lines } = supervise();
     await live(1);
     last().ends(1);
@@ -204,7 +204,7 @@ describe("a process is ended", () => {
 describe("handlers that cannot be loaded", () => {
   const broken = (problem: string) => ({ kind: "broken", problem, files: [] });
 
-  test("are the status until they can be, are logged once each, and count as no death", async () => {
+  test("are the status until they can be loaded, are logged once each, and don't count as a death", async () => {
     const { clock, last, says, ready, lines, supervisor, deaths } = supervise();
     expect(supervisor.status()).toEqual({ state: "starting" });
     for (const problem of ["no CRM_TOKEN", "no CRM_TOKEN", "no menu"]) {
@@ -223,7 +223,7 @@ describe("handlers that cannot be loaded", () => {
 
 test("a change of a file starts a process once and without a pause, and none after a stop", async () => {
   const { clock, children, last, says, supervisor } = supervise({ watch: true });
-  // Node.js has one watcher of a file for all who watch it.
+  // Node.js shares one watcher per file.
   const watcher = watchFile("handlers.ts", () => undefined);
   onTestFinished(() => unwatchFile("handlers.ts"));
   const change = () => watcher.emit("change", { mtimeMs: 2 }, { mtimeMs: 1 });
@@ -248,7 +248,7 @@ test("a change of a file starts a process once and without a pause, and none aft
   expect(children).toHaveLength(5);
 });
 
-test("ended attempts are handed on, and messages that are not ours are ignored", () => {
+test("ended attempts are passed on, and unknown messages are ignored", () => {
   const { says, ended, supervisor } = supervise();
   const attempt = {
     handler: "pos",
@@ -315,7 +315,7 @@ function standIn(): StandIn {
   return child;
 }
 
-/** A supervisor of stand-ins, on a clock that stands still. */
+/** A supervisor of such processes, on a clock that stands still. */
 function supervise(options: Partial<SupervisorOptions> = {}) {
   const clock = standingClock();
   const children: StandIn[] = [];
@@ -352,7 +352,7 @@ function supervise(options: Partial<SupervisorOptions> = {}) {
     deaths: () => deaths,
     lines: () => logLines,
     ready: () => says({ kind: "ready", files: [] }),
-    /** Lets it work, and beat, for so many seconds. */
+    /** Lets it run, with heartbeats, for so many seconds. */
     live: async (seconds: number, memoryBytes = 0) => {
       says({ kind: "ready", files: [] });
       for (let second = 0; second < seconds; second += 1) {

@@ -26,7 +26,7 @@ export type TestWorker = {
   end: (attempts: number) => Promise<Ended[]>;
 };
 
-/** A worker on a separate database. `jobs` changes what the worker sees of the store. */
+/** A worker on its own database. `jobs` wraps the part of the store that the worker uses. */
 export async function startTestWorker(
   handlers: readonly Handler[],
   options: Partial<WorkerOptions["config"]> &

@@ -11,7 +11,7 @@ import { signalled, until } from "../helpers/until.ts";
 import { accept, claimOne } from "../store-suite/harness.ts";
 import { documented, startTestWorker } from "./test-worker.ts";
 
-/** Each handler is a separate queue: what it claims, what it delays, and how its jobs end. */
+/** Each handler is a separate queue: when it claims jobs, what delays them, and how they end. */
 
 type Policies = Partial<Parameters<typeof defineHandler>[0]>;
 
@@ -89,14 +89,14 @@ describe("slots", () => {
     });
     await send(...Array.from({ length: 5 }, () => "limited"));
     await end(5);
-    // Between one and the next but one lies the whole window.
+    // Between an attempt and the one after the next there is a whole window.
     for (const [index, atMs] of begun.slice(2).entries())
       expect(atMs - (begun[index] ?? 0)).toBeGreaterThanOrEqual(195);
   });
 });
 
-describe("when it looks", () => {
-  // Nothing but a wake ends its rests here.
+describe("polling", () => {
+  // Here only a wake-up ends its pauses.
   const rests: number[] = [];
   const sleep: Clock["sleep"] = async (ms, signal) => {
     rests.push(ms);
@@ -114,7 +114,7 @@ describe("when it looks", () => {
     expect(await end(1)).toMatchObject([{ outcome: "done" }]);
   });
 
-  test("at once after a full claim and after each end, so that nothing of a backlog waits for the second", async () => {
+  test("at once after a full claim and after each end, so that a backlog never waits for the next second", async () => {
     const { send, end } = await startTestWorker([handler("quick")], { workerConcurrency: 2, sleep });
     await send(...Array.from({ length: 200 }, () => "quick"));
     expect(await end(200)).toHaveLength(200);
@@ -130,7 +130,7 @@ describe("when it looks", () => {
     expect(order).toEqual(ids);
   });
 
-  test("with a turn for timers and requests in between, though a store returns at once", async () => {
+  test("with a turn for timers and requests in between, even if the store returns at once", async () => {
     let endless = true;
     const job = { handler: "quick", id: "evt_1", type: "quick", body: "{}" };
     const claimed = { ...job, attempt: 1, receivedAtMs: 0, waitingSinceMs: 0 };
@@ -163,7 +163,7 @@ describe("an attempt's end", () => {
     expect(one).toEqual({ ...wanted, durationMs: expect.any(Number) });
   });
 
-  test("is tried until it is written while the database takes no writes, and each trouble is logged once", async () => {
+  test("is retried while the database refuses writes, until it is written, and each problem is logged once", async () => {
     let failures = 0;
     const { send, end, lines, job } = await startTestWorker([handler("quick")], {
       jobs: (jobs) => ({
@@ -184,7 +184,7 @@ describe("an attempt's end", () => {
     expect(lines).toMatchObject([{ msg }, { msg }]);
   });
 
-  test("follows a claim that failed at first", async () => {
+  test("comes after a claim that failed at first", async () => {
     let failures = 0;
     const { send, end, lines } = await startTestWorker([handler("quick")], {
       jobs: (jobs) => ({
@@ -208,7 +208,7 @@ describe("an attempt's end", () => {
     expect(await end(1)).toMatchObject([{ outcome: "lost" }]);
   });
 
-  test("of a type that this version of its handler does not take is a failure, which another version may handle", async () => {
+  test("of a type that this version of its handler does not take is a failure, so that another version can handle it", async () => {
     const { send, end } = await startTestWorker([handler("quick")], {
       jobs: ({ claim }) => ({
         claim: async (...given) => {
@@ -244,7 +244,7 @@ describe("onDead", () => {
     expect(states).toMatchObject([{ state: "running" }]);
   });
 
-  test("that throws or never ends keeps no job alive", async () => {
+  test("that throws or never ends does not stop its job from ending as dead", async () => {
     const dying = handler("dying", () => {
       throw new PermanentFailure("no such order");
     });
@@ -252,7 +252,7 @@ describe("onDead", () => {
     const { send, end, lines } = await startTestWorker([dying], {
       workerConcurrency: 1,
       onDead: async () => reports.shift()?.(),
-      // Its rests are fifty times as short.
+      // Its pauses are a fiftieth as long.
       sleep: (ms, signal) => systemClock.sleep(ms / 50, signal),
     });
     await send("dying", "dying");
@@ -281,7 +281,7 @@ describe("onDead", () => {
 });
 
 describe("a drain", () => {
-  test("waits for what runs, begins nothing more, and what ends in time is done", async () => {
+  test("waits for running jobs and starts no more, and jobs that end in time are done", async () => {
     const ending = signalled();
     let listeners = 0;
     const slow = handler("slow", async () => ending.promise);
@@ -325,7 +325,7 @@ describe("a drain", () => {
     expect(ended).toEqual([]);
   });
 
-  test("counts as done what returns after its signal was aborted", async () => {
+  test("counts a job as done if it returns after its signal was aborted", async () => {
     const returning = handler("slow", async ({ signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       await turns(200);
@@ -359,7 +359,7 @@ describe("a drain", () => {
     expect(await job(id, "quick")).toMatchObject({ state: "waiting", attempts: 0 });
   });
 
-  test("ends although the database takes no writes", async () => {
+  test("ends even if the database refuses writes", async () => {
     const ending = signalled();
     const { worker, send } = await startTestWorker([handler("slow", async () => ending.promise)], {
       jobs: () => ({ end: () => Promise.reject(new Error("disk I/O error")) }),
@@ -379,7 +379,7 @@ test("a handler still running after its deadline fails its job, returns the othe
       handler("stuck", async () => new Promise(() => undefined), { timeoutSeconds: 3 }),
       handler("other", async () => new Promise(() => undefined)),
     ],
-    // Its timers ring fifty times as early.
+    // Its timers fire after a fiftieth of the time.
     { after: (ms, run) => systemClock.after(ms / 50, run) },
   );
   const [failed = "", other = ""] = await send("stuck", "other");

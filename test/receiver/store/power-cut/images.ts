@@ -7,12 +7,12 @@ import type { Step } from "./recording.ts";
 
 const SECTOR = 512;
 
-/** Of so many disks: those that cannot be read, those that miss an acknowledged event, and those with a job that is done without its effect, or the other way round. */
+/** Counts of disks: unreadable ones, ones that lack an acknowledged event, and ones with a done job without its effect, or the reverse. */
 export type ImageVerdict = { images: number; corrupt: number; losing: number; torn: number };
 
 /**
- * Cuts the power after random steps, and checks what a disk could then show: everything up to a file's last sync, and
- * of what was written to it since then any part, down to single sectors and in any order.
+ * Cuts the power after random steps, and checks what a disk could then contain: everything up to a file's last sync, and
+ * any part of the later writes, down to single sectors and in any order.
  */
 export async function judgeImages(
   steps: readonly Step[],
@@ -58,7 +58,7 @@ function apply(disk: Map<string, DiskFile>, acknowledged: string[], step: Step, 
   } else file.since.push({ step: number, change: step });
 }
 
-/** Applies changes to a copy of `content`, in one go: images are made by the thousand. */
+/** Applies all changes to one copy of `content`: thousands of images are made. */
 function changed(content: Buffer, changes: readonly Change[]): Buffer {
   const ends = changes.map((change) =>
     change.kind === "truncate" ? change.length : change.at + change.bytes.length,
@@ -80,7 +80,7 @@ function changed(content: Buffer, changes: readonly Change[]): Buffer {
 
 function writeImage(directory: string, disk: ReadonlyMap<string, DiskFile>, random: () => number): void {
   for (const suffix of ["", "-shm", "-wal"]) rmSync(join(directory, `receiver.db${suffix}`), { force: true });
-  // From a disk that lost all of it to one that lost nothing.
+  // From a disk that lost all later writes to one that lost none.
   const survival = [0, 0.2, 0.5, 0.9, 1][Math.floor(random() * 5)] ?? 0;
   for (const [path, { synced, since }] of disk) {
     const surviving = since
@@ -90,7 +90,7 @@ function writeImage(directory: string, disk: ReadonlyMap<string, DiskFile>, rand
   }
 }
 
-/** A change as the disk may take it: some writes whole, others sector by sector. */
+/** A change as the disk may write it: some writes whole, others sector by sector. */
 function sectors(random: () => number): (change: Change) => Change[] {
   return (change) => {
     if (change.kind === "truncate" || random() < 0.7) return [change];
@@ -102,14 +102,14 @@ function sectors(random: () => number): (change: Change) => Change[] {
   };
 }
 
-/** What a receiver finds that is started on this disk. */
+/** What a receiver finds when it starts on this disk. */
 function judgeImage(
   directory: string,
   acknowledged: readonly string[],
 ): "sound" | "corrupt" | "losing" | "torn" {
   const db = new Database(join(directory, "receiver.db"));
   try {
-    // The image is thrown away: nothing in it has to be synced.
+    // The image is temporary: nothing in it must be synced.
     db.pragma("synchronous = OFF");
     if (db.pragma("integrity_check", { simple: true }) !== "ok") return "corrupt";
     if (acknowledged.length === 0) return "sound";

@@ -7,9 +7,9 @@ import { openSqliteStore } from "../../../../receiver/store/sqlite.ts";
 import type { Job, Store } from "../../../../receiver/store/port.ts";
 
 /**
- * The life of an inbox for a recording of its system calls: an intake accepts batches and says so after each, and a worker
- * on a connection of its own handles them, with an effect each, at the same time. VARIANT is `as-is`, or what a control
- * breaks: `no-sync`, `joined-sync` (a batch counts a sync that runs already), `worker-off` (a worker with synchronous=OFF).
+ * The program whose system calls are recorded: an intake accepts batches and reports each, while a worker with its own
+ * connection handles them, with one effect each. VARIANT is `as-is`, or the bug of a control: `no-sync`, `joined-sync`
+ * (a batch counts a sync that was already running), `worker-off` (a worker with synchronous=OFF).
  */
 const [file = "", variant = "as-is", batches = "100"] = process.argv.slice(2);
 
@@ -29,13 +29,13 @@ await worker.jobs.begin(
   })),
   never,
 );
-// Checkpoints come in the recording, too, and often.
+// The recording needs checkpoints, too, and often.
 const checkpoints = new Database(file);
 checkpoints.pragma(`synchronous = ${variant === "worker-off" ? "OFF" : "NORMAL"}`);
 
 const life = { isOver: false };
 const working = work();
-// Two that take turns by themselves: one commits while the sync of the other is under way.
+// Two loops alternate: one commits while the sync of the other is running.
 await Promise.all([0, 1].map(acceptAll));
 life.isOver = true;
 await working;
@@ -51,7 +51,7 @@ async function acceptAll(part: number): Promise<void> {
   }
 }
 
-/** Stores some events; what the sender would have been told by then is one system call. */
+/** Stores some events, and records in one system call which ones the sender would see acknowledged. */
 async function accept(store: Store, batch: number, part: number): Promise<void> {
   const events = Array.from({ length: 1 + (batch % 4) }, (_, index) => {
     const id = `evt_${createHash("md5").update([batch, part, index].join(" ")).digest("hex")}`;
@@ -81,7 +81,7 @@ async function work(): Promise<void> {
   }
 }
 
-/** Some fail or are dead at first; what is done has left its effect in the same transaction. */
+/** Some attempts fail or end as dead; a done one writes its effect in the same transaction. */
 async function handle(job: Job): Promise<void> {
   const kind = Number.parseInt(job.id.slice(-1), 16) % 4;
   if (job.attempt === 1 && kind === 1)

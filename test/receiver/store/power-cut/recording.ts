@@ -4,17 +4,17 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** One thing that happened, in order: a file was changed or synced, or events were acknowledged. */
+/** One recorded step: a file was changed or synced, or events were acknowledged. */
 export type Step =
   | { kind: "write"; file: string; at: number; bytes: Buffer }
   | { kind: "truncate"; file: string; length: number }
-  /** `covered`: how many steps had been made when the sync began. What was written later is not covered. */
+  /** `covered`: how many steps were done when the sync began. Later writes are not covered. */
   | { kind: "sync"; file: string; covered: number }
   | { kind: "acknowledge"; ids: string[] };
 
 const FILES = ["receiver.db", "receiver.db-wal"];
 
-/** Why nothing can be recorded on this machine; undefined when it can. */
+/** Why nothing can be recorded on this machine; undefined if it can. */
 export function whyNot(): string | undefined {
   if (process.platform !== "linux") return "strace exists on Linux only";
   const tried = spawnSync("strace", ["-o", "/dev/null", "true"]);
@@ -23,7 +23,7 @@ export function whyNot(): string | undefined {
   return undefined;
 }
 
-/** Runs the life of an inbox under strace and returns what reached the kernel, by all threads. */
+/** Runs the recorded program under strace and returns what its threads passed to the kernel. */
 export async function record(options: {
   directory: string;
   variant: "as-is" | "no-sync" | "joined-sync" | "worker-off";
@@ -53,7 +53,7 @@ export async function record(options: {
   });
   await once(child, "exit");
   const steps: Step[] = [];
-  /** Calls of threads that have begun and not ended, and how many steps had been made then. */
+  /** Started and unfinished calls by thread, with the number of steps at their start. */
   const open = new Map<string, { begun: string; covered: number }>();
   for (const line of readFileSync(trace, "latin1").split("\n")) {
     const [, thread = "", text = ""] = /^(\d+)\s+(.*)$/.exec(line) ?? [];
@@ -81,7 +81,7 @@ function parseCall(line: string, directory: string, covered: number): Step | und
       ? { kind: "acknowledge", ids: text.trim().split(" ").slice(1) }
       : undefined;
   }
-  // The database and its log. The shared memory is rebuilt when they are opened.
+  // Only the database and its log: SQLite rebuilds the shared memory when it opens them.
   if (!FILES.some((name) => file === `${directory}/${name}`)) return undefined;
   if (call === "fsync" || call === "fdatasync") return { kind: "sync", file, covered };
   if (call === "ftruncate") return { kind: "truncate", file, length: Number(/, (\d+)\)/.exec(rest)?.[1]) };

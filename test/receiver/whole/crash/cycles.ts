@@ -15,12 +15,12 @@ const CONNECTIONS = 4;
 
 export const CRASHING_RECEIVER = fileURLToPath(new URL("./receiver.ts", import.meta.url));
 
-/** What the client knows: which events were acknowledged, before which end, and which may or may not have been stored. */
+/** What the client knows: which events were acknowledged, before which kill, and which may have been stored. */
 export type Ledger = { acknowledged: Map<string, string>; sent: Set<string> };
 
 /**
- * Sends events on several connections, some of them again, until the receiver is gone. With `afterAcknowledgements`,
- * ends the receiver itself when so many were acknowledged.
+ * Sends events on several connections, some of them twice, until the receiver is dead. With `afterAcknowledgements`,
+ * kills the receiver itself after so many acknowledgements.
  */
 export async function loadUntilGone(
   receiver: ReceiverProcess,
@@ -54,7 +54,7 @@ export async function loadUntilGone(
   };
   const clients = Array.from({ length: CONNECTIONS }, client);
   if (options.killAfter?.handled === true) {
-    // What ended an earlier life may be tried again in this one, and end it before anything is handled.
+    // A job that killed an earlier process may run again in this one, and kill it before anything is handled.
     await until(() => receiverState.gone || receiver.lines.some((line) => line.includes('"msg":"handled"')));
   }
   if (options.killAfter?.ms !== undefined) await delay(options.killAfter.ms).then(receiver.kill);
@@ -64,7 +64,7 @@ export async function loadUntilGone(
 
 export type Verdict = { lost: string[]; twice: string[]; unfinished: number; strangers: string[] };
 
-/** Lets a worker finish what is left, and counts. */
+/** Lets a worker finish the remaining jobs, and counts. */
 export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdict> {
   const clock = movableClock();
   const store = await openSqliteStore({ file: databaseFile, clock, isWorker: true, onFatal: console.error });
@@ -79,7 +79,7 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
     onEnded: () => undefined,
     onStuck: () => undefined,
   });
-  // What its process died of waits for its backoff.
+  // A job that killed its process waits for its backoff.
   clock.move(3_600_000);
   worker.wake();
   const { handlers } = await until(

@@ -5,12 +5,12 @@ import { defineHandler, type Handler } from "../../../../receiver/work/handler.t
 const EFFECTS_TABLE = "CREATE TABLE IF NOT EXISTS effects (event_id TEXT, attempt INTEGER)";
 export const INSERT_EFFECT = "INSERT INTO effects (event_id, attempt) VALUES ($1, $2)";
 
-/** An event says by its type what its first handling does to the process. Every later one succeeds. */
+/** The type of an event says what its first attempt does to the process. Every later one succeeds. */
 export const POINTS = ["mid-handler", "before-done", "after-done"] as const;
 
 const object = z.looseObject({});
 
-/** With `end` they end the process at the point that the event's type names, on the first attempt only. */
+/** With `end` they kill the process at the point named by the event's type, in the first attempt only. */
 export const countingHandlers = ({ end }: { end: () => void }): Handler[] => [
   defineHandler({
     name: "effects",
@@ -21,7 +21,7 @@ export const countingHandlers = ({ end }: { end: () => void }): Handler[] => [
       await atomically(async (db) => void (await db.query(INSERT_EFFECT, [event.id, attempt])));
     },
   }),
-  // A second one of the same events: the end of the process takes its jobs along as well.
+  // A second handler of the same events: its jobs are interrupted with the process as well.
   defineHandler({ name: "archive", type: "*", object, handle: async () => undefined }),
   ...POINTS.map((point) =>
     defineHandler({
@@ -40,7 +40,7 @@ export const countingHandlers = ({ end }: { end: () => void }): Handler[] => [
   ),
 ];
 
-/** The process that took the event and this one, as a power switch would. */
+/** Kills the process that took the event and this one, like a power switch. */
 export function endEverything(): never {
   process.kill(process.ppid, "SIGKILL");
   process.kill(process.pid, "SIGKILL");
