@@ -3,8 +3,8 @@ import { nat } from "fast-check";
 const SURROGATES = { from: 0xd800, count: 0x800 };
 
 /**
- * Any character of Unicode, as a unit of `fc.string`. The "binary" of fast-check is the same, and makes a table of all of
- * them first, which takes half a second in every place.
+ * Any Unicode character, as a unit of `fc.string`. Same as the "binary" of fast-check, which first builds a table of all
+ * characters: that takes half a second wherever it is used.
  */
 export const anyCharacter = nat(0x10ffff - SURROGATES.count).map(
   (rank) => String.fromCodePoint(rank < SURROGATES.from ? rank : rank + SURROGATES.count),

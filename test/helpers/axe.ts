@@ -3,18 +3,18 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import type { WatchedPage } from "./browser.ts";
 
-/** For `openPage`: axe is there before any script of the page, and stays while one goes from page to page. */
+/** For `openPage`: loads axe before any script of the page; it stays during navigation. */
 export const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 type Violation = { id: string; nodes: { html: string }[] };
 
-/** What the dark differs in from the light: colours. */
+/** The rules about colours: the dark theme differs from the light one in nothing else. */
 const OF_COLOURS = { runOnly: ["color-contrast", "link-in-text-block"] };
 const BOTH = ["light", "dark"] as const;
 
 /**
- * Looks at the page as it stands with all rules of axe in the light, and with those of colours in the dark; `exclude`
- * names what is the same on every page.
+ * Checks the current page with all rules of axe in the light theme, and with those of colours in the dark one;
+ * `exclude` names what is the same on every page.
  */
 export async function expectAccessible(
   page: WatchedPage,

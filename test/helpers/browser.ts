@@ -5,13 +5,13 @@ import { sharedProgram } from "./run/shared-program.ts";
 /** The complaints of a page: errors of scripts, and violations of the Content-Security-Policy. */
 export type Complaints = { errors: string[]; violations: string[] };
 
-/** A page that notes every complaint, and fails its test if there was one. */
+/** A page that records every complaint, and fails its test if there was one. */
 export type WatchedPage = Page & { complaints: Complaints };
 
-/** How long a page may take for one step on a busy machine; `expect.poll` gives it as long. */
+/** How long a page may take for one step on a busy machine; also the time-out of `expect.poll`. */
 const STEP_MS = 30_000;
 
-/** To the browser of the whole run, from this worker: starting one takes more than most tests do. */
+/** This worker's connection to the browser of the whole run: starting one takes longer than most tests. */
 let connected: Promise<Browser> | undefined;
 
 /** The browser of the whole run, for the tests of a file; `openPage` gives each test its own pages. */
@@ -53,7 +53,7 @@ async function connect(): Promise<Browser> {
   return browser;
 }
 
-/** Waits until something can be seen. */
+/** Waits until an element is visible. */
 export async function expectShown(locator: Locator): Promise<void> {
   await locator.waitFor();
 }

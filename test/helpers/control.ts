@@ -1,4 +1,4 @@
-/** Asks the control API as any HTTP client would; answers status and JSON, of the shape that the caller expects. */
+/** Calls the control API as any HTTP client would; returns the status, and the JSON in the caller's type. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export async function control<Body = Record<string, unknown>>(
   url: string,

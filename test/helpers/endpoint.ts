@@ -50,7 +50,7 @@ export async function startEndpoint(initial: Behaviour = 200) {
     behave(next: Behaviour): void {
       behaviour = next;
     },
-    /** Resolves when `count` requests have come in all. */
+    /** Resolves when `count` requests have arrived in total. */
     async until(count: number): Promise<void> {
       if (received.length >= count) return;
       await new Promise<void>((resolve) => waiters.push({ count, resolve }));

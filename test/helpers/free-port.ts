@@ -7,9 +7,9 @@ const WORKERS = 16;
 const handedOut = new Set<number>();
 
 /**
- * A port on loopback that nobody listens on now, below the range from which connections and listeners on port 0 get
- * theirs: a program that is restarted must find it free again, also while other tests run. Each worker
- * has its own ports: until a program listens, nothing but this keeps another test's program from taking its port.
+ * A free port on loopback, below the range from which the system takes ports for connections and for port 0: a restarted
+ * program must find it free again while other tests run. Each worker has its own ports, so no other test's program can
+ * take this one before the program listens.
  */
 export async function freePort(worker = Number(process.env["VITEST_POOL_ID"] ?? 0)): Promise<number> {
   const lowest = LOWEST + (worker % WORKERS) * PORTS_PER_WORKER;

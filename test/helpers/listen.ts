@@ -2,7 +2,7 @@ import { Server as HttpServer } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** Lets `server` listen at a free port of loopback. `close` ends it with its connections; the test's end does so too. */
+/** Starts `server` on a free port of loopback. `close`, or the end of the test, stops it and its connections. */
 export async function listen(server: Server) {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -3,8 +3,8 @@ import { pathToFileURL } from "node:url";
 import { sharedProgram } from "./run/shared-program.ts";
 
 /**
- * The frameworks of `examples/mounted`, which are installed for the first test that wants them. Where no registry can be
- * reached, prints so and returns undefined.
+ * Installs the frameworks of `examples/mounted` for the first test that needs them. If no registry can be reached,
+ * prints that and returns undefined.
  */
 export async function mountedPackages(): Promise<
   { load: <Module>(name: string) => Promise<Module> } | undefined

@@ -37,7 +37,7 @@ export function run(entry: string, args: readonly string[], env: NodeJS.ProcessE
     await exited;
   });
 
-  /** The first of `lines` that `matches`; rejects with all that was said when the process ends before. */
+  /** The first of `lines` that `matches`; rejects with the whole output if the process ends first. */
   function firstOf(lines: readonly string[], matches: (line: string) => boolean): Promise<string> {
     return new Promise((resolve, reject) => {
       const look = () => {
@@ -70,7 +70,7 @@ export function run(entry: string, args: readonly string[], env: NodeJS.ProcessE
   };
 }
 
-/** `serve` on a free port; answers its address. */
+/** Runs `serve` on a free port; returns its address. */
 export async function serve(args: readonly string[]) {
   const process = run("simulator/main.ts", ["serve", "--port", "0", "--json", "--calls", "0", ...args]);
   const banner = JSON.parse(await process.line((line) => line.startsWith('{"object":"simulator"'))) as {

@@ -2,12 +2,12 @@ import { createServer, type AddressInfo, type Server, type Socket } from "node:n
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { onTestFinished } from "vitest";
 
-/** What a server does with a connection, as bytes on a socket. */
+/** What a server does with a connection, at the level of bytes. */
 export type Conversation = (socket: Socket, connection: number) => void;
 
 /**
- * A server below HTTP: it speaks when a whole request has come in (or with `onConnect` at once), and says whatever the
- * test wants. It is closed, with all of its connections, when the test is over.
+ * A server below HTTP: it writes whatever the test wants, after a whole request has arrived (with `onConnect` at once).
+ * It is closed with all its connections when the test is over.
  */
 export async function startRawServer(
   conversation: Conversation,
@@ -41,7 +41,7 @@ export async function startRawServer(
   };
 }
 
-/** Calls `then` once the header block and as many bytes as it announces are there. */
+/** Calls `then` once the headers and the announced bytes of the body have arrived. */
 function onRequest(socket: Socket, then: () => void): void {
   let bytes = Buffer.alloc(0);
   const read = (chunk: Buffer) => {

@@ -19,7 +19,7 @@ export function allEvents({ events }: Simulator): StoredEvent[] {
   }).flatMap(({ id }) => events.find(id) ?? []);
 }
 
-/** Attempts that were begun and have not ended. */
+/** Attempts that have begun and not ended. */
 export function openAttempts({ deliveries }: Simulator): AttemptSummary[] {
   const attempting = deliveries.page({ limit: 1_000, state: "attempting" });
   return attempting.deliveries

@@ -2,7 +2,7 @@ import { startEndpoint } from "./endpoint.ts";
 import { emitOne, openSimulator, register } from "./simulator.ts";
 import { createVirtualWall } from "./virtual-wall.ts";
 
-/** One failed attempt behind, the second due in 60 s, with the clock `real` on a machine whose time the test owns. */
+/** One attempt has failed and the second is due in 60 s; the clock is `real`, on a machine whose time the test controls. */
 export async function waitingForTheSecondAttempt() {
   const endpoint = await startEndpoint(500);
   const wall = createVirtualWall();
@@ -10,7 +10,7 @@ export async function waitingForTheSecondAttempt() {
   register(simulator, endpoint.url);
   const id = emitOne(simulator);
   await simulator.settled();
-  /** Lets a second of wall time pass and everything that is due by then come to its end. */
+  /** Lets a second of wall time pass, and waits until everything due by then has ended. */
   const second = async () => {
     wall.pass(1_000);
     await simulator.settled();

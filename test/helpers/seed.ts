@@ -1,7 +1,7 @@
-/** Where everything that tests draw begins. `SEED` repeats a run; without it each run is another. */
+/** The seed of all random choices in tests. `SEED` repeats a run; without it each run has its own. */
 export const SEED = Number(process.env["SEED"] ?? Date.now() % 2 ** 31);
 
-/** Numbers from 0 up to 1, the same ones for the same seed: mulberry32. */
+/** Numbers from 0 to 1, the same for the same seed: mulberry32. */
 export function randomFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -35,14 +35,14 @@ export function register(simulator: Simulator, url: string, more: Partial<Endpoi
   return result.endpoint;
 }
 
-/** Lets `count` events happen; answers the ids of all of their deliveries. */
+/** Emits `count` events; returns the ids of all their deliveries. */
 export function emit(simulator: Simulator, type: EventType = "call.completed", count = 1): string[] {
   const result = simulator.events.emit({ type }, count);
   if (!result.ok) throw new Error(result.message);
   return result.emitted.flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
 }
 
-/** Lets one event happen; answers its only delivery. */
+/** Emits one event; returns its only delivery. */
 export function emitOne(simulator: Simulator, type: EventType = "call.completed"): string {
   const [id] = emit(simulator, type);
   if (id === undefined) throw new Error("No endpoint wanted the event.");
@@ -55,14 +55,14 @@ export function deliveryOf(simulator: Simulator, id: string): Delivery {
   return delivery;
 }
 
-/** Sends a delivery again; answers the id of the new one. */
+/** Resends a delivery; returns the id of the new one. */
 export function resend(simulator: Simulator, id: string): string {
   const result = simulator.deliveries.resend(id);
   if (!result.ok) throw new Error(result.message);
   return result.id;
 }
 
-/** Sends again all that a selection matches, and waits until it was sent; answers the job. */
+/** Resends all deliveries that a selection matches, and waits for the job; returns the job. */
 export async function resendAll(
   simulator: Simulator,
   selection: Selection = { state: "lost" },
@@ -104,8 +104,8 @@ export function temporaryDirectory(): string {
 }
 
 /**
- * What a kill -9 at this moment would leave of a data file: a copy of it and of its log. (The living simulator holds the
- * original, and whatever it does from now on is not in the copy.)
+ * The data file as a kill -9 at this moment would leave it: a copy of the file and its log. (The running simulator keeps
+ * the original, and its later changes are not in the copy.)
  */
 export function fileAfterKill(file: string, name: string): string {
   const copy = `${file}.${name}`;

@@ -1,2 +1,2 @@
-/** What Node.js needs before a TypeScript file, whose types it strips itself: nothing but quiet about that. */
+/** Options of Node.js before a TypeScript file. It strips types itself; this only turns off the warning. */
 export const RUN_TYPESCRIPT: readonly string[] = ["--disable-warning=ExperimentalWarning"];

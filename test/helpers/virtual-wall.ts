@@ -2,7 +2,7 @@ import type { WallTime } from "../../simulator/domain/wall-time.ts";
 
 type Timer = { atMs: number; order: number; action: () => void };
 
-/** A machine's time that stands still until a test moves it; timers fire in the order of their times. */
+/** A machine's clock that stands still until a test moves it; timers fire in the order of their times. */
 export function createVirtualWall(startMs = Date.UTC(2026, 0, 31, 12)) {
   let wallMs = startMs;
   let monotonicMs = 0;
@@ -23,7 +23,7 @@ export function createVirtualWall(startMs = Date.UTC(2026, 0, 31, 12)) {
 
   return {
     ...wall,
-    /** Lets time pass: both clocks move, and timers that fall due on the way fire. */
+    /** Lets time pass: wall and monotonic clock move, and timers that fall due fire. */
     pass(ms: number): void {
       const targetMs = monotonicMs + ms;
       for (;;) {
@@ -39,7 +39,7 @@ export function createVirtualWall(startMs = Date.UTC(2026, 0, 31, 12)) {
       wallMs += targetMs - monotonicMs;
       monotonicMs = targetMs;
     },
-    /** As if the machine's clock were set, or the machine woke from a sleep: wall time jumps, and timers do not notice. */
+    /** As if the clock were set or the machine woke from sleep: wall time jumps, and timers do not notice. */
     jump(ms: number): void {
       wallMs += ms;
     },

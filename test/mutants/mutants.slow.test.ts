@@ -23,7 +23,7 @@ function checksFor({ groups, meets, caughtBy }: Mutant): Check[] {
 
 const seen = new Set(Object.values(CRASH_MUTANTS).map(({ caughtBy }) => caughtBy));
 
-describe.concurrent("a receiver that is right but for one bug", () => {
+describe.concurrent("a receiver that is correct except for one bug", () => {
   test.each(Object.entries(MUTANTS))(
     "%s: the check meant for it fails, by that cause alone",
     async (_, mutant) => {

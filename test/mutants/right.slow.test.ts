@@ -65,7 +65,7 @@ const REPEATED = [
   "effects.distinct-ids",
 ];
 
-describe.concurrent("right in another way: no failure, and no other advice than stated", () => {
+describe.concurrent("correct in another way: no failure, and no advice but the stated", () => {
   test.for(Object.entries(RIGHT))("%s", async ([, { plant, advice = [], ...timing }], { expect }) => {
     const report = await judge(plant, timing);
     const failed = idsOf(report, "failed");

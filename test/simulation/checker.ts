@@ -5,7 +5,7 @@ import { EFFECTS, IN_ORDER, UNHANDLED } from "./handlers.ts";
 type EventRow = { seq: number; id: string; type: string | null; isPruned: 0 | 1 };
 type JobRow = { event: number; handler: string; state: string; attempts: number; key: string | null };
 
-/** What the database holds at one moment, read past the receiver. */
+/** The contents of the database at one moment, read without the receiver. */
 export type Picture = { events: EventRow[]; jobs: JobRow[]; effects: string[]; isAnnounced: boolean };
 
 export function takePicture(file: string): Picture {
@@ -33,7 +33,7 @@ export function takePicture(file: string): Picture {
   }
 }
 
-/** What must hold at every moment, between any two statements, and on any disk that a power cut leaves behind. */
+/** Checks what must hold at every moment, between any two statements, and on any disk after a power cut. */
 export function checkPicture(
   { events, jobs, effects, isAnnounced }: Picture,
   known: { acknowledged: ReadonlySet<string>; genuine: ReadonlySet<string>; maximumAttempts: number },
@@ -65,7 +65,7 @@ export function checkPicture(
   assert.equal(new Set(keys).size, keys.length, "R9: two jobs of one key are running");
 }
 
-/** The jobs that have not come to an end. */
+/** The unfinished jobs. */
 export function unfinished({ jobs }: Picture): string[] {
   return jobs
     .filter(({ state }) => state === "waiting" || state === "running")

@@ -9,8 +9,8 @@ const FRAME_HEADER_BYTES = 24;
 const SLOWEST_SYNC_MS = 30;
 
 /**
- * The disk under the database. What is committed is in the cache of the write-ahead log until a sync that began after it has
- * ended. Of what is not synced, a power cut may take any commits back, the newest first.
+ * The disk under the database. A commit stays in the cache of the write-ahead log until a sync that began after it has
+ * ended. A power cut may undo any number of unsynced commits, the newest first.
  */
 export function createDisk(directory: string, random: Random, { lies = false } = {}) {
   let life = 0;
@@ -30,7 +30,7 @@ export function createDisk(directory: string, random: Random, { lies = false } =
       await clock.sleep(random.int(1, SLOWEST_SYNC_MS));
       if (!lies && (began.salt !== synced.salt || began.bytes > synced.bytes)) synced = began;
     },
-    /** Copies the log into the file, as far as readers let it; SQLite syncs the log before. */
+    /** Copies the log into the file, as far as readers allow; SQLite syncs the log first. */
     checkpoint: (mode: "PASSIVE" | "RESTART"): void => {
       const db = new Database(file(), { timeout: 0 });
       try {
@@ -40,18 +40,18 @@ export function createDisk(directory: string, random: Random, { lies = false } =
         db.close();
       }
     },
-    /** Takes the current away: returns how many commits were lost. All processes must be dead. */
+    /** Cuts the power; returns how many commits were lost. All processes must be dead. */
     cutPower: (chance: Random): number => {
       const [oldFile, oldLog] = [file(), log()];
       life += 1;
       copyFileSync(oldFile, file());
       if (existsSync(oldLog)) copyFileSync(oldLog, log());
-      // A log that has begun anew has its header synced by SQLite.
+      // SQLite syncs the header when it restarts the log.
       const now = logNow();
       const from = now.salt === synced.salt ? synced.bytes : Math.min(WAL_HEADER_BYTES, now.bytes);
       const ends = commitEnds(log()).filter((end) => end > from);
       const kept = chance.int(0, ends.length);
-      // Part of the next commit may have reached the disk; its checksum says that it is not whole.
+      // Part of the next commit may have reached the disk; its checksum shows that it is incomplete.
       const torn = kept < ends.length && chance.chance(0.5) ? chance.int(1, FRAME_HEADER_BYTES) : 0;
       if (now.bytes > 0) truncateSync(log(), (kept === 0 ? from : (ends[kept - 1] ?? 0)) + torn);
       synced = logNow();

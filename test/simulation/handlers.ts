@@ -13,7 +13,7 @@ export const IN_ORDER = "in-order";
 /** The type that no handler wants. */
 export const UNHANDLED = "booking.created";
 
-/** Handlers as people write them, good and bad: each attempt does what the seed says. Once `healed`, each succeeds. */
+/** Good and bad handlers: the seed decides what each attempt does. Once `healed`, each attempt succeeds. */
 export function createHandlers(options: {
   seed: number;
   clock: Clock;

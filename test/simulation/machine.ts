@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import type { Disk } from "./disk.ts";
 import type { ProcessClock } from "./timeline.ts";
 
-/** Thrown at every statement of a process that was killed: nothing of it reaches a file any more. */
+/** Thrown by every statement of a killed process: it can no longer write to a file. */
 class Killed extends Error {
   override readonly name = "Killed";
 }
@@ -18,7 +18,7 @@ const context = new AsyncLocalStorage<Process>();
 /** The process that opened a database; null for databases of the simulation itself. */
 const owners = new WeakMap<Database.Database, Process | null>();
 
-/** What runs inside `run` belongs to the process: its statements and syncs are those of the simulated machine. */
+/** Code inside `run` belongs to the process: the simulated machine executes its statements and syncs. */
 export function createProcess(name: string, clock: ProcessClock, disk: Disk) {
   const opened = new Set<Database.Database>();
   let statementsLeft = Number.POSITIVE_INFINITY;
@@ -38,14 +38,14 @@ export function createProcess(name: string, clock: ProcessClock, disk: Disk) {
       isDead = true;
       clock.kill();
     },
-    /** What the system does with the files of a dead process. */
+    /** Closes the files of a dead process, as the system does. */
     close: () => {
       for (const db of opened) db.close();
       opened.clear();
     },
     own: (db: Database.Database) => void opened.add(db),
     beforeStatement: (sql: string) => {
-      // The system takes back what a dead process had begun.
+      // The open transaction of a dead process is rolled back.
       if (/^\s*ROLLBACK/i.test(sql)) return;
       if (!isDead && (statementsLeft -= 1) < 0) self.kill();
       if (isDead) throw new Killed();

@@ -16,8 +16,8 @@ const STATUS: Readonly<Record<Receipt["kind"], number>> = {
 };
 
 /**
- * The way from the service to the receiver. It loses requests and answers, delays them and brings them twice, as the seed
- * says for each attempt at each event by itself, so that one that is left out changes no other.
+ * The network between service and receiver. It loses, delays and duplicates requests and answers. The seed decides this
+ * for each attempt of each event separately, so that leaving one out changes no other.
  */
 export function createNetwork(options: {
   seed: number;

@@ -78,7 +78,7 @@ export function startWorkerProcess({
   return running;
 }
 
-/** Ends a worker in order: it returns its unhandled jobs. */
+/** Stops a worker cleanly: it gives its unfinished jobs back. */
 export async function drain({ process, worker, store }: Running): Promise<void> {
   await process.run(async () => {
     await worker?.drain(2_000);

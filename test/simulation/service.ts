@@ -5,7 +5,7 @@ import { createSimulator } from "../../simulator/service/simulator.ts";
 import type { Simulator } from "../../simulator/verbs/simulator.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** More than a batch of `reconcile`, so that it breaks off between two and goes on from its bookmark; it takes longer. */
+/** More than one batch of `reconcile`, so that it may break off between two and continue from its bookmark. */
 const HISTORY_CALLS = 130;
 
 /** The simulated service with one endpoint, and the organization whose calls and voicemails its REST API shows. */

@@ -14,7 +14,7 @@ import { drain, startIntake, startWorkerProcess, type Running } from "./receiver
 import { createService } from "./service.ts";
 import { createTimeline } from "./timeline.ts";
 
-/** Steps of a run before all trouble ends, and steps by which everything has come to its end after that. */
+/** Steps of a run with trouble, and steps without, after which all work must have ended. */
 const STEPS = 60;
 const MOST_LAST_STEPS = 400;
 const LONGEST_WAIT_MS = 1_800_000;
@@ -45,15 +45,15 @@ export type SimulationResult = {
   acknowledged: number;
   effects: number;
   processes: number;
-  /** Of everything that happened: two runs with the same hash were the same. */
+  /** A hash of everything that happened: two runs with the same hash were the same. */
   trace: string;
 };
 
 /**
- * Service and receiver in one world, decided by `seed` alone: the real simulator delivers through a network of chance to the
+ * Service and receiver in one world, decided by `seed` alone: the real simulator delivers through a random network to the
  * real intake, store and workers, over a real SQLite file, on clocks that are set, suspended and stopped. Processes are
- * killed between any two statements, and the current is cut between any two commits. Throws at the first broken promise.
- * With `lies` the disk loses what it has synced. `print` gets everything that happens.
+ * killed between any two statements, and the power is cut between any two commits. Throws at the first broken promise.
+ * With `lies` the disk loses synced data. `print` gets everything that happens.
  */
 export async function simulate(
   seed: number,
@@ -65,7 +65,7 @@ export async function simulate(
   const disk = createDisk(directory, createRandom(seed, "disk"), { lies });
   const faults = new Set<Fault>(FAULTS.filter((_, index) => createRandom(seed, "swarm", index).chance(0.5)));
   const [acknowledged, genuine] = [new Set<string>(), new Set<string>()];
-  /** Attempts that run: the process that makes each. */
+  /** The running attempts, each with its process. */
   const attempts = new Map<string, Process>();
   const trace = createHash("sha256");
   let processes = 0;
@@ -105,7 +105,7 @@ export async function simulate(
   const newIntake = (): Running => startIntake({ process: newProcess("intake"), disk, note, secret: SECRET });
 
   let intakes = [newIntake(), newIntake()];
-  /** One of them is the worker, and the other waits for its end. */
+  /** One process is the worker, and the other stands by until it ends. */
   let workers = [newWorker(), newWorker()];
   const all = (): Process[] => [...intakes, ...workers].map(({ process }) => process);
 
@@ -144,7 +144,7 @@ export async function simulate(
   }
 
   const hands: Record<Fault, (random: Random) => Promise<void> | void> = {
-    // It is at work in each request.
+    // It is running in each request.
     network: () => undefined,
     "killed worker": (random) =>
       random.pick(workers).process.killAfter(random.pick([0, 1, 2, 3, 5, 8, 13, 21])),
@@ -197,7 +197,7 @@ export async function simulate(
     },
   };
 
-  /** Leases, backoffs and the schedule come to their end. */
+  /** Runs until all backoffs and the schedule have ended. */
   async function playToTheEnd(): Promise<Picture> {
     for (let step = 0; ; step += 1) {
       await timeline.pass(2_000);

@@ -2,35 +2,35 @@ import type { Clock } from "../../receiver/clock.ts";
 import { createVirtualWall, type VirtualWall } from "../helpers/virtual-wall.ts";
 import { loopTurns } from "../helpers/loop-turns.ts";
 
-/** What a timer sets off goes through several turns of the event loop: a group commit, a transaction, the next claim. */
+/** The effects of a timer take several turns of the event loop: a group commit, a transaction, the next claim. */
 const TURNS = 14;
 
-/** A sleep may always take longer than asked, and looks at every 20 ms would be most of a simulation's work. */
+/** Sleeps are rounded up, which is always allowed: polls every 20 ms would be most of a simulation's work. */
 const SHORTEST_SLEEP_MS = 200;
 
 /** The clock of one process, which can be stopped and killed. */
 export type ProcessClock = {
   clock: Clock;
-  /** As by SIGSTOP: its timers wait. */
+  /** Stops it as SIGSTOP does: its timers wait. */
   stop: () => void;
   continue: () => void;
-  /** None of its timers ever goes off again. */
+  /** Kills it: none of its timers fires again. */
   kill: () => void;
 };
 
 export type Timeline = {
-  /** The time of the service, which is never set. */
+  /** The time of the service, whose clock is never set. */
   service: VirtualWall;
   process: () => ProcessClock;
-  /** Lets time pass for everybody; each timer goes off in its turn, and what it sets off is done before the next. */
+  /** Lets time pass for all; timers fire in order, and the effects of each are done before the next. */
   pass: (ms: number) => Promise<void>;
   /** The receiver's machine sleeps, and the service's time goes on. Neither its timers nor its monotonic clock notice. */
   suspend: (ms: number) => Promise<void>;
-  /** Sets the wall clock of the receiver's machine, this much beside the service's. */
+  /** Sets the wall clock of the receiver's machine, with this offset from the service's. */
   setClock: (aheadMs: number) => void;
 };
 
-/** The time of a service and of a receiver's machine, decided by the simulation alone. */
+/** The time of the service and of the receiver's machine, controlled by the simulation alone. */
 export function createTimeline(): Timeline {
   const service = createVirtualWall();
   const machine = createVirtualWall();

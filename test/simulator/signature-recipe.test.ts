@@ -55,7 +55,7 @@ const RECIPES: Record<string, SignatureRecipe> = {
   "odd characters": headers(header`t=${T},v1=${Buffer.from('é!$`"\\##[', "latin1")}東`),
 };
 
-test("a shell makes the same header of every recipe as the wire carries, byte for byte", async () => {
+test("the shell lines of every recipe make the same header as the simulator sends, byte for byte", async () => {
   const names = Object.keys(RECIPES);
   const scripts = Object.values(RECIPES).map((recipe) => {
     const signature = shellSignature(recipe, "X");
@@ -87,13 +87,13 @@ test("a shell makes the same header of every recipe as the wire carries, byte fo
   );
 });
 
-test("the genuine recipe is what the contract signs", () => {
+test("the genuine recipe makes the contract's signature", () => {
   const occasion = { secret: SECRET, body: BODY_BYTES, nowSeconds: NOW_SECONDS };
   const signed = sign({ body: BODY_BYTES, secret: SECRET, timestampSeconds: NOW_SECONDS });
   expect(evaluate(GENUINE, occasion).map(String)).toEqual([signed]);
 });
 
-test("what no shell can make has no shell lines", () => {
+test("a header that no shell can make has no shell lines", () => {
   const unmade = [
     digest({ key: () => Buffer.from("x") }),
     digest({ body: (body) => body }),

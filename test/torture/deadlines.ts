@@ -10,7 +10,7 @@ const DEADLINE_MS = 10_000;
 const TOLERANCE_MS = 50;
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-/** How an endpoint behaves, over which scheme, and what becomes of it. */
+/** How an endpoint behaves, over which scheme, and the expected outcome. */
 type Attempt = {
   name: string;
   scheme: "http" | "https";
@@ -43,7 +43,7 @@ const ENDPOINTS: Attempt[] = [
   { name: "interim answers that drip", scheme: "http", behave: drip, word: "timeout" },
 ];
 
-/** These keep this process busy too, so each has it to itself. */
+/** These keep this process busy, too, so they run one at a time. */
 const FLOODS: Attempt[] = [
   {
     name: "a flood of interim answers",

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 
 /**
- * Tests beside processes that want twice the cores, so many times over: `node test/torture/hogs.ts RUNS [FILES]`. What
- * passes by luck alone on a quiet machine fails here. Exits with 1 when a run failed.
+ * Runs tests repeatedly while other processes use twice the cores: `node test/torture/hogs.ts RUNS [FILES]`. Tests that
+ * only pass on an idle machine fail here. Exits with 1 if a run failed.
  */
 
-/** Turns in slices, so that a hog whose parent is gone ends. */
+/** Loops in slices, so that such a process ends when its parent is gone. */
 const HOG = `
   process.on("disconnect", () => process.exit());
   const turn = () => { const end = Date.now() + 50; while (Date.now() < end); setImmediate(turn); };

@@ -14,7 +14,7 @@ const USAGE = `Usage: npm run torture -- [--minutes N] [--seed N] [--only WORDS]
   --only WORDS  the runs whose name contains these words
   --list        prints the runs with their share of the time, and starts none
 `;
-/** Of the minutes given, what starting processes and a slower machine may take. */
+/** The share of the minutes reserved for process starts and slow machines. */
 const RESERVE = 0.07;
 const SMALLEST_SIZE = 0.02;
 const TAIL_LINES = 40;
@@ -61,7 +61,7 @@ async function main(): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-/** Gives each run its share of `minutes`: the fixed ones what they take, the others the rest, alike. */
+/** Gives each run its share of `minutes`: the fixed ones what they need, the others equal shares of the rest. */
 function plan(runs: readonly Run[], minutes: number): Planned[] {
   const usable = minutes * (1 - RESERVE);
   const sum = (all: readonly Run[]) => all.reduce((total, run) => total + run.minutes, 0);

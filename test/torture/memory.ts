@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { z } from "zod";
 
-/** What a process needs: all of its memory, what of it its main thread's objects hold, and its descriptors. */
+/** What a process uses: its whole memory, the heap of its main thread, and its descriptors. */
 export type Footprint = { rssMb: number; heldMb: number; descriptors: number };
 
 const answerSchema = z.object({
@@ -10,8 +10,8 @@ const answerSchema = z.object({
 });
 
 /**
- * Looks at a process through its inspector (`--inspect=127.0.0.1:0`), so that garbage is collected first: how much of it
- * lies about says more of how busy the machine is than of the program.
+ * Measures a process through its inspector (`--inspect=127.0.0.1:0`), after a garbage collection: the amount of garbage
+ * depends more on the load of the machine than on the program.
  */
 export async function footprint(pid: number, inspectorUrl: string): Promise<Footprint> {
   const held = await heldBytes(inspectorUrl);
@@ -19,7 +19,7 @@ export async function footprint(pid: number, inspectorUrl: string): Promise<Foot
   return { rssMb, heldMb: held / 1_048_576, descriptors };
 }
 
-/** What the system says of a process. */
+/** The system's figures for a process. */
 export function look(pid: number): Omit<Footprint, "heldMb"> {
   const status = readFileSync(`/proc/${String(pid)}/status`, "utf8");
   const rssKb = Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]);
@@ -50,7 +50,7 @@ async function heldBytes(inspectorUrl: string): Promise<number> {
       socket.send(JSON.stringify({ id, method, params }));
       return answer;
     };
-    // Twice: what finalizers let go of goes with the second.
+    // Twice, because finalizers release objects only for the second.
     await ask("HeapProfiler.collectGarbage");
     await ask("HeapProfiler.collectGarbage");
     const expression = "(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())";

@@ -5,17 +5,17 @@
  */
 export type Run = { name: string; minutes: number; pace?: "fixed" | "alone" | "beside" } & (
   | {
-      /** What vitest takes behind `run`. */
+      /** The arguments of vitest after `run`. */
       files: string[];
       environment?: (size: number) => Record<string, string>;
     }
   | { script: string; arguments?: (size: number, seed: number) => string[] }
 );
 
-/** `count` times the size, whole and at least one. */
+/** `count` times the size, rounded, and at least one. */
 const times = (count: number, size: number): string => String(Math.max(1, Math.round(count * size)));
 
-/** A border attacked at twenty times the size of `npm run test:all`. */
+/** A test of test/borders at twenty times the size of `npm run test:all`. */
 const border = (name: string, minutes: number, ...files: string[]): Run => ({
   name: `borders of ${name}`,
   minutes,
@@ -67,7 +67,7 @@ const RECEIVER: Run[] = [
     minutes: 30,
     pace: "beside",
     script: "test/torture/soak.ts",
-    // It starts with a minute of its own, and ends with one.
+    // It has a minute of its own at the start and at the end.
     arguments: (size) => ["--minutes", String(Math.round(30 * size) - 2)],
   },
   {
@@ -103,7 +103,7 @@ const VERIFY: Run[] = [
     name: "examples under verify",
     minutes: 20,
     files: ["test/examples/receivers.slow.test.ts"],
-    // Twice at least: what waiting shows needs a second round.
+    // At least twice: some failures show only in a second round.
     environment: (size) => ({ VERIFY_ROUNDS: String(Math.max(2, Number(times(20, size)))) }),
   },
   {

@@ -11,21 +11,21 @@ import { footprint, look, type Footprint } from "./memory.ts";
 
 /**
  * A receiver and a simulator as users start them, with traffic for so many minutes: each minute the handlers' process is
- * killed, what is there is made two days old, and retention deletes it. Memory and descriptors of both must stay flat: what
- * their objects hold, strictly; what the system counts for them, which moves with how busy the machine is, loosely.
+ * killed, all data is made two days old, and retention deletes it. Memory and descriptors of both must stay flat: the heap
+ * strictly, and the system's figures, which depend on the load of the machine, loosely.
  */
 
 const SECRET = "whsec_of_a_long_night";
 const DAY_MS = 86_400_000;
-/** Happenings a minute; each makes an event and more. */
+/** Triggered events a minute; some cause further events. */
 const TRAFFIC_PER_MINUTE = 3_000;
-/** What the last third of the minutes may need beyond the middle one. */
+/** How much more the last third of the minutes may use than the middle one. */
 const MOST_GROWTH_HELD_MB = 6;
 const MOST_GROWTH_MB = 16;
 const MOST_NEW_DESCRIPTORS = 8;
 /** A shorter run shows nothing about growth. */
 const SHORTEST_MINUTES = 6;
-/** What shrank by next to nothing is 0.0, not -0.0. */
+/** Prints a tiny decrease as 0.0, not -0.0. */
 const TENTHS = new Intl.NumberFormat("en", {
   minimumFractionDigits: 1,
   maximumFractionDigits: 1,
@@ -115,7 +115,7 @@ async function soak(): Promise<void> {
     );
   }
 
-  /** The least of the last third of the minutes beside that of the middle one: what is garbage by then does not count. */
+  /** The minimum of the last third of the minutes compared with that of the middle one, so that garbage does not count. */
   function growthOf(name: "receiver" | "simulator"): Footprint {
     const third = Math.floor(samples.length / 3);
     const least = (of: typeof samples, what: keyof Footprint): number =>
@@ -129,7 +129,7 @@ async function soak(): Promise<void> {
   }
 }
 
-/** Starts a program, and answers the first line of JSON that names its address. */
+/** Starts a program, and returns its first line of JSON, which has its address. */
 async function start(words: string[], env: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, ["--inspect=127.0.0.1:0", ...words], {
     env,

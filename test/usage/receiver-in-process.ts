@@ -2,13 +2,13 @@ import { vi } from "vitest";
 
 type Ran = { code: number; out: string; err: string };
 
-/** Runs a command of the receiver in this process as its own would; for commands that end, in tests of what is refused. */
+/** Runs a receiver's command in this process; only for commands that end, in tests of refusals. */
 export const runReceiver = async (
   words: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<Ran> => runProgram(async () => import("../../receiver/main.ts"), words, environment);
 
-/** The same for any program that begins when it is loaded. */
+/** The same for any program that starts when it is loaded. */
 export async function runProgram(
   load: () => Promise<unknown>,
   words: readonly string[],
@@ -16,7 +16,7 @@ export async function runProgram(
 ): Promise<Ran> {
   const out: string[] = [];
   const err: string[] = [];
-  /** What there was when it would have ended. */
+  /** Its exit code and output when it would have exited. */
   let ended: Ran | undefined;
   const spies = [
     vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0),

@@ -15,7 +15,7 @@ const own = Object.entries(scripts).flatMap(([name, line]) => {
 
 type Ran = { code: number; said: string };
 
-/** A script with the words as they stand behind `npm run NAME --`. */
+/** Runs a script with these words after `npm run NAME --`. */
 async function run(file: string, ...words: string[]): Promise<Ran> {
   try {
     const options = { cwd: ROOT, timeout: 60_000 };
@@ -27,13 +27,13 @@ async function run(file: string, ...words: string[]): Promise<Ran> {
   }
 }
 
-test.each(own)("npm run $name -- --help says what it takes, and does nothing", async ({ file }) => {
+test.each(own)("npm run $name -- --help prints its usage, and does nothing", async ({ file }) => {
   const { code, said } = await run(file, "--help");
   expect(code).toBe(0);
   expect(said).toMatch(/^Usage: /);
 });
 
-test("there are scripts of ours", () => expect(own.length).toBeGreaterThan(6));
+test("scripts of ours were found", () => expect(own.length).toBeGreaterThan(6));
 
 test.each([
   ["nosuch --rounds 2", "nosuch"],

@@ -11,7 +11,7 @@ import { startSimulator, type RunningSimulator } from "../../simulator/index.ts"
 import { run } from "../simulator/commands/in-process.ts";
 import { runProgram, runReceiver } from "./receiver-in-process.ts";
 
-/** Each wrong usage: the exit code, the words, and behind => what the first line has to name. */
+/** Each wrong usage: the exit code, the words, and after => what the first line must name. */
 const SIMULATOR = `
 2 serv => serv
 2 --verison => --verison
@@ -81,7 +81,7 @@ const SIMULATOR = `
 3 health --simulator http://127.0.0.1:{port} => http://127.0.0.1:{port}
 2 mcp --simulator nonsense => nonsense
 `;
-/** The same of the receiver; settings stand before its words. */
+/** The same for the receiver; settings stand before its words. */
 const RECEIVER = `
 2 SIGNING_SECRET= => SIGNING_SECRET
 2 SIGNING_SECRET= SIGNING_SECRET_FILE=/no/such => /no/such
@@ -165,7 +165,7 @@ const rowsOf = (table: string) =>
     .map((line) => /^(\d) ?(.*) => (.+)$/.exec(line)?.slice(1) ?? [])
     .map(([code = "", words = "", name = ""]) => [words, Number(code), name] as const);
 
-/** Puts in the places that are known only when the test runs. */
+/** Fills in the paths that are known only when the test runs. */
 function filled(text: string): string {
   const { port } = other.address() as AddressInfo;
   return text
@@ -176,7 +176,7 @@ function filled(text: string): string {
 
 const wordsOf = (text: string): string[] => (text === "" ? [] : filled(text).split(" "));
 
-/** Without the inbox of a receiver that had opened it, and what SQLite keeps beside a database that is read. */
+/** The files, without an inbox that the receiver opened, and SQLite's files next to a database that is read. */
 const filesThere = (): string[] =>
   readdirSync(folder).filter((name) => !/^receiver\.|-(?:shm|wal)$/.test(name));
 
@@ -220,7 +220,7 @@ test.each(rowsOf(FORK))("npm run fork -- %s", async (...row) => {
   await expectRefusal(async () => runProgram(fork, wordsOf(row[0]), {}), row);
 });
 
-test("a fork is meant from where npm was called, not from where the kit is", async () => {
+test("the path of a fork is relative to where npm was called, not to the kit", async () => {
   const { err } = await runProgram(fork, ["full"], { INIT_CWD: folder });
   expect(err).toContain(`${folder}/full is not empty`);
 });

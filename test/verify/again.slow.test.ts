@@ -7,7 +7,7 @@ import { type Failing, FAILING, type Failure, failureOf, startCounts } from "./f
 
 const LANES = 6;
 
-/** Bugs that show without a wait: one for each group, by the check meant for it. */
+/** Bugs that show without a wait: one per group, by the check meant for it. */
 const QUICKLY = [
   "refuses-bookings: acknowledgement.booking-created",
   "no-header-no-check: signature.missing-header",
@@ -50,7 +50,7 @@ function nameOf({ name, id }: Pick<Failing, "name" | "id">): string {
   return `${name}: ${id}`;
 }
 
-/** Whether the check stands in the report as failed, or as advice. */
+/** Whether the check is in the report as failed, or as advice. */
 function isShown(id: string, output: string): boolean {
   return new RegExp(`^ +${id.replaceAll(".", String.raw`\.`)}  `, "m").test(output);
 }

@@ -18,7 +18,7 @@ function answered(status: number): Exchange {
   };
 }
 
-/** Answers so, one after the other, and 503 from then on. */
+/** Gives these answers one after another, and then 503. */
 async function attemptsAnswered(...statuses: number[]): Promise<(number | undefined)[]> {
   const exchanges = await attempts(
     {

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * What each of `scripts` wrote to stdout, all run by one bash, in turn, as if they had been pasted into it after
- * `before`.
+ * Runs `scripts` in one bash, in turn, as if they had been pasted into it after `before`; returns what each wrote to
+ * stdout.
  */
 export async function runInBash(
   scripts: readonly string[],
@@ -14,7 +14,7 @@ export async function runInBash(
 ): Promise<string[]> {
   const end = "-- end of script --";
   const folder = mkdtempSync(join(tmpdir(), "bash-"));
-  // From a file: a pipe is read byte by byte, lest a command of the script should want the rest of it.
+  // From a file: bash reads a pipe byte by byte, because a command in it might read the rest.
   const file = join(folder, "script");
   writeFileSync(file, `${before}\n${scripts.map((script) => `${script}\necho '${end}'\n`).join("")}`);
   const bash = spawn("bash", ["--noprofile", "--norc", file], {
@@ -28,7 +28,7 @@ export async function runInBash(
   return output.split(`${end}\n`).slice(0, -1);
 }
 
-/** For a script's beginning: time stands still at `nowSeconds`, but for whoever waits for the next second. */
+/** Lines for a script's beginning: time stands still at `nowSeconds`, except for a wait for the next second. */
 export function standingDate(nowSeconds: number): string {
   return `date() { echo ${nowSeconds}; }\nsleep() { S=over; }`;
 }

@@ -35,7 +35,7 @@ async function start(changes: Partial<Behaviour> = {}): Promise<string> {
   return receiver.url;
 }
 
-/** In this process: the second that a start takes is for what needs one. */
+/** Runs in this process, since a start takes a second; a process only for tests that need it. */
 async function verifyHere(words: string[]) {
   const { code, out: stdout, err: stderr } = await run("verify", ...words);
   return { code, stdout, stderr };
@@ -52,7 +52,7 @@ describe("verify", () => {
     expect(code).toBe(0);
   });
 
-  test("ends even if a receiver apart from its command holds its pipes, and does not report lost events", async () => {
+  test("ends even if a receiver detached from its command holds its pipes, and does not report lost events", async () => {
     const port = String(await freePort());
     const receiver = join(import.meta.dirname, "../mutants/crash-receiver.ts");
     const apart = `require("node:child_process")
@@ -113,7 +113,7 @@ describe("verify", () => {
     );
   });
 
-  test("counts what it could not judge apart, and fails on it only when told", async () => {
+  test("counts what it could not judge separately, and fails on it only on request", async () => {
     const url = await start();
     const [lenient, strict] = [
       await verify(url, "--only", "effects.each-type"),
@@ -129,7 +129,7 @@ describe("verify", () => {
     expect([lenient.code, strict.code]).toEqual([0, 1]);
   });
 
-  test("fails on an --observe address that shows nothing, in one result", async () => {
+  test("fails on an --observe URL that reports nothing, with one result", async () => {
     const report = await runChecks({
       url: await start(),
       secret: SECRET,
@@ -203,7 +203,7 @@ describe("verify", () => {
     expect(code).toBe(0);
   });
 
-  test("shows advice in every report, and fails on it only when told", async () => {
+  test("shows advice in every report, and fails on it only on request", async () => {
     const url = await start({
       takeApart: (value, state) =>
         value.startsWith("t=") ? CORRECT.takeApart(value, state) : { ts: [], v1s: [] },
@@ -245,7 +245,7 @@ describe("verify", () => {
     });
   });
 
-  test("judges an endpoint that is registered for some events by these", async () => {
+  test("judges an endpoint that is registered for some events only by these", async () => {
     const url = await start({
       acceptable: ({ type }) => type.startsWith("call.tr") || type === "order.created" || 400,
     });
@@ -259,7 +259,7 @@ describe("verify", () => {
     expect([chosen.code, all.code]).toEqual([0, 1]);
   });
 
-  test("sends to another machine only when that is named, and says what", async () => {
+  test("sends to another machine only if that is allowed, and says what", async () => {
     const url = "https://receiver.invalid/webhooks";
     const observe = ["--observe", "https://counts.invalid/{id}"];
     const [refused, observed, allowed] = [
@@ -319,7 +319,7 @@ describe("verify", () => {
     expect(code).toBe(2);
   });
 
-  test("starts a receiver itself, and shows its last words when it does not start", async () => {
+  test("starts a receiver itself, and shows its last output if it does not start", async () => {
     const port = await freePort();
     const { code, stdout } = await verifyCli([
       "--url",
@@ -336,7 +336,7 @@ describe("verify", () => {
   });
 });
 
-test("control: the receiver that these tests change passes unchanged", async () => {
+test("control: the unchanged receiver of these tests passes", async () => {
   const { code } = await verify(
     await start(),
     "--only",

@@ -25,7 +25,7 @@ test("the curl of a body in pieces sends each byte once, in their order", () => 
   expect(execFileSync("bash", ["-c", script]).toString()).toBe("0123456789");
 });
 
-/** What of a request each option of curl is for: there where it is needed, and nowhere else. */
+/** Each option of curl with the kind of request that needs it; it must appear only there. */
 test.each<[string, Partial<SentRequest>, string[]]>([
   ["an ordinary one", {}, ["-H 'Content-Type: application/json'"]],
   ["one without a type, which curl would make up", { headers: [] }, ["-H 'Content-Type:'"]],

@@ -10,15 +10,15 @@ import { MUTANTS } from "../mutants/mutants.ts";
 import { type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
 import { runInBash, standingDate } from "./bash.ts";
 
-/** What a check sent, and the lines that are to send it again. */
+/** What a check sent, and the lines that send it again. */
 type Line = { of: string; exchange: Exchange; curl: string };
 
-/** Groups in which nothing has to be waited for, but for these. */
+/** Groups without waits, except for these. */
 const PLAIN_GROUPS = ["acknowledgement", "signature", "raw-bytes", "duplicates", "evolution", "readings"];
 const WAITING = ["acknowledgement.prompt", "readings.whole-answer"];
 const SEED = "'$(exit 1) `x` !1";
 const LANES = [0, 1, 2];
-/** One time for both sides and for the shell, however long a busy machine takes between signing and arriving. */
+/** One clock for both sides and the shell, however long a busy machine takes between signing and arrival. */
 const NOW_SECONDS = Math.floor(Date.now() / 1_000);
 const now = (): number => NOW_SECONDS * 1_000 + 50;
 const NO_WAITS = {
@@ -32,7 +32,7 @@ const NO_WAITS = {
   manyOthers: 4,
 };
 
-test("each check's curl, pasted into bash, ends as the delivery did that it repeats", async () => {
+test("each check's curl, pasted into bash, ends like the delivery that it repeats", async () => {
   const receiver = await start();
   const { lines, without } = await everythingSent(receiver);
 
@@ -41,7 +41,7 @@ test("each check's curl, pasted into bash, ends as the delivery did that it repe
   expect(await differing(lines)).toEqual([]);
 });
 
-test("each failure's curl and verify line show again what failed", async () => {
+test("each failure's curl and verify line reproduce the failure", async () => {
   const mutants = Object.entries(MUTANTS);
   const failures: (Line & { again: string; id: string; url: string })[] = [];
   const next = mutants.values();
@@ -117,7 +117,7 @@ async function everythingSent(receiver: RunningReceiver): Promise<{ lines: Line[
     async run(context) {
       const verdict = await check.run(context);
       const mine = context.ledger.all().filter(({ checkIds }) => checkIds.has(check.id));
-      // Those that differ only in their bodies tell the same.
+      // Those that differ only in their bodies test the same.
       const byShape = new Map<string, Line>();
       for (const exchange of mine.flatMap(({ exchanges }) => exchanges)) {
         const curl = curlFor(exchange.request);
@@ -137,7 +137,7 @@ function fitsACommandLine({ note, pieces, body, headers }: Exchange["request"]):
   return (note === undefined || pieces !== undefined) && body.length <= 8_192 && headBytes <= 16_384;
 }
 
-/** Runs every curl, some side by side, and says which ended otherwise than the delivery that it repeats. */
+/** Runs every curl, some in parallel, and returns those that ended differently from the delivery that they repeat. */
 async function differing(lines: readonly Line[]): Promise<string[]> {
   const lanes = LANES.map((lane) => lines.filter((_, index) => index % LANES.length === lane));
   const wrong = lanes.map(async (lane) => {

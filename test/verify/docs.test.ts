@@ -11,7 +11,7 @@ test("docs/verify.md lists every check with its level and its rule, in the order
   expect(list.trim().split("\n")).toEqual(rows);
 });
 
-test("what is left out without --level production, and for an endpoint with a selection, says so", () => {
+test("checks left out without --level production, or for an endpoint with a selection, are listed", () => {
   const ids = (selection: Parameters<typeof selectChecks>[0]): string[] => {
     const selected = selectChecks(selection);
     return selected.ok ? selected.checks.map(({ id }) => id) : [];

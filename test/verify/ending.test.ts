@@ -66,7 +66,7 @@ describe("a bug of ours", () => {
   });
 });
 
-test("an interruption ends a run at once, with what it has found", async () => {
+test("an interruption ends a run at once, with its results so far", async () => {
   const interruption = new AbortController();
   const report = await reportOn(
     broken({
@@ -121,13 +121,13 @@ test.each(["SIGTERM", "SIGINT"] as const)(
       ],
       { MARK: mark },
     );
-    // It has fallen silent, and everything waits for answers that never come.
+    // It no longer answers, and all checks wait.
     await expect.poll(() => (existsSync(mark) ? readFileSync(mark, "utf8") : "")).toMatch(/\d/);
     const receiver = Number(readFileSync(mark, "utf8"));
     const signalledAt = performance.now();
     const { code } = await verify.kill(signal);
 
-    // Less than the grace of one that is asked to end.
+    // Less than the grace period of a process that is asked to stop.
     expect(performance.now() - signalledAt).toBeLessThan(5_000);
     expect(code).toBe(3);
     expect(isAlive(receiver)).toBe(false);
@@ -139,7 +139,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
-test("an impossible report or secret is refused in one line before anything is sent", async () => {
+test("an invalid report or secret is refused in one line before anything is sent", async () => {
   const folder = temporaryDirectory();
   const url = await start();
   const file = join(folder, "file");

@@ -13,19 +13,19 @@ import { MUTANTS } from "../mutants/mutants.ts";
 import { type Behaviour, type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
 import { freePort } from "../helpers/free-port.ts";
 
-/** A receiver with a planted bug, and the check that is meant to fail it. */
+/** A receiver with a planted bug, and the check that must fail for it. */
 export type Failing = {
   name: string;
   id: string;
-  /** Options beside the address, the secret and the check. */
+  /** Options in addition to URL, secret and check. */
   options?: Partial<VerifyOptions>;
 } & ({ plant: Partial<Behaviour> } | { crash: string });
 
-/** What a run said of it, and the line that runs it again. */
+/** The result of a run, and the line that runs it again. */
 export type Failure = { name: string; id: string; explanation: string; again: string };
 
 const SEED = "'$(exit 1) `x` !1";
-/** In place of mutants that only a whole run with the short waits of the tests shows. */
+/** Replacements for mutants that only a whole run with the tests' short waits reveals. */
 const OTHERWISE: Failing[] = [
   {
     name: "dies-on-reset",
@@ -47,7 +47,7 @@ export const FAILING: Failing[] = [
   ...OTHERWISE,
 ];
 
-/** Reports what each receiver has handled, each under its own path. */
+/** Serves the counts of each receiver, each under its own path. */
 export async function startCounts() {
   const receivers: (RunningReceiver | undefined)[] = [];
   const server = createServer((request, response) => {
@@ -59,7 +59,7 @@ export async function startCounts() {
   onTestFinished(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
 
-  /** Starts a receiver, and answers its address and that of its counts. */
+  /** Starts a receiver; returns its URL and that of its counts. */
   return async (
     plant: Partial<Behaviour>,
   ): Promise<{ url: string; observeUrl: string; renew: () => Promise<void> }> => {
@@ -71,7 +71,7 @@ export async function startCounts() {
     return {
       url,
       observeUrl: `http://127.0.0.1:${port}/${index}/{id}`,
-      /** Ends it, in case that it lives, and starts it once more at the same address. */
+      /** Stops it if it runs, and starts it again at the same address. */
       async renew() {
         await receivers[index]?.close();
         await start(Number(new URL(url).port));
@@ -80,7 +80,7 @@ export async function startCounts() {
   };
 }
 
-/** Runs the check that is meant to fail it, as a user would; undefined when it did not fail. */
+/** Runs the check meant for it, as a user would; undefined if it did not fail. */
 export async function failureOf(
   failing: Failing,
   start: Awaited<ReturnType<typeof startCounts>>,
@@ -94,7 +94,7 @@ export async function failureOf(
     secret: SECRET,
     secretGiven: true,
     seed: SEED,
-    // Some checks judge what others sent.
+    // Some checks judge the events of others.
     checks: CATALOGUE.filter((check) => (whole ? check.group !== "production" : check.id === id)),
     failOn: ["advice"],
     readyTimeoutMs: 30_000,
@@ -114,7 +114,7 @@ async function crashing(mutant: string) {
     url: `${origin}/webhooks`,
     observeUrl: `${origin}/handled/{id}`,
     command: ["env", `MUTANT=${mutant}`, `STORE=${store}`, process.execPath, program],
-    /** As a user cleans up before the next start. */
+    /** Deletes its events, as a user does before the next start. */
     async renew() {
       for (const left of [store, `${store}.lock`]) rmSync(left, { force: true });
     },

@@ -20,7 +20,7 @@ test("a run of verify leaves no connection open at the receiver, whichever check
     secret: SECRET,
     seed: "1",
     checks,
-    // Nothing of ours closes one that was forgotten before the test is over.
+    // A forgotten connection would stay open until the test is over.
     timing: { ...QUICK, responseTimeoutMs: 600_000, burst: 3 },
     now: Date.now,
   });

@@ -8,12 +8,12 @@ import { startRawServer } from "../helpers/raw-server.ts";
 const HEAD = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 const MEBIBYTE = "x".repeat(1_024 * 1_024);
-/** The time of a receiver that lets all of it pass: short, as these are waited for. */
+/** The time-out for receivers that use all of it: short, since the tests wait for it. */
 const LIMIT_MS = 2_000;
-/** The time of one that is judged by what it says, and is through long before, also on a machine that is busy. */
+/** The time-out for receivers that answer: long enough for a busy machine. */
 const AMPLE_MS = 30_000;
 
-/** Sends a request to a receiver that answers so; also how long it took and how much was read of the answer. */
+/** Sends a request to a receiver with this answer; also returns the duration and the number of bytes read. */
 async function ask(
   answer: (socket: Socket) => void,
   options: { request?: Buffer; onConnect?: boolean; limitMs?: number } = {},
@@ -29,7 +29,7 @@ async function ask(
   const startedAt = performance.now();
   const wire = await openWire(parseTarget(url), options.limitMs ?? AMPLE_MS);
   await wire.write(options.request ?? Buffer.from("POST / HTTP/1.1\r\nHost: x\r\n\r\n"));
-  // A body that will never be whole must end the wait, not this limit.
+  // A body that can never become complete must end the wait before this limit.
   const outcome = await wire.answer({ bodyMs: AMPLE_MS });
   wire.close();
   return { outcome, tookMs: performance.now() - startedAt, readBytes: () => socketOf?.bytesWritten ?? 0 };
@@ -71,7 +71,7 @@ test.each([
   expect(readBytes()).toBeLessThan(64 * MEBIBYTE.length);
 });
 
-test("interim answers without end are no answer, and do not keep the deadline from coming", async () => {
+test("endless interim answers are not an answer, and do not delay the deadline", async () => {
   const flood = "HTTP/1.1 102 Processing\r\n\r\n".repeat(400);
   const { outcome } = await ask((socket) => endlessly(socket, flood), { limitMs: LIMIT_MS });
   expect(outcome).toEqual({ kind: "no_answer", error: "timeout", message: "No answer within 2 s." });
@@ -89,7 +89,7 @@ test.each([
   expect(tookMs).toBeLessThan(AMPLE_MS);
 });
 
-test("a receiver that never reads delays no writer", async () => {
+test("a receiver that never reads does not block the sender", async () => {
   const limitMs = 2_000;
   const { outcome, tookMs } = await ask((socket) => void socket.pause(), {
     request: Buffer.alloc(16 * MEBIBYTE.length),
@@ -98,11 +98,11 @@ test("a receiver that never reads delays no writer", async () => {
   });
 
   expect(outcome).toEqual({ kind: "no_answer", error: "timeout", message: "No answer within 2 s." });
-  // Three times that, and its connection would have been ended for its age.
+  // After three times as long the receiver would have closed its connection.
   expect(tookMs).toBeLessThan(limitMs * 3);
 });
 
-test("a receiver that answers before it has read all is heard at once", async () => {
+test("the answer of a receiver that has not read the whole body counts at once", async () => {
   const { outcome, tookMs } = await ask(
     (socket) => {
       socket.pause();
@@ -115,7 +115,7 @@ test("a receiver that answers before it has read all is heard at once", async ()
   expect(tookMs).toBeLessThan(AMPLE_MS);
 });
 
-test("control: an ordinary answer in chunks, byte by byte and with trailers, is whole", async () => {
+test("control: an ordinary answer in chunks, byte by byte and with trailers, is complete", async () => {
   const text = `HTTP/1.1 100 Continue\r\n\r\n${CHUNKED}5;x=1\r\nhello\r\nA\r\n, receiver\r\n0\r\nT: 1\r\n\r\n`;
   const { outcome } = await ask((socket) => {
     socket.setNoDelay(true);
@@ -141,7 +141,7 @@ test.each([
   ["two lengths", "Content-Length: 2\r\nContent-Length: 2\r\n\r\nok"],
   ["a space before a colon", "Server : x\r\nContent-Length: 2\r\n\r\nok"],
 ])(
-  "a receiver that answers with %s passes nothing, since nothing can be delivered to it",
+  "a receiver that answers with %s passes no check, since nothing can be delivered to it",
   async (_, rest) => {
     const { url } = await startRawServer((socket) => void socket.end(HEAD + rest));
     const report = await runChecks({

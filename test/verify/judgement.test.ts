@@ -52,11 +52,11 @@ describe("a forgery counts as refused", () => {
     });
   });
 
-  test.each(["dns", "refused", "tls", "protocol"] as const)("nor proven without a server: %s", (error) => {
+  test.each(["dns", "refused", "tls", "protocol"] as const)("not without a server: %s", (error) => {
     expect(allRefused([none(error)]).outcome).toBe("unverified");
   });
 
-  test("by all of them, whichever comes first", () => {
+  test("if every copy was refused, in any order", () => {
     expect(allRefused([answer(401), answer(200)]).outcome).toBe("failed");
     expect(allRefused([answer(200), answer(401)]).outcome).toBe("failed");
   });
@@ -81,11 +81,11 @@ describe("an event counts as handled", () => {
   test.each([
     [{ deferredUntil: "2026-11-28T09:00:00Z" }, /deferred event evt_1 until 2026-11-28T09:00:00Z/, "passed"],
     [{ isIgnored: true }, /ignores event evt_1: it has no handler for the type/, "failed"],
-  ])("or is left open where the receiver says %o", (more, reason, strict) => {
+  ])("or is left open if the receiver reports %o", (more, reason, strict) => {
     const open: HandledCounts = { of: () => ({ known: true, count: 0, ...more }) };
     const verdict = handledTimes(open, [answer(200)], { least: 1, most: 1 });
     expect(verdict).toMatchObject({ outcome: "unverified", reason: expect.stringMatching(reason) });
-    // Office hours are no gap that `--fail-on unverified` could be meant for.
+    // `--fail-on unverified` must not fail a receiver that only handles events in office hours.
     const redact = createRedactor([]);
     const results = [
       resultOf({ ...reachableCheck, id: "effects.burst" }, verdict, { durationMs: 1, redact }),
@@ -107,13 +107,13 @@ describe("an event counts as handled", () => {
     }
   });
 
-  test("or fails by its answer, where it was never acknowledged", () => {
+  test("or fails by its answer, if it was never acknowledged", () => {
     expect(handledTimes(counts(0), [answer(500)], { least: 1, most: 1 })).toMatchObject({
       cause: "server_error",
     });
   });
 
-  test("never by a count that could not be read", () => {
+  test("but not by a count that could not be read", () => {
     const unknown: HandledCounts = { of: () => ({ known: false, reason: "unreadable" }) };
     expect(handledTimes(unknown, [answer(200)], { least: 0, most: 9 })).toEqual({
       outcome: "unverified",
@@ -136,7 +136,7 @@ test("the attempts of an event end with the last of them", () => {
   expect(taken([answer(200), answer(503)]).outcome).toBe("failed");
 });
 
-test("of several verdicts a failure counts before what could not be judged", () => {
+test("of several verdicts a failure has priority over an unverified one", () => {
   const failed = { outcome: "failed" as const, cause: "refused" as const, problem: "p", exchanges: [] };
   const unverified = { outcome: "unverified" as const, reason: "r" };
   expect(every({ outcome: "passed" }, failed, unverified)).toBe(failed);
@@ -168,7 +168,7 @@ function exchange(outcome: Exchange["outcome"]): Exchange {
   };
 }
 
-test("what a report says of a check holds no secret that the receiver repeated", () => {
+test("a report contains no secret that the receiver repeated", () => {
   const redact = createRedactor(["whsec_repeated_by_it"]);
   const problem = "It answered 500: whsec_repeated_by_it is wrong.";
   const result = resultOf(

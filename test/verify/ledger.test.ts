@@ -28,7 +28,7 @@ function sent(how: { status?: number; checkId?: string; forged?: boolean; connec
   };
 }
 
-/** What the check of the whole run says when the event, sent so, was handled `count` times. */
+/** The result of the check at the end of a run if the event, sent like this, was handled `count` times. */
 async function judged(deliveries: Recorded[], count: number, about?: "undocumented" | "superseded") {
   const ledger = createLedger();
   if (about !== undefined) ledger[about](EVENT);
@@ -59,14 +59,14 @@ test.each([
 });
 
 test.each(["undocumented", "superseded"] as const)(
-  "an acknowledged event that is %s may be left alone",
+  "an acknowledged event that is %s need not be handled",
   async (about) => {
     const outcomes = [0, 1, 2].map((count) => judged([sent({ status: 200 })], count, about));
     expect(await Promise.all(outcomes)).toEqual(["passed", "passed", "failed"]);
   },
 );
 
-/** What may come of one delivery of an event. */
+/** The possible outcomes of one delivery of an event. */
 const FATES = {
   acknowledged: { status: 200 },
   failed: { status: 500 },
@@ -76,7 +76,7 @@ const FATES = {
   "forgery accepted": { status: 204, forged: true },
 } as const;
 
-test("of several deliveries of an event any outcome counts, in any order", async () => {
+test("of several deliveries of an event each outcome counts, in any order", async () => {
   const fates = fc.array(fc.constantFrom(...Object.keys(FATES).filter((name) => name in FATES)), {
     minLength: 1,
     maxLength: 6,

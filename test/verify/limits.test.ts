@@ -25,7 +25,7 @@ describe.concurrent("the limits of the window", () => {
     expect((await Promise.all(runs)).flat()).toEqual([]);
   });
 
-  // Whatever part of a second it is, the first answers say nothing against its clock being ours.
+  // In any part of a second, the first answers are consistent with our clock.
   test.for([-500, 500])(
     "hold for a receiver behind a tunnel, whose clock is %i ms off",
     async (aheadMs, { expect }) => {
@@ -36,9 +36,9 @@ describe.concurrent("the limits of the window", () => {
     },
   );
 
-  test("are met to the second where the clock is known", async ({ expect }) => {
+  test("are tested to the second if the clock is known", async ({ expect }) => {
     const plant = { ageAccepted: within((age) => Math.abs(age) <= 301) };
-    // Time passes slowly, so that no delay of a busy machine leads into the next second.
+    // Time passes slowly, so that a delay on a busy machine does not reach the next second.
     expect(await judged({ plant, now: clockFrom(20, 60) })).toEqual([
       "signature.past-301",
       "signature.future-301",
@@ -46,7 +46,7 @@ describe.concurrent("the limits of the window", () => {
   });
 
   test.each([{ staleMs: 700 }, { aheadMs: -112_700 }])(
-    "are met to some seconds where %o leaves the clock open",
+    "are tested to some seconds if %o leaves the clock unknown",
     async (clock) => {
       expect(await judged({ ...clock, plant: WIDE, now: clockFrom(20, 60) })).toEqual([
         "signature.past-301",
@@ -56,7 +56,7 @@ describe.concurrent("the limits of the window", () => {
   );
 });
 
-test("a clock that is half a second behind is told from ours, however early in a second the tries begin", async () => {
+test("a clock half a second behind is distinguished from ours, however early in a second the tries begin", async () => {
   for (let intoSecondMs = 0; intoSecondMs < 20; intoSecondMs += 2) {
     const now = clockFrom(intoSecondMs);
     const clock = createReceiverClock({ local: true, now });
@@ -75,14 +75,14 @@ test("a clock that is half a second behind is told from ours, however early in a
   }
 });
 
-/** A clock that begins at this part of a second, and may be slower than ours. */
+/** A clock that starts at this part of a second, and may run slower than ours. */
 function clockFrom(intoSecondMs: number, slower = 1): () => number {
   const beganMs = Math.floor(Date.now() / 1_000) * 1_000 + intoSecondMs;
   const startedMs = performance.now();
   return () => beganMs + Math.floor((performance.now() - startedMs) / slower);
 }
 
-/** The checks that a receiver fails whose clock is not ours, and which says so in a Date that may be old. */
+/** The failed checks of a receiver with another clock than ours, and with a Date header that may be old. */
 async function judged(options: {
   aheadMs?: number;
   staleMs?: number;

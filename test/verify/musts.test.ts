@@ -22,7 +22,7 @@ const deliverySchema = z.object({
   event: envelopeSchema,
 });
 
-test("no must sends, signed, what the service could not send: its events, in its headers", async () => {
+test("no must sends a signed request that the service could not send", async () => {
   const endpoint = await startEndpoint((response, _, { headers, body }) => {
     const given = [headers["x-service-signature"] ?? []].flat();
     const nowSeconds = Math.floor(Date.now() / 1_000);

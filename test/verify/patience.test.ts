@@ -25,7 +25,7 @@ const FROM_NOWHERE: Exchange = {
   durationMs: 10_000,
 };
 
-/** Never answers in time; returns the maximum of deliveries under way, and their number. */
+/** A receiver that never answers in time; returns the maximum of open deliveries, and their number. */
 function deaf() {
   const told = { count: 0, atOnce: 0 };
   let underWay = 0;
@@ -44,13 +44,13 @@ function deaf() {
   };
 }
 
-test("what waits for the same time-out waits side by side: of six attempts, five", async () => {
+test("waits for the same time-out run in parallel: for five of six attempts", async () => {
   const receiver = deaf();
   expect(await attempts(receiver, ENVELOPE)).toHaveLength(6);
   expect(receiver.told).toEqual({ count: 6, atOnce: 5 });
 });
 
-test("where it is known that answers come too late, one that does is not waited for again", async () => {
+test("if answers are known to come too late, verify does not wait for them again", async () => {
   const receiver = deaf();
   const hurried = {
     ...receiver,
@@ -58,11 +58,11 @@ test("where it is known that answers come too late, one that does is not waited 
     answerTimeoutMs: () => 2_000,
   };
   expect(await attempts(hurried, ENVELOPE)).toHaveLength(1);
-  // The one whose answer is lost, and one more.
+  // The delivery with the lost answer, and one more.
   expect(await attemptsAfter(hurried, ENVELOPE, ANSWER_LOST)).toHaveLength(2);
 });
 
-test("of six copies in a row each is signed a second later than the one before", async () => {
+test("six copies in a row are each signed a second later than the last", async () => {
   const ages: (number | undefined)[] = [];
   const refused: Exchange = {
     ...(await deaf().deliver()),
@@ -72,7 +72,7 @@ test("of six copies in a row each is signed a second later than the one before",
   expect(ages).toEqual([5, 4, 3, 2, 1, 0]);
 });
 
-test("after a lost answer the last attempt waits until that answer would have come, from its beginning on", async () => {
+test("after a lost answer the last attempt waits for the time that this answer would have taken", async () => {
   const refused: Exchange = {
     ...(await deaf().deliver()),
     outcome: { kind: "no_answer", error: "reset", message: "" },
@@ -96,7 +96,7 @@ test("of six copies in a row, none is sent after one that had no answer in time"
   expect(receiver.told.count).toBe(1);
 });
 
-test("a delivery not awaited long enough is tried once more, side by side, before it is unverified", async () => {
+test("a delivery that was not awaited long enough is tried again, in parallel, before it is unverified", async () => {
   let isSlow = true;
   const isFresh = async (...given: Parameters<typeof CORRECT.remember>) => {
     const fresh = await CORRECT.remember(...given);
@@ -139,7 +139,7 @@ test.each([
   },
 );
 
-test("no more others are sent between an event and its copy than there is time for", async () => {
+test("only as many other events are sent between an event and its copy as there is time for", async () => {
   const receiver = await startMutant({ beforeAnswer: () => sleep(30) }, Date.now);
   const report = await runChecks({
     url: receiver.url,
@@ -157,7 +157,7 @@ test("no more others are sent between an event and its copy than there is time f
   });
 });
 
-test("a run ends in time against a receiver that answers nothing or handles nothing", async () => {
+test("a run ends in time if a receiver answers nothing or handles nothing", async () => {
   const timing = { runMs: 3_000, lateMs: 1_500, responseTimeoutMs: 2_000, quietMs: 10 };
   for (const plant of [{ beforeAnswer: () => sleep(60_000) }, { handledAfterMs: () => 60_000 }]) {
     const receiver = await startMutant(plant, Date.now);

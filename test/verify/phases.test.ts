@@ -11,7 +11,7 @@ import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
 
-/** How a run schedules its checks: their order, which run side by side, the progress, and what is left out. */
+/** How a run schedules its checks: their order, which run in parallel, the progress, and what is left out. */
 
 const PASSED: Verdict = { outcome: "passed" };
 
@@ -27,7 +27,7 @@ async function play(checks: Check[], options: Partial<RunOptions> = {}) {
   return { receiver, report: await runChecks({ ...given, ...options }) };
 }
 
-test("musts come first in their phases, then kills, then advice, then what the service never sends", async () => {
+test("the order is: musts by phase, kills, advice, and last the checks that send what the service never sends", async () => {
   const begun: string[] = [];
   const most = new Map<string, number>();
   let underWay = 0;
@@ -64,11 +64,11 @@ test("musts come first in their phases, then kills, then advice, then what the s
   );
   const atOnce = { together: 8 + 12, stalled: 8 + 12, alone: 1, last: 1, crash: 1, odd: 1 };
   expect(Object.fromEntries(most)).toEqual(atOnce);
-  // In the order in which they were given, whichever was done first.
+  // In the given order, whichever ended first.
   expect(report.results.slice(2).map((result) => result.check.id)).toEqual(checks.map(({ id }) => id));
 });
 
-test("a failure that does not recur has the cause sometimes", async () => {
+test("a failure that does not recur has the cause `sometimes`", async () => {
   const tries = new Map<string, number>();
   const failing = (id: string, times: number): Check =>
     check(id, {
@@ -86,7 +86,7 @@ test("a failure that does not recur has the cause sometimes", async () => {
   expect(Object.fromEntries(tries)).toEqual({ "wire.once": 2, "wire.always": 2 });
 });
 
-test("what a worker dies of that the service never sends makes no must fail", async () => {
+test("a worker that dies of input that the service never sends fails no must", async () => {
   let isDead = false;
   const receiver = await startMutant(
     {
@@ -172,7 +172,7 @@ test("the progress reports how many events are still to be handled", async () =>
   expect(titles).toContain("waiting for 3 events to be handled");
 });
 
-test("a check is unverified for its first missing need", async () => {
+test("an unverified check names its first missing requirement", async () => {
   const checks = [
     check("wire.none"),
     check("wire.observe", { needs: ["observe"] }),
@@ -213,7 +213,7 @@ function fakeProcess(
   };
 }
 
-test("a receiver that is brought down fails the check that did it, and the others say which that was", async () => {
+test("a crash of the receiver fails the check that caused it, and the other checks name it", async () => {
   for (const isOurs of [false, true]) {
     const receiver = await startMutant({}, Date.now);
     let again: Awaited<ReturnType<typeof startMutant>> | undefined;
@@ -256,7 +256,7 @@ test("a receiver that is brought down fails the check that did it, and the other
   }
 });
 
-test("of checks side by side, the one that ends the receiver fails, and the others are judged after a new start", async () => {
+test("of parallel checks, the one that crashes the receiver fails, and the others are judged after a restart", async () => {
   let running = await startMutant({}, Date.now);
   onTestFinished(() => running.close());
   const { url } = running;

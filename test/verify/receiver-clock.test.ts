@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
 import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
 
-/** Our clock, moved by hand, and a receiver's that is `aheadMs` ahead of it and says so in whole seconds. */
+/** Our manual clock, and a receiver's clock `aheadMs` ahead of it that is shown in whole seconds. */
 function clocks({ aheadMs, local = false }: { aheadMs: number; local?: boolean }) {
   let nowMs = 1_800_000_000_400;
   const clock = createReceiverClock({ local, now: () => nowMs });
   return {
     clock,
-    /** One exchange: the request and the answer take `wayMs` each. */
+    /** One exchange: request and answer take `wayMs` each. */
     exchange: (wayMs: number, options: { date?: boolean; staleMs?: number } = {}): void => {
       const sentAtMs = nowMs;
       nowMs += wayMs;
@@ -22,7 +22,7 @@ function clocks({ aheadMs, local = false }: { aheadMs: number; local?: boolean }
 
 describe("the receiver's clock", () => {
   test.each([-37_400, 37_400, -299_950])(
-    "%i ms ahead is found, and how far a Date may be old is left open",
+    "%i ms ahead is found, with the uncertainty of an old Date header",
     (aheadMs) => {
       const { clock, exchange, pass } = clocks({ aheadMs });
       for (let sent = 0; sent < 60; sent += 1) {
@@ -38,7 +38,7 @@ describe("the receiver's clock", () => {
   );
 
   test.each([0, 300, 1_040])(
-    "on this machine it is ours, though its Date is %i ms old: exactly so if it is fresh",
+    "on this machine it is ours, even if its Date is %i ms old, and without uncertainty if that is fresh",
     (staleMs) => {
       const { clock, exchange, pass } = clocks({ aheadMs: 0, local: true });
       for (let sent = 0; sent < 60; sent += 1) {

@@ -9,7 +9,7 @@ import { listen } from "../helpers/listen.ts";
 import { startRawServer } from "../helpers/raw-server.ts";
 import { run } from "../simulator/commands/in-process.ts";
 
-/** What `verify` says of a receiver that takes nothing, by what it answers to everything. */
+/** The explanations of `verify` for a receiver that refuses everything, by its answer. */
 
 const reportSchema = z.object({
   verdict: z.string(),
@@ -50,13 +50,13 @@ test.each([
     [400, 401, 403, 410, 422],
     /refuses every genuine delivery, of every type: the receiver answered STATUS after/,
   ],
-])("where every delivery is answered by one of %j it says what that means", async (statuses, words) => {
+])("if every delivery is answered by one of %j it says what that means", async (statuses, words) => {
   for (const status of statuses) {
     expect(await explanationOf(status)).toMatch(new RegExp(words.source.replace("STATUS", String(status))));
   }
 });
 
-// A Date header has whole seconds, and an answer may have been under way for some.
+// A Date header has whole seconds, and an answer may take some seconds to arrive.
 test.each([
   [
     310,
@@ -77,7 +77,7 @@ test.each([
   expect(checks.find(({ id }) => id === "preflight.accepts")?.explanation).toMatch(words);
 });
 
-test("of a receiver that verify started itself it is not said that it has another secret", async () => {
+test("a wrong secret is not suggested for a receiver that verify started itself", async () => {
   const port = await freePort();
   const program = `require("node:http").createServer((q, s) => q.resume().on("end", () => s.writeHead(401).end())).listen(process.env.PORT)`;
   const url = `http://127.0.0.1:${port}/hooks`;
@@ -91,7 +91,7 @@ test("of a receiver that verify started itself it is not said that it has anothe
 /** Longer than any answer takes, however busy the machine. */
 const LONG_MS = 20_000;
 
-/** A receiver below HTTP, by what it does with a connection; and for how long an answer is waited for. */
+/** Receivers below HTTP, by what they do with a connection; and the time-out of an answer. */
 const BROKEN: [string, (socket: Socket) => unknown, RegExp, number][] = [
   ["resets it", (socket) => socket.resetAndDestroy(), /cut the connection before it answered/, LONG_MS],
   ["closes it", (socket) => socket.end(), /closed the connection without a complete answer/, LONG_MS],
@@ -107,7 +107,7 @@ const BROKEN: [string, (socket: Socket) => unknown, RegExp, number][] = [
 const asked = { secret: "s", seed: "1", checks: [], now: Date.now };
 
 test.each(BROKEN)(
-  "a receiver that takes a connection and %s is there, and has failed",
+  "a receiver that accepts a connection and %s counts as reachable, and fails",
   async (_, act, words, responseTimeoutMs) => {
     const { url } = await startRawServer(act);
     const { verdict, results } = await runChecks({
@@ -152,7 +152,7 @@ test.each([
   expect(results[0]?.explanation).toMatch(words);
 });
 
-test("the line that starts a run again has each option in the unit in which it was given", async () => {
+test("the line that repeats a run has each option in its original unit", async () => {
   const { url } = await listen(
     createServer((request, response) => {
       request.resume();

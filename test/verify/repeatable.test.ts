@@ -8,7 +8,7 @@ import { runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { CORRECT, SECRET, startMutant } from "../mutants/receiver.ts";
 
-/** Groups in which nothing has to be waited for. */
+/** Groups without waits. */
 const GROUPS = ["acknowledgement", "signature", "raw-bytes", "duplicates", "evolution", "readings", "load"];
 const STANDING_MS = 1_790_000_000_050;
 
@@ -18,14 +18,14 @@ afterEach(() => {
   else process.env["TZ"] = TZ;
 });
 
-/** What a run with this seed sends, in no order, and what it finds, in its order. */
+/** What a run with this seed sends, sorted, and its results, in order. */
 async function runWith(seed: string, options: { delayMs: (count: number) => number; timeZone: string }) {
   process.env["TZ"] = options.timeZone;
   const sent: string[] = [];
   let count = 0;
   const receiver = await startMutant(
     {
-      // Refuses some of what is genuine, so that there are verdicts of both kinds.
+      // Refuses some genuine events, so that there are verdicts of both kinds.
       acceptable: ({ type }) => (type === "booking.created" ? 400 : true),
       async readBody(request, state) {
         count += 1;
@@ -48,7 +48,7 @@ async function runWith(seed: string, options: { delayMs: (count: number) => numb
     now: () => STANDING_MS,
   });
   return {
-    // A request that is cut off on purpose may arrive or not; there it comes twice.
+    // A request that is cut off on purpose may arrive or not; it is sent twice.
     sent: [...new Set(sent)].toSorted(),
     found: results.map(({ check, outcome }) => `${check.id} ${outcome}`),
   };
@@ -62,7 +62,7 @@ test("a seed repeats every sent byte, every verdict and their order, even on a s
   expect(first.sent.length).toBeGreaterThan(200);
   expect(again).toEqual(first);
   expect(first.found.some((found) => found.endsWith(" failed"))).toBe(true);
-  // Control: under another seed next to nothing that is sent is the same (an empty body is), but what is found is.
+  // Control: with another seed almost all requests differ (an empty body does not), and the results are the same.
   expect(other.found).toEqual(first.found);
   expect(other.sent.filter((one) => first.sent.includes(one)).length).toBeLessThan(5);
 });
@@ -78,7 +78,7 @@ test("a seed gives the same events on every machine", () => {
     material.event(type),
   );
 
-  // As `printf 42/golden/1 | sha256sum` has them.
+  // From `printf 42/golden/1 | sha256sum`.
   expect(written.map(({ id }) => id)).toEqual([
     "evt_47de08c89384976a165ee4233d65e62e",
     "evt_b512fc1697167ed274113f8c7187a95b",

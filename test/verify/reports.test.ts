@@ -12,7 +12,7 @@ import { verifyReceiver } from "../../simulator/verify/verify-receiver.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
 
-/** All of the first 256 characters, what steers a terminal beyond them, and what build servers take for commands. */
+/** The first 256 characters, others that control a terminal, and commands of build servers. */
 const HOSTILE = [
   Array.from({ length: 0x100 }, (_, unit) => String.fromCharCode(unit)).join(""),
   "\u202e\u2066\u2028\u2029\ufeff\ufffe\uffff\u{e0001}\ud800",
@@ -20,31 +20,34 @@ const HOSTILE = [
   "]]> <script>alert(1)</script> &amp; </failure> | `` ``` @everyone [x](javascript:y)",
 ].join(" ");
 
-/** Characters that no line may have: those that steer a terminal, except for the line breaks between our lines. */
+/** Characters that no line may contain: those that control a terminal, except for our own line breaks. */
 const STEERING = /(?!\n)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/u;
 const BUILD_COMMAND = /^[^\S\n]*::(?!error title=|warning title=|notice title=)|##\w*\[/m;
 
 const FORMATS = ["pretty", "json", "junit", "markdown", "github"] as const;
 
-test.each(FORMATS)("the %s report holds nothing that steers a terminal or a build server", async (format) => {
-  const text = await written(await hostileReport(), format);
+test.each(FORMATS)(
+  "the %s report contains nothing that controls a terminal or a build server",
+  async (format) => {
+    const text = await written(await hostileReport(), format);
 
-  expect(text).toContain("duplicates.in-sequence");
-  expect(text).not.toMatch(STEERING);
-  expect(text).not.toMatch(BUILD_COMMAND);
-  expect(text).not.toContain(SECRET);
-  expect(text).not.toContain(Buffer.from(SECRET).toString("base64"));
-  expect(text).not.toMatch(/pass:word|api-key/);
-});
+    expect(text).toContain("duplicates.in-sequence");
+    expect(text).not.toMatch(STEERING);
+    expect(text).not.toMatch(BUILD_COMMAND);
+    expect(text).not.toContain(SECRET);
+    expect(text).not.toContain(Buffer.from(SECRET).toString("base64"));
+    expect(text).not.toMatch(/pass:word|api-key/);
+  },
+);
 
-test("control: what they are made of would do all of it", async () => {
+test("control: their raw input would do all of it", async () => {
   const { results, seed } = await hostileReport();
   expect(results.map(({ explanation = "" }) => explanation).join("\n")).toMatch(STEERING);
   expect(results.map(({ explanation = "" }) => explanation).join("\n")).toMatch(BUILD_COMMAND);
   expect(seed).toMatch(STEERING);
 });
 
-test("what a terminal gets of it is the same as what a file gets, but for colours", async () => {
+test("a terminal gets the same text as a file, except for colours", async () => {
   const report = await hostileReport();
   const printed: string[] = [];
   await writeReports(report, [{ format: "pretty" }, { format: "github" }], {
@@ -83,7 +86,7 @@ test("JSON has the exact bytes of answers", async () => {
   expect(bodies.join("")).toContain("\n::error::pwned");
 });
 
-test("each report that cannot be written is named in one line, and the others are written", async () => {
+test("each report that cannot be written is named in one line, and the others are still written", async () => {
   const folder = mkdtempSync(join(tmpdir(), "verify-reports-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "verify.md");
@@ -102,7 +105,7 @@ test("each report that cannot be written is named in one line, and the others ar
 
 let made: Promise<Report> | undefined;
 
-/** What `verify` says of a receiver that answers everything above, the secret and an address with a password. */
+/** The report on a receiver that answers with all of the above, the secret and a URL with a password. */
 function hostileReport(): Promise<Report> {
   made ??= makeHostileReport();
   return made;
@@ -138,7 +141,7 @@ async function makeHostileReport(): Promise<Report> {
       readyTimeoutMs: 30_000,
       now: Date.now,
     });
-    // An answer is cut after 160 characters; other reasons, such as a receiver's last words, are not.
+    // An answer is cut after 160 characters; other texts, such as a receiver's last output, are not.
     const results = report.results.map((result) => ({
       ...result,
       ...(result.explanation !== undefined && { explanation: `${result.explanation} ${HOSTILE}` }),
@@ -158,7 +161,7 @@ async function written(report: Report, format: string): Promise<string> {
   return text;
 }
 
-test("a title with a comma in it is whole in an annotation of GitHub's", async () => {
+test("a title with a comma is complete in a GitHub annotation", async () => {
   const report = await hostileReport();
   const results = report.results.map((one) => ({
     ...one,
@@ -209,7 +212,7 @@ test("every format groups failures by cause, each with one fix and its checks", 
     for (const { fix } of causes) expect(text.replaceAll(/&#\d+;/g, ".").length).toBeGreaterThan(fix.length);
     expect(text).toContain("signature.no-t");
   }
-  // Two checks that ask for different things have the fix of their cause; one alone has its own.
+  // Two checks with different fixes get the fix of their cause; a single one keeps its own.
   expect(causes[0]?.fix).toMatch(/^Verify X-Service-Signature/);
   const one = { ...report, results: report.results.filter(({ check }) => check.id === "signature.no-t") };
   expect(await written(one, "pretty")).toContain("fix: Take the header apart into key=value pairs");

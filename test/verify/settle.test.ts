@@ -13,7 +13,7 @@ const entry = (
   superseded: more.superseded ?? false,
 });
 
-/** A receiver that has handled each event after so many readings of it. */
+/** A receiver that has handled each event after so many readings of its count. */
 function receiver(after: Record<string, number>) {
   const readings = new Map<string, number>();
   return {
@@ -26,7 +26,7 @@ function receiver(after: Record<string, number>) {
   };
 }
 
-describe("effects have come to rest", () => {
+describe("the wait for effects ends", () => {
   test("when every acknowledged event was handled, and not before", async () => {
     const { observe } = receiver({ a: 0, b: 3 });
     const handled = await settle({ entries: [entry("a"), entry("b")], observe, withinMs: 5_000, quietMs: 1 });
@@ -36,7 +36,7 @@ describe("effects have come to rest", () => {
     ]);
   });
 
-  test("when nothing moved for so long, though one is missing", async () => {
+  test("when nothing changed for so long, although one is missing", async () => {
     const { observe } = receiver({ a: 0 });
     const startedAt = performance.now();
     const handled = await settle({ entries: [entry("a"), entry("b")], observe, withinMs: 120, quietMs: 1 });
@@ -45,7 +45,7 @@ describe("effects have come to rest", () => {
     expect(handled.of("b")).toEqual({ known: true, count: 0 });
   });
 
-  test("however long that takes, as long as one more is handled each time before the wait is over", async () => {
+  test("however late, as long as one more is handled before each wait is over", async () => {
     const events = ["a", "b", "c", "d"];
     const startedAt = performance.now();
     const observe = async (eventId: string): Promise<Reading> => {
@@ -57,7 +57,7 @@ describe("effects have come to rest", () => {
     expect(events.filter((id) => !isHandled(handled.of(id)))).toEqual([]);
   });
 
-  test("and leaves open whether an event would still be handled where the time of the run is over first", async () => {
+  test("with the result open if the run's time is over first", async () => {
     let leftMs = 60;
     const handled = await settle({
       entries: [entry("a")],
@@ -70,7 +70,7 @@ describe("effects have come to rest", () => {
   });
 
   test.each([{ deferredUntil: "2026-11-28T09:00:00Z" }, { isIgnored: true }])(
-    "without waiting for an event of which the receiver says %o",
+    "without waiting for an event that the receiver reports as %o",
     async (more) => {
       const startedAt = performance.now();
       const observe = async (): Promise<Reading> => ({ known: true, count: 0, ...more });
@@ -80,7 +80,7 @@ describe("effects have come to rest", () => {
     },
   );
 
-  test("after a wait for an event that is put off for some seconds", async () => {
+  test("after a wait for an event that is deferred for some seconds", async () => {
     const { observe } = receiver({ a: 3 });
     const deferred = async (id: string) => ({
       deferredUntil: "2026-11-28T09:00:00Z",
@@ -95,7 +95,7 @@ describe("effects have come to rest", () => {
     ["was never acknowledged", { acknowledged: false }],
     ["nobody need act on", { documented: false }],
     ["a later one takes the place of", { superseded: true }],
-  ])("without waiting for an event that %s, whose count is read all the same", async (_, more) => {
+  ])("without waiting for an event that %s, whose count is read anyway", async (_, more) => {
     const { observe, readings } = receiver({});
     const startedAt = performance.now();
     const handled = await settle({ entries: [entry("a", more)], observe, withinMs: 30_000, quietMs: 1 });
@@ -123,7 +123,7 @@ describe("effects have come to rest", () => {
     expect(handled.of("early")).toEqual({ known: true, count: 2 });
   });
 
-  test("with counts that were all read after a time in which nothing was sent: a double may come late", async () => {
+  test("with counts that were all read after a time in which nothing was sent: a second handling may come late", async () => {
     const quietMs = 80;
     const startedAt = performance.now();
     const handled = await settle({
@@ -138,7 +138,7 @@ describe("effects have come to rest", () => {
   test.each([
     [1, true],
     [4, false],
-  ])("where %i readings of a count fail in a row, it is known: %s", async (failures, known) => {
+  ])("after %i failed readings of a count in a row, it is known: %s", async (failures, known) => {
     let readings = 0;
     const handled = await settle({
       entries: [entry("a")],
@@ -152,7 +152,7 @@ describe("effects have come to rest", () => {
     expect(handled.of("a").known).toBe(known);
   });
 
-  test("and has no count of other events", async () => {
+  test("without a count of other events", async () => {
     const handled = await settle({ entries: [], observe: receiver({}).observe, withinMs: 1, quietMs: 1 });
     expect(handled.of("x").known).toBe(false);
   });

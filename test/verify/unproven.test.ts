@@ -8,7 +8,7 @@ import { present } from "../../simulator/verify/reports/presented.ts";
 import type { CheckResult, Report } from "../../simulator/verify/report.ts";
 import { groupByCause, unprovenSentence } from "../../simulator/verify/summary.ts";
 
-/** What a run says of some checks by their needs: those that lack what is missing are unverified, the others passed. */
+/** The result of checks with these requirements: those without their requirement are unverified, the others passed. */
 function resultsWithout(...missing: ("observe" | "command")[]): CheckResult[] {
   return CATALOGUE.filter(({ group }) => group !== "production").map((check) => {
     const lacking = check.needs?.find((need) => missing.some((one) => one === need));
@@ -23,7 +23,7 @@ function resultsWithout(...missing: ("observe" | "command")[]): CheckResult[] {
   });
 }
 
-test("without --observe neither effects nor crashes are proven, and that one option is named", () => {
+test("without --observe neither effects nor crashes are checked, and that option is named", () => {
   expect(unprovenSentence(resultsWithout("observe"))).toMatch(
     /^Unproven: whether each event is handled exactly once, and whether a crash loses and repeats nothing \(\d\d checks\)\. To prove it, give --observe 'http:[^ ]+ \(one line in your receiver: docs\/observe\.md\)\.$/,
   );
@@ -36,7 +36,7 @@ test("a receiver that verify did not start is not killed: the report asks for it
   expect(unprovenSentence(resultsWithout("observe", "command"))).toMatch(/ and its command behind --\.$/);
 });
 
-test("without open checks, or for other reasons, nothing is printed", () => {
+test("nothing is printed if no check is open, or if they are open for other reasons", () => {
   expect(unprovenSentence(resultsWithout())).toBeUndefined();
   const other = resultsWithout("observe").map((result) => ({ ...result, explanation: "It was not there." }));
   expect(unprovenSentence(other)).toBeUndefined();

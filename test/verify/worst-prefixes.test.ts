@@ -15,14 +15,11 @@ const READERS: [string, (foreign: string) => unknown][] = [
 ];
 const PREFIXES = "a|a.|a:|a://|a://b|@|1.|[:|a@b.|evt_0|whsec_of_the_receive|\\u001b[| \n".split("|");
 
-test.each(READERS)(
-  "%s reads a mebibyte of what it may only begin to match in about its length",
-  (_, read) => {
-    for (const prefix of PREFIXES) {
-      const foreign = prefix.repeat(Math.ceil((1024 * 1024) / prefix.length));
-      const startedAt = performance.now();
-      read(foreign);
-      expect(performance.now() - startedAt, JSON.stringify(prefix)).toBeLessThan(10_000);
-    }
-  },
-);
+test.each(READERS)("%s reads a mebibyte that it matches only partly in linear time", (_, read) => {
+  for (const prefix of PREFIXES) {
+    const foreign = prefix.repeat(Math.ceil((1024 * 1024) / prefix.length));
+    const startedAt = performance.now();
+    read(foreign);
+    expect(performance.now() - startedAt, JSON.stringify(prefix)).toBeLessThan(10_000);
+  }
+});

@@ -22,9 +22,9 @@ export async function startBrowser(): Promise<BrowserServer> {
     executablePath: await unpacked(),
     host: "127.0.0.1",
     args: ["--no-sandbox"],
-    // As a user's browser does it: pages that were left are kept for the way back.
+    // As in a user's browser: pages stay cached for the Back button.
     ignoreDefaultArgs: ["--disable-back-forward-cache"],
-    // Signals are for the runner of the tests, which ends it.
+    // The test runner handles signals and ends the browser.
     handleSIGINT: false,
     handleSIGTERM: false,
     handleSIGHUP: false,
@@ -32,9 +32,9 @@ export async function startBrowser(): Promise<BrowserServer> {
 }
 
 /**
- * The path of the unpacked browser. The package unpacks into the temporary directory and takes a file that is there for
- * a whole one, so two runs at once, or one that was killed meanwhile, would hand out half a browser: it is unpacked aside
- * and moved into place in one step.
+ * The path of the unpacked browser. The package unpacks into the temporary directory and takes any existing file for a
+ * complete one, so two runs at once, or a killed one, would return half a browser: we unpack it elsewhere and then move
+ * it into place in one step.
  */
 async function unpacked(): Promise<string> {
   const { devDependencies } = manifestSchema.parse(JSON.parse(readFileSync("package.json", "utf8")));
@@ -59,7 +59,7 @@ async function unpacked(): Promise<string> {
   return executable;
 }
 
-/** A folder where no other user can place a program that we would start: in the checkout, or for this run alone. */
+/** A folder where no other user can place a program that we would start: in the checkout, or new for this run. */
 function ownFolder(): string {
   const cache = resolve("node_modules/.cache");
   try {

@@ -4,19 +4,19 @@ import { relative } from "node:path";
 import type { Vitest } from "vitest/node";
 
 const SLOWEST = 10;
-/** Ticks a second of the clock in which Linux reports the CPU time of a process. */
+/** Ticks per second of the clock in which Linux reports the CPU time of a process. */
 const TICKS_A_SECOND = 100;
 /**
- * What a start of Node.js takes of the processor on a usual machine; the suite starts hundreds of processes. With 0.029 the
- * totals of two machines for all tests would come out alike (404 and 1,689 seconds): this is a little stricter.
+ * Seconds of processor time that a start of Node.js takes on a usual machine; the suite starts hundreds of processes.
+ * With 0.029 the totals of two machines for all tests (404 and 1,689 seconds) would be equal: this is a little stricter.
  */
 const USUAL_START_SECONDS = 0.036;
 const STARTS = 10;
 
 /**
- * Prints which test files took longest, and how many seconds the processors were at work for the whole run, on Linux.
- * More than CPU_BUDGET_SECONDS fail the run. Machines differ by a factor of three in what a process and its memory cost,
- * so on one where a start of Node.js takes longer than usual, the seconds count for as much less.
+ * Prints the slowest test files and, on Linux, the processor time of the whole run. More than CPU_BUDGET_SECONDS fail the
+ * run. The cost of a process differs by a factor of three between machines, so the seconds are scaled down on a machine
+ * where a start of Node.js takes longer than usual.
  *
  * @param alsoOf processes of the run that are no children of this one
  */
@@ -47,7 +47,7 @@ export function tellCosts(vitest: Vitest, { alsoOf }: { alsoOf: readonly number[
   process.exitCode = 1;
 }
 
-/** What a start of Node.js takes of the processor here and now. */
+/** Measures the processor time of a start of Node.js, here and now. */
 function secondsOfAStart(): number {
   const before = read(process.pid)?.ticks ?? 0;
   for (let start = 0; start < STARTS; start += 1) spawnSync(process.execPath, ["--eval", "0"]);
@@ -55,8 +55,8 @@ function secondsOfAStart(): number {
 }
 
 /**
- * How long these processes and all below them were at work, those that have ended included as far as somebody waited for
- * them. Undefined where the system doesn't say.
+ * The processor time of these processes and all their descendants, including ended ones that a parent waited for.
+ * Undefined if the system doesn't report it.
  */
 function secondsAtWork(roots: readonly number[]): number | undefined {
   const all = new Map<number, { parent: number; ticks: number }>();
@@ -75,7 +75,7 @@ function secondsAtWork(roots: readonly number[]): number | undefined {
   return roots.reduce((sum, root) => sum + ticksOf(root), 0) / TICKS_A_SECOND;
 }
 
-/** Parent and ticks of a process, its own and those of children that it has waited for: see proc_pid_stat(5). */
+/** The parent and the ticks of a process, its own and those of children it waited for: see proc_pid_stat(5). */
 function read(pid: number): { parent: number; ticks: number } | undefined {
   try {
     const line = readFileSync(`/proc/${String(pid)}/stat`, "utf8");

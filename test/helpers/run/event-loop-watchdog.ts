@@ -25,7 +25,7 @@ const THREAD = `
 type Watched = { name: Uint8Array };
 const worker = globalThis as typeof globalThis & { watchedEventLoop?: Watched };
 
-/** Starts the thread; a worker that goes on to its next file has it already. */
+/** Starts the thread, unless an earlier test file of this worker did. */
 function watch(): Watched {
   const turns = new Int32Array(new SharedArrayBuffer(8));
   const name = new Uint8Array(new SharedArrayBuffer(1_024));

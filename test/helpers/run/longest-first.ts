@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What takes longest, measured on two cores, longest first: begun last, one of these would keep the others waiting. */
+/** The slowest files, measured on two cores, slowest first: started last, one of these would prolong the whole run. */
 const LONGEST = [
   "test/fork/own-tests.slow.test.ts",
   "test/receiver/store/power-cut.slow.test.ts",
@@ -17,7 +17,7 @@ const LONGEST = [
   "test/simulator/sender/stages.test.ts",
 ];
 
-/** Runs the longest files first, and all others as they come. */
+/** Runs the slowest files first, and all others in any order. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const placeOf = ({ moduleId }: TestSpecification): number => {

@@ -1,4 +1,4 @@
-// With a SEED, properties too are tried with the same cases again.
+// With SEED, properties repeat the same cases, too.
 if (process.env["SEED"] !== undefined) {
   const { configureGlobal } = await import("fast-check");
   configureGlobal({ seed: Number(process.env["SEED"]) });

@@ -14,8 +14,8 @@ import { freePort } from "../free-port.ts";
 import { tellCosts } from "./costs.ts";
 
 /**
- * Of all test files together: one PostgreSQL server, one browser, and the packages of the mounted examples, each started or
- * installed for the first who asks.
+ * Shared by all test files: one PostgreSQL server, one browser, and the packages of the mounted examples, each started or
+ * installed at the first request.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = makeDirectory();
@@ -24,7 +24,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   let mounted: Promise<string> | undefined;
   const addressOf = async (path: string | undefined): Promise<string> => {
     if (path === "/browser") {
-      // Loaded when it is wanted: it is large.
+      // Loaded on demand, because it is large.
       browser ??= import("./browser-program.ts").then(async ({ startBrowser }) => startBrowser());
       return (await browser).wsEndpoint();
     }
@@ -33,7 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return (await (postgres ??= createPostgres(directory, { port }))).url();
   };
   const programs = createServer((request, response) => {
-    // A kept connection may close just as the next test file asks.
+    // A keep-alive connection may close just when the next test file uses it.
     response.setHeader("connection", "close");
     addressOf(request.url).then(
       (address) => response.end(address),
@@ -46,7 +46,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("sharedPrograms", `http://127.0.0.1:${String(port)}`);
 
   return async () => {
-    // One that did not start has failed its tests already.
+    // If it did not start, its tests have already failed.
     const server = await postgres?.catch(() => undefined);
     tellCosts(project.vitest, { alsoOf: server ? [await server.pid()] : [] });
     await (await browser?.catch(() => undefined))?.close();
@@ -58,8 +58,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * Copies a folder to where no test runs its programs, and installs its packages there as its lockfile has them, unless they
- * are there. Returns the folder's path.
+ * Copies a folder to a place where no test runs its programs, and installs its packages there from its lockfile, unless
+ * they are there. Returns the folder's path.
  */
 async function install(from: string, to: string): Promise<string> {
   const [wanted, there] = [`${from}/package-lock.json`, `${to}/node_modules/.package-lock.json`].map(

@@ -2,12 +2,12 @@ import { inject } from "vitest";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** Answers with the address of what all test files share: `/postgres`, `/browser`, `/mounted`. */
+    /** A server that returns the address of each shared program: `/postgres`, `/browser`, `/mounted`. */
     sharedPrograms: string;
   }
 }
 
-/** The address of a program that all test files of a run share, which is started for the first who asks. */
+/** The address of a program that all test files of a run share; the first request starts it. */
 export async function sharedProgram(name: "postgres" | "browser" | "mounted"): Promise<string> {
   const response = await fetch(`${inject("sharedPrograms")}/${name}`);
   const said = await response.text();

@@ -1,4 +1,4 @@
-/** Whether everything is tried, at its full size: `npm run test:all`. */
+/** Whether all tests run at full size: `npm run test:all`. */
 export const ALL = process.env["TEST_ALL"] !== undefined;
 
 /** How many of something a test tries: less in `npm test`, or as many as the variable says, which long runs set. */

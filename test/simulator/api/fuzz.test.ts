@@ -5,7 +5,7 @@ import { startApi } from "./test-api.ts";
 
 const RUNS = 150;
 
-test("every request gets JSON with a status of the specification, and nothing fails inside", async () => {
+test("every request gets JSON with a status of the specification, and causes no internal error", async () => {
   const errors: unknown[] = [];
   const { get, world } = await startApi({ calls: 60, onError: (error) => errors.push(error) });
   const page = world.calls("org_5f2c81d0a7b94e63", { limit: 1 });

@@ -41,7 +41,7 @@ test("is bounded: the least recently used page is evicted first", () => {
   expect(computed).toBe(5);
 });
 
-test("there is as much room after each change as there was before it", () => {
+test("the room in the cache is the same after each change as before it", () => {
   const bytes = JSON.stringify(list("a1").body).length;
   let version = 0;
   const cache = createPageCache({ version: () => [version], mostBytes: 2 * bytes });
@@ -64,7 +64,7 @@ test("refusals are not cached, and neither are long keys", () => {
   expect(computed).toBe(4);
 });
 
-test("over HTTP: what happens shows at once; each key sees its own", async () => {
+test("over HTTP: new events appear at once, and each key gets its own data", async () => {
   const { simulator } = await startService({ calls: 20 });
   const calls = async (key = "va_test_restaurant", limit = 100) => {
     const response = await fetch(`${simulator.url}/api/v1/calls?limit=${String(limit)}`, {
@@ -111,14 +111,14 @@ test("a changed reading applies at once: the cache has no stale answers", async 
     for (const choice of choices) {
       simulator.setReadings(readingsWith({ [name]: choice }));
       const told = await answersOf("");
-      // A parameter that means nothing is another page to whoever remembers pages.
+      // An unknown parameter makes another cache key, so this answer is computed anew.
       expect({ name, choice, told }).toEqual({ name, choice, told: await answersOf(`&${name}=${choice}`) });
       if (JSON.stringify(told) !== JSON.stringify(usual)) seen.add(name);
     }
     simulator.setReadings(DEFAULT_READINGS);
   }
   expect(await answersOf("")).toEqual(usual);
-  // Control: such an answer names these.
+  // Control: these readings changed an answer.
   expect([...seen].toSorted()).toEqual([
     "agents_has_more",
     "invalid_reviewed",

@@ -4,7 +4,7 @@ import { startApi } from "./test-api.ts";
 
 const recording = readFileSync(new URL("../../../simulator/api/recording.mp3", import.meta.url));
 
-/** The frames of an MPEG-2 Layer III stream; throws where there is none. */
+/** The frames of an MPEG-2 Layer III stream; throws if there is none. */
 function readFrames(bytes: Buffer): { seconds: number; count: number } {
   const BIT_RATES = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
   const SAMPLE_RATES = [22_050, 24_000, 16_000];
@@ -32,12 +32,12 @@ describe("a recording", () => {
     expect(recording.length).toBeLessThan(20_000);
   });
 
-  test("(control) a stream that is cut or garbled is found out", () => {
+  test("control: a stream that is cut or garbled is detected", () => {
     expect(() => readFrames(recording.subarray(0, 100))).toThrow("cut off");
     expect(() => readFrames(recording.subarray(1))).toThrow("No frame");
   });
 
-  test("is served where every call says, without a key", async () => {
+  test("is served at the URL in every call, without a key", async () => {
     const { get, world } = await startApi();
     const happened = world.happen("call.completed");
     const history = world.calls("org_5f2c81d0a7b94e63", { limit: 3 });
@@ -53,7 +53,7 @@ describe("a recording", () => {
     }
   });
 
-  test("can be had in parts", async () => {
+  test("can be requested in parts", async () => {
     const { get, world } = await startApi();
     const page = world.calls("org_5f2c81d0a7b94e63", { limit: 1 });
     const path = `/recordings/${page.ok ? String(page.data[0]?.["id"]) : ""}.mp3`;

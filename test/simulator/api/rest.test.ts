@@ -13,7 +13,7 @@ import { startApi } from "./test-api.ts";
 const PATHS = ["/me", "/agents", "/calls", "/voicemails"];
 
 describe("the API key", () => {
-  test.each(PATHS)("is wanted by %s", async (path) => {
+  test.each(PATHS)("is required by %s", async (path) => {
     const { get } = await startApi();
     for (const key of [null, "", "va_test_restauran", "va_test_restaurantx", "VA_TEST_RESTAURANT"]) {
       const { status, body, headers } = await get(`/api/v1${path}`, { key });
@@ -51,7 +51,7 @@ describe("the API key", () => {
     expect(await status("Bearer")).toBe(401);
   });
 
-  test("decides whose data is answered", async () => {
+  test("decides whose data is returned", async () => {
     const { get } = await startApi();
     const [restaurant, services] = await Promise.all([
       get("/api/v1/calls?limit=100"),
@@ -103,7 +103,7 @@ describe("the four endpoints", () => {
     }
   });
 
-  test("walk to the end by cursor and give every item once, for any page size", async () => {
+  test("return every item once when read to the end by cursor, for any page size", async () => {
     const { get, world } = await startApi({ calls: 120 });
     const all = walkCalls(world, RESTAURANT);
     await fc.assert(
@@ -147,7 +147,7 @@ describe("the four endpoints", () => {
     },
   );
 
-  test("show at once what happens in the world", async () => {
+  test("show new events at once", async () => {
     const { get, world } = await startApi();
     const happened = world.happen("voicemail.created", { object: { notes: "From a test." } });
     if (!happened.ok) throw new Error(happened.message);
@@ -175,7 +175,7 @@ describe("other requests", () => {
     },
   );
 
-  test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])("%s is not possible", async (method) => {
+  test.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])("%s is not allowed", async (method) => {
     const { get } = await startApi();
     const { status, body, headers } = await get("/api/v1/calls", { method });
     expect(status).toBe(405);
@@ -261,7 +261,7 @@ describe("the readings of the REST API", () => {
   });
 
   test.each(["agents", "calls", "voicemails"])(
-    "%s are those of the key's organization, though another has asked for the same",
+    "%s are those of the key's organization, even after another asked for the same",
     async (list) => {
       const { get } = await startApi();
       const idsOf = async (key: string) =>

@@ -8,7 +8,7 @@ import { createTestWorld } from "../world/test-world.ts";
 
 type WorldOptions = Parameters<typeof createTestWorld>[0];
 
-/** What an answer may have; a test that looks at `data` expects a list. */
+/** The fields of an answer; a test that reads `data` expects a list. */
 export type Body = {
   [field: string]: unknown;
   data: { [field: string]: unknown; id: string }[];
@@ -16,11 +16,11 @@ export type Body = {
   message?: string;
 };
 
-/** The REST API on a real socket, closed when the test is over. `get` answers status, headers and JSON. */
+/** The REST API on a real socket, closed when the test is over. `get` returns status, headers and JSON. */
 export async function startApi(
   options: WorldOptions & {
     onError?: (error: unknown) => void;
-    /** Stands before the API, as a composition might. */
+    /** Middleware in front of the API. */
     before?: express.RequestHandler;
   } = {},
 ) {
@@ -49,7 +49,7 @@ export async function startApi(
     return { status: response.status, headers: response.headers, text, body };
   }
 
-  /** For header lines that fetch would not send. */
+  /** Sends header lines that fetch would refuse. */
   async function raw(path: string, headers: readonly string[]) {
     const sent = request({ host: "127.0.0.1", port, path, headers, setDefaultHeaders: false });
     const answered = new Promise<IncomingMessage>((resolve, reject) =>

@@ -3,9 +3,9 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { startSimulator } from "../../../simulator/index.ts";
 
-/** How many connections unknown programs can make the simulator hold; its server is that of test/shared/server.test.ts. */
+/** How many connections unknown programs can open at the simulator; test/shared/server.test.ts tests its server. */
 
-test("of requests that wait for no answer the first eight are answered, and the last answer closes the connection", async () => {
+test("of pipelined requests the first eight are answered, and the last answer closes the connection", async () => {
   await using simulator = await startSimulator();
   const socket = connect(Number(new URL(simulator.url).port), "127.0.0.1");
   socket.write("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".repeat(30));

@@ -8,7 +8,7 @@ const MEGABYTES = "x".repeat(2 * 1024 * 1024);
 const step = { after_seconds: 0, type: "call.completed" };
 const scenario = (more: object) => ({ name: "long", summary: "Long.", steps: [step], ...more });
 
-/** What is too much, and for whom; each is refused in words, at once, and changes nothing. */
+/** Oversized input for each route; each is refused at once with a message, and changes nothing. */
 const TOO_MUCH: [what: string, path: string, body: () => unknown, says: RegExp][] = [
   ["a type of megabytes", "/events", () => ({ type: MEGABYTES }), /^type: /],
   [
@@ -79,16 +79,19 @@ test.each([
   ["/scenarios", NESTED, "nested deeper than 64 levels"],
   ["/replay", NESTED, "nested deeper than 64 levels"],
   ["/events", WIDE, "more than 250,000 values"],
-])("what no person writes is not even parsed by POST %s", async (path, object, says) => {
-  const { url } = await startService();
-  const answer = await fetch(`${url}/control${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: `{"type":"call.completed","object":${object}}`,
-  });
-  expect(answer.status).toBe(400);
-  expect(await answer.text()).toContain(says);
-});
+])(
+  "JSON that is nested too deeply or has too many values is not parsed by POST %s",
+  async (path, object, says) => {
+    const { url } = await startService();
+    const answer = await fetch(`${url}/control${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: `{"type":"call.completed","object":${object}}`,
+    });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain(says);
+  },
+);
 
 test.each([
   ['{"a":"[[["}', undefined],

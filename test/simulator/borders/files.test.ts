@@ -51,7 +51,7 @@ const SOURCES: [what: string, make: (folder: string) => string, says: RegExp][] 
   ["a deep line", (folder) => written(join(folder, "deep.jsonl"), DEEP), /:1: .*nested deeper than 64/],
 ];
 
-/** As Windows' editors write it. */
+/** As editors on Windows write it. */
 function utf16(file: string): string {
   writeFileSync(file, Buffer.from("\ufeff{}", "utf16le"));
   return file;
@@ -67,14 +67,14 @@ test.each(SOURCES)("replay refuses %s", async (_what, make, says) => {
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(says) });
 });
 
-test("a file may be as large as its bound, and not a byte larger", () => {
+test("a file may be as large as its limit, and not a byte larger", () => {
   const file = join(temporaryDirectory(), "body.json");
   writeFileSync(file, "x".repeat(1_024));
   expect(readBoundedFile(file, 1_024)).toMatchObject({ ok: true, bytes: { length: 1_024 } });
   expect(readBoundedFile(file, 1_023)).toEqual({ ok: false, reason: "it is larger than 1 KiB" });
 });
 
-test("JSON lines with empty ones among them, and without a last line end, are read to the end", async () => {
+test("JSON lines with empty lines, and without a final line break, are read to the end", async () => {
   const receiver = await startEndpoint();
   const line = (digit: string) =>
     JSON.stringify(sampleEnvelope("call.completed", { id: `evt_${digit.repeat(32)}` }));
@@ -98,7 +98,7 @@ test.each<[string, (folder: string) => string, RegExp]>([
 const replay = { sources: ["a.jsonl"], total: 3 };
 const progress = { done: 1, sent: 1, acknowledged: 1, outcomes: {}, failures: [] };
 
-test("the state of a replay is written through no link, and read through none", () => {
+test("the state of a replay is neither written nor read through a link", () => {
   const folder = temporaryDirectory();
   const victim = written(join(folder, "victim"), "precious");
   const path = join(folder, "state");
@@ -124,7 +124,7 @@ test("the state of a replay is written through no link, and read through none", 
   expect(existsSync(join(folder, "nowhere"))).toBe(false);
 });
 
-test("the state of a replay whose next one is cut off while it is written is the one before", () => {
+test("a replay keeps its last state if writing the next one is cut off", () => {
   const path = join(temporaryDirectory(), "state");
   const opened = openStateFile(path, replay);
   if (!opened.ok) throw new Error(opened.message);
@@ -178,7 +178,7 @@ test("verify refuses a secret that is a pipe, where it would wait for a writer a
   expect(verify.errors.join("\n")).toContain("it is a pipe");
 });
 
-test("what a shell's own pipe brings is read", () => {
+test("a pipe of the shell is read", () => {
   const sign = `node simulator/main.ts sign --secret whsec_test --json <(sleep 0.1; echo '{"id":1}')`;
   const shell = spawnSync("bash", ["-c", sign.replace("node ", `${process.execPath} `)], {
     encoding: "utf8",

@@ -6,18 +6,18 @@ test.each([
   ["transcript==", { transcript: "=" }],
   ["recording_url=https://example.com/?a=1&b=2", { recording_url: "https://example.com/?a=1&b=2" }],
   ["transcript=", { transcript: "" }],
-])("--set %s: the first equals sign ends the path, and all behind it is the value", (text, object) => {
+])("--set %s: the first equals sign ends the path, and the rest is the value", (text, object) => {
   expect(assignments("call.completed", [text])).toEqual(object);
 });
 
-test("--set: a place in the list that was given is changed, and its other places stay", () => {
+test("--set: an item of a given list is changed, and the other items stay", () => {
   const items = 'items=[{"name":"a","quantity":1},{"name":"b"}]';
   expect(assignments("order.created", [items, "items.0.name=c", "items.2.name=d"])).toEqual({
     items: [{ name: "c", quantity: 1 }, { name: "b" }, { name: "d" }],
   });
 });
 
-test("--set: each value in its own place, a list by the numbers of its items, the last word on a field counts", () => {
+test("--set: each value at its path, list items by number, and the last value of a field counts", () => {
   expect(assignments("order.created", ["note=a=b", "items.0.name=x=y", "note=c"])).toEqual({
     note: "c",
     items: { "0": { name: "x=y" } },
@@ -31,7 +31,7 @@ test.each([[["items.-1.name=x"]], [["items.x.name=x"]], [['items=[{"name":"a"}]'
   },
 );
 
-test("--set: a place in a list has as many digits as it takes", () => {
+test("--set: the number of a list item may have several digits", () => {
   const texts = Array.from({ length: 12 }, (_, place) => `items.${place}.name=${place}th`);
   const items = Array.from({ length: 12 }, (_, place) => ({ name: `${place}th` }));
   expect(assignments("order.created", ["items=[]", ...texts])).toEqual({ items });

@@ -37,7 +37,7 @@ test("endpoints: added, listed, shown, changed, tested and removed", async () =>
     await sim("endpoints", "rotate", id, "--secret", "whsec_mine", "--overlap", "0", "--json")
   ).json();
   expect(again).toMatchObject({ secret: "whsec_mine", previous_secret_last4: now.slice(-4) });
-  // Whoever chose a short one is not shown half of it.
+  // Half of a short secret is not shown either.
   expect((await sim("endpoints", "show", id)).out).toMatch(/^Secret +too short to show its end$/m);
   expect((await sim("endpoints", "rotate", id)).out).toMatch(
     /^Before +too short to show its end, signs until /m,
@@ -106,7 +106,7 @@ test("deliveries: listed, shown with their attempts, and sent again", async () =
   const failing = (await simulator.emit("call.completed")).deliveries[0]?.id ?? "";
   await simulator.clock.run();
   const answered = (await sim("deliveries", "show", failing)).out;
-  // Five times the same is said once.
+  // Five equal attempts are one line.
   expect(answered.match(/^Answered on attempt \d:/gm)).toEqual([
     "Answered on attempt 1:",
     "Answered on attempt 6:",

@@ -28,7 +28,7 @@ if (behaviour === "verifies") {
   setInterval(() => {}, 1_000);
 }
 
-/** Answers 200 to what is signed with the secret, and 401 to all else. */
+/** Answers 200 to requests signed with the secret, and 401 to all others. */
 function verifying(secret: string, port: number): void {
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];

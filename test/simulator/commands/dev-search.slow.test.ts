@@ -23,14 +23,14 @@ test("without a URL, the command gets the PORT of the user's environment, and it
   expect(out).toContain("All 5 event types acknowledged");
 });
 
-test("where another program has the PORT of the user's environment, the command gets another", async () => {
+test("if another program uses the PORT of the user's environment, the command gets another", async () => {
   const { port } = await listen(createServer());
   const given = await portForReceiver(String(port));
   expect(given).toBeGreaterThan(0);
   expect(given).not.toBe(port);
 });
 
-/** A server that refuses unsigned requests with `secret`, at a port of its own choice. */
+/** A server with `secret` that refuses unsigned requests, at a port that it chooses itself. */
 async function receiverWith(secret: string): Promise<number> {
   const receiver = spawnRun(RECEIVER, ["verifies"], { SIGNING_SECRET: secret, PORT: "0" });
   const line = await receiver.line((text) => text.includes("port"));

@@ -21,7 +21,7 @@ async function dev(behaviour: string, ...options: string[]) {
   return spawnRun("simulator/main.ts", await argumentsOf(behaviour, options));
 }
 
-/** `dev --once` in this process, up to its end: only the receiver is started. */
+/** Runs `dev --once` in this process to its end: only the receiver is another process. */
 async function once(behaviour: string, ...options: string[]) {
   return run(...(await argumentsOf(behaviour, ["--calls", "0", "--once", ...options])));
 }
@@ -71,7 +71,7 @@ test.each([
   const pid = Number(started.exec(await running.error((line) => started.test(line)))?.[1]);
   const startedMs = performance.now();
   expect(await running.kill("SIGINT")).toEqual({ code: 3, signal: null });
-  // Less than the grace of one that is asked to end.
+  // Less than the grace period of a process that is asked to stop.
   expect(performance.now() - startedMs).toBeLessThan(5_000);
   await expect.poll(() => isAlive(pid)).toBe(false);
   const lines = [...running.out, ...running.errors].join("\n");
@@ -84,7 +84,7 @@ test("a second Ctrl-C ends both at once, though the receiver ignores the first",
   const pid = Number(/asked (\d+)/.exec(line)?.[1]);
   running.child.kill("SIGINT");
   await running.error((text) => text.includes("no end"));
-  // What comes at once is npm's, not a second one.
+  // A signal that follows at once is npm's, not a second Ctrl-C.
   const pressing = setInterval(() => running.child.kill("SIGINT"), 20);
   expect(await running.exited).toEqual({ code: 130, signal: null });
   clearInterval(pressing);

@@ -6,7 +6,7 @@ import { COMMANDS } from "../../../simulator/commands/catalogue.ts";
 const commands = readFileSync("docs/commands.md", "utf8");
 const head = commands.slice(0, commands.indexOf("\n## "));
 
-/** What the top of the page says for all commands, or another page says for one. */
+/** Options that the page explains at its top for all commands, or that another page explains. */
 const SAID_ELSEWHERE = new Set(["--json", "--simulator", "--help"]);
 
 test.each(COMMANDS.map(({ name }) => name))(

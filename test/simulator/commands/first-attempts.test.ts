@@ -6,7 +6,7 @@ import { startService } from "../../helpers/service.ts";
 import { emit, register } from "../../helpers/simulator.ts";
 import { run } from "./in-process.ts";
 
-test("a first attempt that is due, and waits for its turn at the endpoint, is waited for", async () => {
+test("the command waits for a first attempt that is due and queued at its endpoint", async () => {
   const answered = Promise.withResolvers<void>();
   const { url, simulator } = await startService({
     clock: "manual",
@@ -17,13 +17,13 @@ test("a first attempt that is due, and waits for its turn at the endpoint, is wa
   register(simulator, "http://localhost:9/");
   const deliveries = emit(simulator, "voicemail.created", 2).map((id) => ({ id }));
   const client = createControlClient({ simulator: url });
-  // It says so while it waits; the endpoint answers then.
+  // It prints that it waits; then the endpoint answers.
   const output = { ...createOutput({}), progress: () => answered.resolve() };
   const ended = await waitForFirstAttempts(client, { events: [], deliveries: deliveries.slice(1) }, output);
   expect(ended.map((delivery) => firstResult(delivery))).toEqual(["200"]);
 });
 
-test("of more deliveries than one page has, the first attempt of each is waited for and counted", async () => {
+test("with more deliveries than one page, the first attempt of each is awaited and counted", async () => {
   const { simulator, url } = await startService({
     clock: "manual",
     calls: 0,

@@ -34,7 +34,7 @@ async function startSeen() {
 
 type Seen = Awaited<ReturnType<typeof startSeen>>;
 
-/** What a command answers as JSON, as far as the hints are about it. */
+/** The parts of a command's JSON that the hints refer to. */
 type Told = {
   id: string;
   object: string;
@@ -51,7 +51,7 @@ type Told = {
   data: Told[];
 };
 
-/** The words of the only command in a text, as a shell reads them. */
+/** The words of the only command in a text, as a shell splits them. */
 function commandIn(text: string): string[] {
   const [words = "", ...more] = [...text.matchAll(/voice-agent-simulator (.*)/g)].map(([, line]) => line);
   expect({ text, more }).toEqual({ text, more: [] });
@@ -59,7 +59,7 @@ function commandIn(text: string): string[] {
   return shell.trimEnd().split("\n");
 }
 
-/** Runs `words`, then the command that it offers; answers what that told a program. */
+/** Runs `words`, then the command that it suggests; returns that command's JSON. */
 async function follow({ sim }: Pick<Seen, "sim">, words: readonly string[]): Promise<Told> {
   const offering = await sim(...words);
   const offered = commandIn(offering.err);
@@ -74,7 +74,7 @@ test.each([
   ["replay call.completed", { url: "http://localhost:3000/webhooks" }],
   ["events", { events: [{ type: "call.completed" }] }],
   ["deliveries", { events: [{ type: "call.completed" }] }],
-])("where nothing is yet, what `%s` offers changes that", async (words, told) => {
+])("if there is nothing yet, the command that `%s` suggests changes that", async (words, told) => {
   const { url } = await startService({ clock: "manual" });
   const sim: Seen["sim"] = (...given) => run(...given, "--simulator", url);
   expect(await follow({ sim }, words.split(" "))).toMatchObject(told);
@@ -109,7 +109,7 @@ test.each(OFFERS)("the next step that `%s` prints shows its subject", async (wor
   expect(await follow(seen, given)).toMatchObject(leadsTo(seen));
 });
 
-test("`deliveries show` offers to resend only dead deliveries", async () => {
+test("`deliveries show` suggests a resend only for dead deliveries", async () => {
   const seen = await startSeen();
   await seen.fail();
   const { data } = (await seen.sim("deliveries", "--json")).json<Told>();
@@ -130,7 +130,7 @@ test.each(["clock", "clock advance 1s", "clock mode manual"])(
   },
 );
 
-test("where nothing waits, and where the clock moves by itself, no command of the clock offers to move it", async () => {
+test("if nothing waits, or the clock moves by itself, no clock command suggests moving it", async () => {
   const seen = await startSeen();
   expect((await seen.sim("clock")).err).toBe("");
   await seen.fail();

@@ -11,7 +11,7 @@ const HOSTILE = `$(exit 9)'"\n::error::x\r\n##vso[task.complete]x \u202e\u2028 $
 const STEERING = /(?!\n)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/u;
 const BUILD_COMMAND = /^[^\S\n]*::|##\w*\[/m;
 
-/** A simulator whose answers are those of a real one, with something hostile behind each text that is free. */
+/** A simulator with the answers of a real one, and hostile characters appended to each free text. */
 async function startHostile() {
   const simulator = await startSimulator({ seed: 7, calls: 0 });
   const endpoint = simulator.endpoints.add({ url: "http://127.0.0.1:9/" });
@@ -39,7 +39,7 @@ async function answerOf(url: string, request: IncomingMessage): Promise<{ status
   return { status: answer.status, text: await answer.text() };
 }
 
-/** What takes part in a shape or in arithmetic has to stay, or nothing would be shown at all. */
+/** Fields that must stay unchanged, or the commands would show nothing at all. */
 const KEPT = /^(?:object|state|mode|schedule_time|wall_time|now|created|.*_at|has_more)$/;
 
 function spoiled(value: unknown, key: string): unknown {

@@ -4,7 +4,7 @@ import { interruptible } from "../../../simulator/commands/interrupt.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { run } from "./in-process.ts";
 
-/** All commands, as processes with a terminal's signals: test/e2e/interrupt.long.ts. */
+/** All commands, as processes that get a terminal's signals: test/e2e/interrupt.long.ts. */
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -12,7 +12,7 @@ afterEach(() => {
 test.each([
   ["clock", "run"],
   ["trigger", "call.completed"],
-])("Ctrl-C ends %s %s at once, and says where to look how far the simulator is", async (...words) => {
+])("Ctrl-C ends %s %s at once, and says where to see the simulator's progress", async (...words) => {
   const silent = await startEndpoint(() => process.emit("SIGINT"));
   const { origin } = new URL(silent.url);
   const { code, out, err } = await run(...words, "--simulator", origin);
@@ -20,14 +20,14 @@ test.each([
   expect(err).toMatch(/^Interrupted: the simulator continues\. See its progress: .* clock /);
 });
 
-test("Ctrl-C ends a replay through a simulator that does not answer, and says how far it came", async () => {
+test("Ctrl-C ends a replay through a simulator that does not answer, and prints its progress", async () => {
   const silent = await startEndpoint(() => process.emit("SIGINT"));
   const { code, err } = await run("replay", "call.completed", "--simulator", new URL(silent.url).origin);
   expect(code).toBe(3);
   expect(err).toContain("Stopped after 0 of 1: a replay with --resume FILE continues where it stopped.");
 });
 
-test("a second Ctrl-C ends the process, but not what npm passes on of the first", async () => {
+test("a second Ctrl-C ends the process, but the first one forwarded by npm does not", async () => {
   const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
   const now = vi.spyOn(performance, "now");
   const listeners = (["SIGINT", "SIGTERM"] as const).map((name) => process.listenerCount(name));
@@ -47,7 +47,7 @@ test("a second Ctrl-C ends the process, but not what npm passes on of the first"
   expect((["SIGINT", "SIGTERM"] as const).map((name) => process.listenerCount(name))).toEqual(listeners);
 });
 
-test("mcp says in one line what to install where the SDK is absent", async () => {
+test("mcp says in one line what to install if the SDK is missing", async () => {
   const hooks = registerHooks({
     resolve(specifier, context, next) {
       if (!specifier.includes("@modelcontextprotocol")) return next(specifier, context);

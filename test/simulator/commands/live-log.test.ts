@@ -4,7 +4,7 @@ import { createOutput } from "../../../simulator/commands/output.ts";
 import { emitOne, nextEntry, openSimulator, register } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-test("an attempt is logged with the address that it went to, which its endpoint may have no more", async () => {
+test("an attempt is logged with the address to which it was sent, even if the endpoint's has changed", async () => {
   const { promise, resolve } = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
   const simulator = openSimulator({ clock: "manual", send: () => promise });
   const lines: string[] = [];
@@ -21,7 +21,7 @@ test("an attempt is logged with the address that it went to, which its endpoint 
   expect(lines.find((line) => line.includes("<--"))).toContain("[200] POST http://localhost:1/before [evt_");
 });
 
-/** Every line that is printed while `act` lets things happen. */
+/** Every line that is printed while `act` runs. */
 async function linesOf(json: boolean, outcomes: (number | "timeout")[]): Promise<string[]> {
   const wall = createVirtualWall(Date.UTC(2026, 0, 31, 12));
   const send = () => {

@@ -6,7 +6,7 @@ import { run } from "./in-process.ts";
 
 const secret = "whsec_test";
 
-test("sends signed events with ids of their own, and measures how they are acknowledged", async () => {
+test("sends signed events with unique ids, and measures how they are acknowledged", async () => {
   const receiver = await startEndpoint();
   const { code, json } = await run("load", receiver.url, "--secret", secret, "--duration", "300ms", "--json");
   expect(code).toBe(0);
@@ -24,7 +24,7 @@ test("sends signed events with ids of their own, and measures how they are ackno
   }
 });
 
-test("at a rate it sends as many as that makes, duplicates among them", async () => {
+test("with a rate it sends that many, including duplicates", async () => {
   const receiver = await startEndpoint();
   const options = ["--rate", "200", "--duration", "500ms", "--duplicates", "10%", "--json"];
   const { json } = await run("load", receiver.url, "--secret", secret, ...options);
@@ -34,7 +34,7 @@ test("at a rate it sends as many as that makes, duplicates among them", async ()
   expect(new Set(ids).size).toBe(100 - json().duplicates);
 });
 
-test("at a rate, a stall counts for every request that it delayed", async () => {
+test("with a rate, a stall counts for every request that it delayed", async () => {
   const receiver = await startEndpoint((response, count) => {
     if (count === 1) setTimeout(() => response.writeHead(200).end(), 400);
     else response.writeHead(200).end();
@@ -66,7 +66,7 @@ test.each([
   [403, 1, "\nIt refuses the signature: is --secret the one that it verifies with?\n"],
   [404, 1, ""],
   [503, 1, ""],
-])("where all are answered by %i it exits %i and says what to do: %j", async (status, exitCode, hint) => {
+])("if all are answered by %i it exits %i and says what to do: %j", async (status, exitCode, hint) => {
   const receiver = await startEndpoint(status);
   const options = ["--rate", "100", "--duration", "200ms", "--connections", "4"];
   const { code, out, err } = await run("load", receiver.url, "--secret", secret, ...options);
@@ -93,7 +93,7 @@ test("events not sent because too many waited are reported, and fail the run", a
   expect(Number(sent) + Number(left)).toBe(3_000);
 });
 
-test("each figure is of what was measured: a rate over the time that it took, latencies in milliseconds", async () => {
+test("the figures are measured: the rate over the elapsed time, latencies in milliseconds", async () => {
   const receiver = await startEndpoint((response) => setTimeout(() => response.writeHead(200).end(), 60));
   const options = ["--duration", "400ms", "--connections", "2", "--json"];
   const told = (await run("load", receiver.url, "--secret", secret, ...options)).json();
@@ -114,7 +114,7 @@ test.each([
   const receiver = await startEndpoint(() => process.emit("SIGINT"));
   const startedMs = performance.now();
   const result = await run("load", receiver.url, "--secret", secret, "--connections", "2", ...options);
-  // Before the time is over that an answer may take.
+  // Before the time-out of an answer.
   expect(performance.now() - startedMs).toBeLessThan(RESPONSE_TIMEOUT_MS);
   expect(result.code).toBe(code);
   expect(result.out).toContain(said);
@@ -130,7 +130,7 @@ test("--knee raises the rate until the receiver no longer keeps up", async () =>
   const options = ["--knee", "--rate", "50", "--duration", "300ms", "--json"];
   const { code, json } = await run("load", receiver.url, "--secret", secret, ...options);
   const { rate, steps } = json<{ rate: number | null; steps: { rate: number; holds: boolean }[] }>();
-  // On a machine that is busy enough not even 50 a second hold; where the knee is, its own test knows.
+  // A very busy machine may not even keep 50 a second; knee.test.ts tests where the knee is.
   expect(code).toBe(steps[0]?.holds === true ? 0 : 1);
   const held = steps.filter(({ holds }) => holds).map((step) => step.rate);
   expect(rate).toBe(held.length === 0 ? null : Math.max(...held));

@@ -119,7 +119,7 @@ test("explain: names the mistake, exits 1, and prints the same as JSON", async (
   expect(unexplained.out).toContain("none of");
 });
 
-test("explain: for a right digest of the user it suggests to check the comparison, and exits with 1", async () => {
+test("explain: if the user's digest is correct, it suggests checking the comparison, and exits with 1", async () => {
   const header = opensslHeader(body);
   const computed = header.replace(/.*v1=/, "");
   const options = ["--body", body, "--secret", secret, "--header", header, "--at", "1700000000"];
@@ -140,7 +140,7 @@ test("explain: for a right digest of the user it suggests to check the compariso
   expect((await run("explain", ...options, "--json")).json()).toMatchObject({ valid: true, findings: [] });
 });
 
-test("sign: the length of a body is that of its bytes, and t is the one that is given", async () => {
+test("sign: the length of a body is counted in bytes, and t is the given one", async () => {
   for (const [text, bytes] of [
     ["", 0],
     ["abc", 3],
@@ -160,7 +160,7 @@ test("sign: the length of a body is that of its bytes, and t is the one that is 
   }
 });
 
-test("explain: a secret file is taken with its line break, which may be the mistake", async () => {
+test("explain: a secret file is read with its line break, which may be the mistake", async () => {
   const file = join(temporaryDirectory(), "secret");
   writeFileSync(file, `${secret}\n`);
   const options = ["--header", opensslHeader(body), "--at", "1700000000", "--json"];

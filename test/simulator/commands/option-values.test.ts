@@ -8,11 +8,11 @@ import {
   wholeNumber,
 } from "../../../simulator/commands/option-values.ts";
 
-/** What options take for a number or an address, to the last that they take and the first that they do not. */
+/** The numbers and addresses that options accept, with the last accepted and the first refused value. */
 
 type Parse = (text: string) => unknown;
 
-/** What each takes, with what it makes of it, and what it refuses. */
+/** The values that each option accepts, with the results, and the values that it refuses. */
 const PARSERS: [name: string, parse: Parse, takes: Record<string, unknown>, refuses: string[]][] = [
   [
     "a rate",

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { isAlive } from "../../helpers/is-alive.ts";
 
-test("below npm, serve ends in order when its parent is gone, which npm does not tell", async () => {
+test("under npm, serve stops cleanly when its parent is gone, of which npm sends no signal", async () => {
   const parent = `
     const { spawn } = require("node:child_process");
     const words = ["simulator/main.ts", "serve", "--port", "0", "--calls", "0"];

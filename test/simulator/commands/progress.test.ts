@@ -11,7 +11,7 @@ test.each([
   ["a terminal", true, ["\r\u001b[2K1 of 2", "\r\u001b[2K2 of 2 \\u001b", "\r\u001b[2K", "Done.\n"]],
   ["no terminal", false, ["Done.\n"]],
 ])(
-  "progress on %s is one line that is drawn anew, and goes before what follows",
+  "progress on %s is one line that is redrawn, and is erased before the next output",
   (_, isTerminal, expected) => {
     process.stderr.isTTY = isTerminal;
     const written: unknown[] = [];

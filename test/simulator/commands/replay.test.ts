@@ -63,7 +63,7 @@ test.each([
   expect(idsOf(receiver)).toEqual(envelopes(3).map(({ id }) => id));
 });
 
-test("event types stand for samples, each with its own id", async () => {
+test("event types select samples, each with its own id", async () => {
   const receiver = await startEndpoint();
   await run("replay", ...EVENT_TYPES, "--to", receiver.url, "--secret", secret);
   const types = receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type);
@@ -129,7 +129,7 @@ test("an event id is read from the running simulator", async () => {
   expect(JSON.parse(receiver.received[0]?.body.toString() ?? "")).toEqual(events[0]);
 });
 
-test("after a kill, the same command continues where it was", async () => {
+test("after a kill, the same command continues where it stopped", async () => {
   const held: (() => void)[] = [];
   const receiver = await startEndpoint((response, count) => {
     if (count <= 4) response.writeHead(200).end();
@@ -147,7 +147,7 @@ test("after a kill, the same command continues where it was", async () => {
   const second = await run(...args);
   expect(second).toMatchObject({ code: 0, out: `8 sent to ${receiver.url}: 8 × 200.\n` });
   expect(second.err).toContain("Continuing after 4 of 8.");
-  // The fifth was under way when the kill came: it is sent again, under its own id.
+  // The fifth was in flight at the kill: it is sent again, under the same id.
   expect(idsOf(receiver).slice(4)).toEqual([4, 4, 5, 6, 7].map((index) => envelopes(8)[index]?.id));
 
   const again = await run(...args);
@@ -234,7 +234,7 @@ test("a state file of another replay is refused", async () => {
   );
 });
 
-test("an address where nothing listens could not be run, and is not tried for every event", async () => {
+test("an address where nothing listens exits with could not run, and is not tried for every event", async () => {
   const options = ["--to", "http://127.0.0.1:1/", "--secret", secret];
   const { code, err } = await run("replay", "call.completed", "order.created", ...options);
   expect(code).toBe(3);
@@ -269,7 +269,7 @@ test.each([
   expect(err).toContain(message);
 });
 
-test("a number that is too long for JavaScript arrives digit by digit, straight and through the simulator", async () => {
+test("a number that is too long for JavaScript keeps all its digits, directly and through the simulator", async () => {
   const long = "123456789012345678901234567890";
   const file = join(temporaryDirectory(), "inbox.jsonl");
   writeFileSync(file, JSON.stringify({ ...envelopes(1)[0], account: 7 }).replace("7}", `${long}}`));
@@ -337,11 +337,11 @@ test.each<[string, Behaviour, number, number]>([
   );
 });
 
-/** Through a simulator so many envelopes go at a time. */
+/** How many envelopes go through a simulator at a time. */
 const BATCH = 100;
 
 test.each([1, BATCH, BATCH + 1, 2 * BATCH + 1])(
-  "of %i envelopes each goes through a simulator, in requests of at most a hundred",
+  "all of %i envelopes go through a simulator, in requests of at most a hundred",
   async (total) => {
     const batches: string[][] = [];
     const taker = await startEndpoint((response, _count, { body }) => {
@@ -358,7 +358,7 @@ test.each([1, BATCH, BATCH + 1, 2 * BATCH + 1])(
   },
 );
 
-test.each(ATTEMPT_ERRORS)("whether to go on after %s", (outcome) => {
+test.each(ATTEMPT_ERRORS)("whether it continues after %s", (outcome) => {
   const before = { done: 0, sent: 0, acknowledged: 0, outcomes: {}, failures: [] };
   const report = createReplayReport({ total: 3, before, output: createOutput({ json: true }) });
   report.add([

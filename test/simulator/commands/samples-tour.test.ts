@@ -5,11 +5,11 @@ import { startEndpoint } from "../../helpers/endpoint.ts";
 import { listen } from "../../helpers/listen.ts";
 import { run } from "./in-process.ts";
 
-/** What `dev` makes of a receiver that runs already: the samples, what it answered, and what it says that it did. */
+/** `dev` with a receiver that is already running: the samples, its answers, and its reports. */
 
 type Told = { handled: number; state?: string; duplicates?: number };
 
-/** `dev --once` on a receiver that answers `status`, and reports `told` for each event. */
+/** Runs `dev --once` on a receiver that answers `status`, and reports `told` for each event. */
 async function tour(status: number, told: Told | undefined, ...more: string[]) {
   const receiver = await startEndpoint(status);
   const tells = createServer((_request, response) => void response.end(JSON.stringify(told)));

@@ -12,7 +12,7 @@ import {
 import { DEFAULT_READINGS } from "../../../simulator/domain/readings.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
 
-/** What each option of `serve` makes of the service, by itself and beside the others. */
+/** The effect of each option of `serve`, alone and together with the others. */
 
 function flagsOf(...words: string[]): ServeFlags {
   const command = addServeOptions(new Command("serve"), { clock: "real" }).exitOverride();
@@ -52,7 +52,7 @@ const CHOICES: [words: string[], changes: object][] = [
   [["--calls", "0"], { calls: 0 }],
 ];
 
-test("each option changes what it names and nothing else, and all of them together change it all", () => {
+test("each option changes only what it names, and all together change everything", () => {
   expect(simulatorOptions(flagsOf())).toEqual(DEFAULTS);
   for (const [words, changes] of CHOICES)
     expect({ words, made: simulatorOptions(flagsOf(...words)) }).toEqual({
@@ -90,7 +90,7 @@ test("an empty token is distinguished from a missing one", () => {
   expect(() => flagsOf("--token=")).toThrow("it is empty (an unset variable?)");
 });
 
-test("the service is what its options say: port, token, traffic, stories and trouble for clients", async () => {
+test("the service follows its options: port, token, traffic, scenarios and faults", async () => {
   const file = join(temporaryDirectory(), "mine.json");
   writeFileSync(
     file,
@@ -154,7 +154,7 @@ test("the banner as JSON has its addresses, its keys, its seed and its token, an
 test.each([
   ["127.0.0.1", "127.0.0.1"],
   ["localhost", "localhost"],
-  // Others reach it by many names; here it has one.
+  // Other machines reach it by many names; locally it has one.
   ["0.0.0.0", "localhost"],
 ])("bound to %s it says that it is at %s, also where its recordings are", async (host, name) => {
   const token = "0123456789abcdef";

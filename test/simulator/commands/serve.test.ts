@@ -52,7 +52,7 @@ test("prints addresses, keys, the endpoint's secret and the next steps; logs wha
 test("--json prints one JSON line for the start and one for each attempt; stopped and started, nothing is lost or repeated", async () => {
   const data = join(temporaryDirectory(), "data.db");
   const receiver = await startEndpoint(500);
-  // Not as it is kept: the second start knows its endpoint all the same.
+  // Another spelling than the stored one: the second start still recognises its endpoint.
   const spelled = receiver.url.replace("http:", "HTTP:");
   const options = ["--data", data, "--clock", "manual", "--forward-to", spelled];
   const first = await serve(options);
@@ -115,7 +115,7 @@ test("an invalid data file exits with could not run", async () => {
   expect(err).toBe(`${file} is not a simulator's data file: use another --data file.\n`);
 });
 
-test("a reader that has seen enough ends the command without a word", async () => {
+test("the command ends silently when the reader of its output closes the pipe", async () => {
   const readings = spawnRun("simulator/main.ts", ["readings"]);
   readings.child.stdout.destroy();
   expect(await readings.exited).toEqual({ code: 0, signal: null });

@@ -21,7 +21,7 @@ const listSchema = z.object({
 
 test("a restart with a data file updates its endpoint to the current options", async () => {
   const data = join(temporaryDirectory(), "simulator.db");
-  // However it is spelled, it is one address.
+  // Different spellings of one address.
   const forward = ["--data", data, "--forward-to", "http://LocalHost:9/webhooks"];
 
   const life = async (...options: string[]) => {
@@ -37,7 +37,7 @@ test("a restart with a data file updates its endpoint to the current options", a
   expect(first.endpoint?.event_types).toEqual(["call.completed"]);
   expect(first.secret?.slice(-4)).toBe(first.endpoint?.secret_last4);
 
-  // The secret was shown once; what it gets is what this start says.
+  // The secret was shown once; the endpoint has the options of this start.
   const second = await life("--events", "order.created,booking.created");
   expect(second.secret).toBeUndefined();
   expect(second.endpoint).toEqual({ ...first.endpoint, event_types: ["order.created", "booking.created"] });
@@ -51,7 +51,7 @@ test("a restart with a data file updates its endpoint to the current options", a
   expect(kept.endpoint).toEqual({ ...another.endpoint, event_types: ["call.completed"] });
 });
 
-test("dev that is started again with its data file signs with the secret that it is given now", async () => {
+test("dev restarted with its data file signs with the secret that it is given now", async () => {
   const data = join(temporaryDirectory(), "simulator.db");
   let secret = "";
   const receiver = await startEndpoint((response, _count, { body, signature }) => {

@@ -8,7 +8,7 @@ const OPTIONS = [
   ["--org", "ORGANIZATION"],
 ];
 
-test.each(OPTIONS)("a story does not take %s %s, which is for one event type", async (option, value) => {
+test.each(OPTIONS)("a scenario does not take %s %s, which is for one event type", async (option, value) => {
   const { sim, simulator } = await startService();
   const given = value === "ORGANIZATION" ? (simulator.organizations()[0]?.id ?? "") : value;
   const { code, out, err } = await sim("trigger", "busy-friday", option, given);

@@ -100,7 +100,7 @@ test("paths reach into objects and lists; a value is JSON where it can be, and a
   });
 });
 
-test("a place in a list changes that item of the made-up list, and leaves the others", async () => {
+test("a path to a list item changes this item of the generated list, and leaves the others", async () => {
   const { sim, simulator } = await startService();
   const made = await simulator.emit("order.created", {
     object: { items: [{ name: "A", quantity: 2 }, { name: "B" }] },
@@ -141,7 +141,7 @@ test.each([
   expect(err.trimEnd().split("\n")[0]).toContain(message.slice(0, 10));
 });
 
-test("a fault strikes the events of one command alone", async () => {
+test("a fault affects only the events of its command", async () => {
   const { sim, simulator } = await startService();
   const receiver = await startEndpoint();
   simulator.endpoints.add({ url: receiver.url });
@@ -152,7 +152,7 @@ test("a fault strikes the events of one command alone", async () => {
   expect(receiver.received).toHaveLength(3);
 });
 
-test("runs a built-in story in schedule time", async () => {
+test("runs a built-in scenario in schedule time", async () => {
   const { sim, simulator } = await startService();
   const receiver = await startEndpoint();
   simulator.endpoints.add({ url: receiver.url });
@@ -170,7 +170,7 @@ test("runs a built-in story in schedule time", async () => {
   ]);
 });
 
-test("runs a story from a file, and reports errors in one", async () => {
+test("runs a scenario from a file, and reports errors in one", async () => {
   const { sim } = await startService();
   const file = join(temporaryDirectory(), "story.json");
   const story = {

@@ -10,14 +10,14 @@ import { emit, emitOne, nextEntry, readingsWith, register } from "../../helpers/
 import { run } from "../commands/in-process.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-/** The bounds of each list and each refusal of the control API: the last value inside, and the first one outside. */
+/** The limits of lists and of input of the control API: the last allowed value, and the first refused one. */
 
 type Send = NonNullable<SimulatorOptions["send"]>;
 const answering = (status: () => number): Send => {
   return () => Promise.resolve({ outcome: { status: status() }, durationMs: 7 });
 };
 
-test("an endpoint's newest 48 answers are listed, without attempts under way, and without faults in its figures", async () => {
+test("an endpoint's newest 48 answers are listed, without open attempts, and its figures leave out faults", async () => {
   let made = 0;
   const held = Promise.withResolvers<{ outcome: { error: "interrupted" }; durationMs: number }>();
   const wall = createVirtualWall();
@@ -44,7 +44,7 @@ test("an endpoint's newest 48 answers are listed, without attempts under way, an
   const { body } = await ask("GET", `/endpoints/${id}/answers`);
   const told = (body.attempts ?? []).map(({ duration_ms: tookMs }) => Number(tookMs));
   expect(told).toEqual(Array.from({ length: 48 }, (_, index) => index + 13));
-  // Of the two with a fault one failed, which is our doing; the other was taken.
+  // Of the two with a fault one failed, because of the fault; the other was accepted.
   expect(body).toMatchObject({ object: "answers", counted: 59, acknowledged: 30, p95_ms: 57 });
   expect((await ask("GET", `/endpoints/${other.id}/answers`)).body).toEqual({
     object: "answers",
@@ -56,7 +56,7 @@ test("an endpoint's newest 48 answers are listed, without attempts under way, an
   expect((await ask("GET", "/endpoints/ep_none/answers")).status).toBe(404);
 });
 
-test("a look ahead goes as far as the schedule unless told otherwise, its last moment included", async () => {
+test("the list of upcoming attempts reaches to the end of the schedule by default, its last moment included", async () => {
   const { ask, simulator } = await startService({ clock: "manual", send: answering(() => 500) });
   register(simulator, "http://localhost:9/");
   emitOne(simulator);
@@ -77,7 +77,7 @@ function step(seconds: number) {
   return { after_seconds: seconds, type: "call.completed" };
 }
 
-test("an attempt is signed again as that very attempt would be, at this moment, and only one that was made", async () => {
+test("an attempt that was made can be signed again as it would be now", async () => {
   const wall = createVirtualWall();
   const { ask, simulator } = await startService({ clock: "manual", wall, send: answering(() => 500) });
   const { id: endpointId, secret } = register(simulator, "http://localhost:9/hooks?a=1");
@@ -113,7 +113,7 @@ test("an attempt is signed again as that very attempt would be, at this moment, 
   });
 });
 
-test("verify is run on one receiver at a time, and on no other machine unless it was named", async () => {
+test("verify runs on one receiver at a time, and on another machine only if that was allowed", async () => {
   const receiver = await startEndpoint(() => {});
   const { ask, simulator } = await startService({ allowedHosts: ["localhost.test"] });
   const run = (id: string, body: object = { only: ["acknowledgement"] }) =>
@@ -152,14 +152,14 @@ test("verify is run on one receiver at a time, and on no other machine unless it
     verdict: "incomplete",
     incomplete: "It was interrupted.",
   });
-  // A host that was named may be sent to; that there is none by this name is what the run says.
+  // Sending to an allowed host is permitted; the run reports that this name does not exist.
   const named = register(simulator, "http://localhost.test:9/").id;
   expect((await run(named)).status).toBe(202);
   await ask("POST", "/verification/cancel", {});
 });
 
 test.each(["attempts", "deliveries"] as const)(
-  "where %s are counted, an attempt that fails after its endpoint was removed is the last",
+  "if %s are counted, an attempt that fails after its endpoint was removed is the last",
   async (flag_counts) => {
     const begun = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
@@ -184,7 +184,7 @@ test.each(["attempts", "deliveries"] as const)(
   },
 );
 
-test("the API says what is observed, and the operator page of the kit's receiver", async () => {
+test("the API returns the observed URL, and the operator's page of the kit's receiver", async () => {
   const { ask, simulator } = await startService({ send: answering(() => 200) });
   const about = async () => (await ask("GET", "/about")).body;
   expect(await about()).toMatchObject({ is_observed: false, operator_page: null });
@@ -262,7 +262,7 @@ test("the history's mean covers only ended attempts", async () => {
   expect(slot).toMatchObject({ sent: 2, acknowledged: 1, failed: 0, mean_ms: 100 });
 });
 
-test("the history looks behind two thousand newer deliveries for an attempt of an older one", async () => {
+test("the history finds an attempt of a delivery older than two thousand others", async () => {
   const send: Send = ({ url }) => {
     const isOld = url.endsWith("/old");
     return Promise.resolve({ outcome: { status: isOld ? 500 : 200 }, durationMs: isOld ? 100 : 500 });
@@ -271,7 +271,7 @@ test("the history looks behind two thousand newer deliveries for an attempt of a
   register(simulator, "http://localhost:9/old", { eventTypes: ["voicemail.created"] });
   register(simulator, "http://localhost:9/", { eventTypes: ["call.completed"] });
   emit(simulator, "voicemail.created");
-  // Its fifth attempt is made at the time at which the others are.
+  // Its fifth attempt is made when the others are.
   await simulator.clock.advance(60 + 300 + 1_800 + 7_200);
   emit(simulator, "call.completed", 2_000);
   await simulator.settled();
@@ -283,7 +283,7 @@ test("the history looks behind two thousand newer deliveries for an attempt of a
   expect(body["deliveries"]).toEqual({ attempting: 0, delivered: 2_000, dead: 0 });
 });
 
-test("an address is kept as a URL is written, whether it is registered or changed", async () => {
+test("a URL is stored in its normal form, whether it is registered or changed", async () => {
   const { ask } = await startService();
   for (const [given, kept] of [
     ["HTTP://LOCALHOST:3000", "http://localhost:3000/"],
@@ -351,7 +351,7 @@ test("an address is checked before registration: whether it is allowed, and whet
   expect((await ask("GET", "/endpoints")).body.data).toEqual([]);
 });
 
-test("where a simulator wants its token, the commands give the one that they are given", async () => {
+test("if a simulator requires its token, the commands send the one that they are given", async () => {
   const token = "0123456789abcdef";
   const { port } = await startService({ clock: "manual" }, { host: "0.0.0.0", token });
   for (const command of ["deliveries", "trigger call.completed"]) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { firstId, startService } from "../../helpers/service.ts";
 
-/** Routes of every kind, since a guard that stands before most of them guards nothing. */
+/** Routes of every kind: a guard must cover all of them. */
 const READS = ["/control/endpoints", "/control/clock", "/control/stream", "/control/nothing", "/dashboard"];
 const CHANGES = [
   ["POST", "/control/endpoints"],
@@ -16,7 +16,7 @@ const CHANGES = [
   ["POST", "/control/reset"],
 ] as const;
 
-/** A request with the headers exactly as they are given, which fetch does not allow. */
+/** A request with exactly these headers, which fetch does not allow. */
 function raw(
   port: number,
   method: string,
@@ -29,7 +29,7 @@ function raw(
     const sent = request({ port, host: "127.0.0.1", method, path, headers, setHost }, (response) => {
       const done = (text: string) =>
         resolve({ status: response.statusCode ?? 0, body: text, headers: response.headers });
-      // A stream never ends: its head is answer enough.
+      // A stream never ends: its headers suffice.
       if (response.headers["content-type"]?.startsWith("text/event-stream")) {
         response.destroy();
         return done("");
@@ -103,7 +103,7 @@ describe("a simulator that is bound wider than loopback", () => {
   const token = "s3cret=token/with+signs";
   const wide = () => startService({}, { host: "0.0.0.0", token });
 
-  test("wants its token on every route of the control API and the dashboard", async () => {
+  test("requires its token on every route of the control API and the dashboard", async () => {
     const { port } = await wide();
     for (const path of READS) {
       for (const headers of [
@@ -137,7 +137,7 @@ describe("a simulator that is bound wider than loopback", () => {
     expect((await raw(port, "POST", `/control/reset?${query}`, json, "{}")).status).toBe(401);
   });
 
-  test("answers under any name of the network, and accepts changes only from pages of that name", async () => {
+  test("answers under any host name, and accepts changes only from pages of the same host", async () => {
     const { port } = await wide();
     const host = `build-machine.lan:${port}`;
     const own = { ...json, host, authorization: `Bearer ${token}` };
@@ -148,7 +148,7 @@ describe("a simulator that is bound wider than loopback", () => {
 });
 
 describe("a body", () => {
-  test("that cannot be read is refused in words, and breaks nothing", async () => {
+  test("that cannot be read is refused with a message, and breaks nothing", async () => {
     const { port } = await startService();
     for (const [text, status] of [
       ["{", 400],
@@ -219,7 +219,7 @@ describe("a signing secret", () => {
     expect(stream).toContain('"secret_last4":"6789"');
   });
 
-  test("of a few characters is not told in part either", async () => {
+  test("of a few characters is not shown in part either", async () => {
     const { ask } = await startService();
     const { body } = await ask("POST", "/endpoints", { url: "http://localhost:1", secret: "elevenchars" });
     expect(body).toMatchObject({ secret: "elevenchars", secret_last4: "" });

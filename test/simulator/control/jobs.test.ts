@@ -4,7 +4,7 @@ import { startService } from "../../helpers/service.ts";
 import { emit, openSimulator, register, resendAll } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 
-/** A receiver that fails until it is mended, and the clock in hand. */
+/** A receiver that fails until it is fixed, and a manual clock. */
 async function startWithFailures() {
   let status = 503;
   const send: SimulatorOptions["send"] = () => Promise.resolve({ outcome: { status }, durationMs: 1 });
@@ -58,7 +58,7 @@ test("a job sends in order, and reports its progress and results", async () => {
   expect((await ask("GET", "/jobs/job_none")).status).toBe(404);
 });
 
-test("what a job sends and fails again counts as failed until it is acknowledged", async () => {
+test("a delivery that a job resends and that fails again counts as failed until it is acknowledged", async () => {
   const { simulator, mend } = await startWithFailures();
   const job = await resendAll(simulator, { type: "order.created" });
   await simulator.settled();
@@ -66,7 +66,7 @@ test("what a job sends and fails again counts as failed until it is acknowledged
   mend();
   await simulator.clock.run();
   expect(job).toMatchObject({ sent: 2, acknowledged: 2, failed: 0 });
-  // Delivered ones go out once more, too.
+  // Delivered ones are resent, too.
   expect(await resendAll(simulator, { type: "order.created", state: "delivered" })).toMatchObject({
     sent: 2,
   });
@@ -74,7 +74,7 @@ test("what a job sends and fails again counts as failed until it is acknowledged
   expect(simulator.counts.deliveries()).toMatchObject({ total: 7, byState: { delivered: 4, dead: 3 } });
 });
 
-test("a job that is canceled sends no more, and no second one begins beside it", async () => {
+test("a canceled job sends no more, and no second job starts while one runs", async () => {
   const send: SimulatorOptions["send"] = () => Promise.resolve({ outcome: { status: 200 }, durationMs: 1 });
   const { ask, simulator } = await startService({ clock: "manual", calls: 0, send });
   register(simulator, "http://localhost:1/");
@@ -95,7 +95,7 @@ test("a job that is canceled sends no more, and no second one begins beside it",
   expect((await ask("GET", "/jobs")).body.data).toEqual([]);
 });
 
-test("what its endpoint took along is not lost", async () => {
+test("deliveries of a removed endpoint are not counted as lost", async () => {
   const { ask, all, mend, simulator } = await startWithFailures();
   const lost = async () => [
     (await ask("GET", "/clock")).body["lost"],
@@ -110,7 +110,7 @@ test("what its endpoint took along is not lost", async () => {
   expect(await lost()).toEqual([0, 0]);
 });
 
-test("a selection that says nothing, or something that is not there, is refused", async () => {
+test("an empty selection, or one of something unknown, is refused", async () => {
   const { ask } = await startWithFailures();
   for (const body of [{}, { q: undefined }, { stat: "lost" }, { state: "gone" }, { q: "state:gone" }])
     expect((await ask("POST", RESEND, body)).status, JSON.stringify(body)).toBe(400);
@@ -129,7 +129,7 @@ test("a selection that says nothing, or something that is not there, is refused"
     expect((await ask("GET", path)).status, path).toBe(400);
 });
 
-test("a recovered delivery names its recovery, is right, and is no longer lost", async () => {
+test("a recovered delivery names its recovery, counts as correct, and is no longer lost", async () => {
   const { ask, simulator, voicemail, mend } = await startWithFailures();
   mend();
   expect(await resendAll(simulator, { type: "voicemail.created" })).toMatchObject({ sent: 1 });
@@ -141,14 +141,14 @@ test("a recovered delivery names its recovery, is right, and is no longer lost",
     state: "dead",
     verdict: { result: "ok", sentence: "Gave up, recovered by a later delivery", cause: null },
   });
-  // Of all that gave up a dry run counts what a resend would send.
+  // A dry run counts which of the dead deliveries a resend would send.
   expect((await ask("POST", RESEND, { state: "dead", dry_run: true })).body["total"]).toBe(2);
   for (const search of [{ state: "lost" }, { verdict: "not" }] as const)
     expect(await simulator.deliveries.count(search)).toMatchObject({ total: 2 });
   expect(await resendAll(simulator, { type: "voicemail.created", state: "dead" })).toMatchObject({ sent: 0 });
 });
 
-test("of several that recovered it the first is named, and since and until begin and end at their moments", async () => {
+test("of several recoveries the first is named, and since and until include exactly their moments", async () => {
   const { ask, simulator, voicemail, mend } = await startWithFailures();
   mend();
   const again: string[] = [];
@@ -184,7 +184,7 @@ function holdAnswer() {
   return { begun: begun.promise, answer, send, sent: () => sent };
 }
 
-test("an attempt under way has not failed, in no list and in no sum", async () => {
+test("an open attempt counts as failed in no list and no count", async () => {
   const { begun, answer, send } = holdAnswer();
   const { ask, simulator } = await startService({ clock: "manual", calls: 0, send });
   register(simulator, "http://localhost:1/");
@@ -206,7 +206,7 @@ test("an attempt under way has not failed, in no list and in no sum", async () =
 });
 
 test.each(["manual", "skip"] as const)(
-  "a reset waits for what is under way, and for no retry: %s",
+  "a reset waits for open attempts, and for no retry: %s",
   async (clock) => {
     const { begun, answer, send } = holdAnswer();
     const { ask, simulator } = await startService({ clock, calls: 0, send });
@@ -220,7 +220,7 @@ test.each(["manual", "skip"] as const)(
   },
 );
 
-test("a reset begins none of what is due meanwhile", async () => {
+test("a reset starts no attempts that become due while it waits", async () => {
   const { begun, answer, send, sent } = holdAnswer();
   const simulator = openSimulator({ concurrency: 1, send });
   register(simulator, "http://localhost:1/");
@@ -232,7 +232,7 @@ test("a reset begins none of what is due meanwhile", async () => {
   expect(sent()).toBe(1);
 });
 
-test("a watcher is told that the original changed when it was recovered", async () => {
+test("a watcher gets a change of the original delivery when it was recovered", async () => {
   const { simulator, voicemail, mend } = await startWithFailures();
   const told = new Set<string>();
   simulator.journal.watch((entry) => {
@@ -245,7 +245,7 @@ test("a watcher is told that the original changed when it was recovered", async 
   expect(told).toContain(voicemail);
 });
 
-test("the shell sends again by ids or by a selection, and says what it would do", async () => {
+test("the command resends by ids or by a selection, and a dry run prints what it would do", async () => {
   const { url, voicemail, order, mend } = await startWithFailures();
   const more = async (limit: string) =>
     (await run("deliveries", "list", "--limit", limit, "--simulator", url)).err.includes("more with --limit");

@@ -3,7 +3,7 @@ import { openDashboard } from "../../dashboard/open-dashboard.ts";
 import { control } from "../../helpers/control.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 
-test("open ports are listed, and asked for their path on demand", async () => {
+test("open ports are listed, and searched for the webhook path on demand", async () => {
   const receiver = await startEndpoint(401);
   const listener = { host: "127.0.0.1", port: receiver.port };
   const { url } = await openDashboard({ listListeners: async () => [listener] });

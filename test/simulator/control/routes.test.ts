@@ -12,7 +12,7 @@ const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const time = expect.stringMatching(ISO);
 const error = (code: string) => ({ error: code, message: expect.stringMatching(/^\S.{15,}[.)]$/s) });
 
-test("an attempt stays as it was sent, to the letter, when its endpoint moves", async () => {
+test("an attempt keeps its exact address when its endpoint's URL changes", async () => {
   const { ask } = await startService();
   const receiver = await startEndpoint();
   const { body } = await ask("POST", "/endpoints", { url: `${receiver.url}/first?a=b` });
@@ -34,14 +34,14 @@ test("an attempt stays as it was sent, to the letter, when its endpoint moves", 
 });
 
 describe("an event that is triggered", () => {
-  test("101 times happens as often, though not in one turn", async () => {
+  test("101 times is emitted 101 times, in several turns of the event loop", async () => {
     const { ask, simulator } = await startService();
     const { body } = await ask("POST", "/events", { type: "order.created", count: 101 });
     expect(body["events"]).toHaveLength(101);
     expect(simulator.counts.events()).toBe(101);
   });
 
-  test("for one endpoint as a test is of its organization", async () => {
+  test("for one endpoint as a test belongs to the endpoint's organization", async () => {
     const { ask } = await startService();
     const { body } = await ask("GET", "/organizations");
     for (const { id } of body.data ?? []) {
@@ -51,7 +51,7 @@ describe("an event that is triggered", () => {
     }
   });
 
-  test("with an odd object is refused, and nothing of it is kept; an unusual one happens", async () => {
+  test("with an invalid object is refused, and nothing is stored; an unusual one is emitted", async () => {
     const { ask } = await startService();
     for (const [type, object, message] of [
       ["call.completed", { duration_sec: "long" }, "object.duration_sec: "],
@@ -113,7 +113,7 @@ describe("endpoints", () => {
     }
   });
 
-  test("are refused in words, whether they are registered or changed", async () => {
+  test("are refused with a message, whether they are registered or changed", async () => {
     const { ask } = await startService();
     const { body } = await ask("POST", "/endpoints", { url: "http://localhost:3000/" });
     const path = `/endpoints/${String(body["id"])}`;
@@ -132,7 +132,7 @@ describe("endpoints", () => {
     expect((await ask("GET", path)).body).toMatchObject({ url: "http://localhost:3000/", org_id: null });
   });
 
-  test("are those of one organization, and of all again", async () => {
+  test("can be set to one organization, and back to all", async () => {
     const { ask, simulator } = await startService();
     const [first] = simulator.world.organizations();
     const orgId = first?.organization.id;
@@ -162,7 +162,7 @@ describe("endpoints", () => {
 });
 
 describe("events", () => {
-  test("happen, are listed, and are shown with their envelope", async () => {
+  test("are emitted, listed, and shown with their envelope", async () => {
     const type = "voicemail.created";
     const endpoint = await startEndpoint();
     const { ask } = await startService();
@@ -198,7 +198,7 @@ describe("events", () => {
     });
   });
 
-  test("happen with overrides, in an organization, many at once", async () => {
+  test("are emitted with overrides, in an organization, many at once", async () => {
     const { ask, simulator } = await startService();
     const second = simulator.world.organizations()[1]?.organization.id;
     const created = await ask("POST", "/events", {
@@ -235,7 +235,7 @@ describe("events", () => {
     expect(new Set((body["events"] as { id: string }[]).map(({ id }) => id)).size).toBe(10_000);
   });
 
-  test("are refused in words", async () => {
+  test("are refused with a message", async () => {
     const { ask } = await startService();
     for (const [body, words] of [
       [{}, /type/],
@@ -253,7 +253,7 @@ describe("events", () => {
     }
   });
 
-  test("page from the newest down, by type", async () => {
+  test("are paged, newest first, and filtered by type", async () => {
     const { ask } = await startService();
     await ask("POST", "/events", { type: "call.completed", count: 5 });
     await ask("POST", "/events", { type: "voicemail.created", count: 2 });
@@ -371,7 +371,7 @@ describe("deliveries", () => {
     }
   });
 
-  test("are sent again as new ones, and their next attempt can be made now", async () => {
+  test("are resent as new ones, and their next attempt can be made now", async () => {
     const endpoint = await startEndpoint(500);
     const { ask, simulator } = await startService({ clock: "manual" });
     const { body: registered } = await ask("POST", "/endpoints", { url: endpoint.url });
@@ -395,7 +395,7 @@ describe("deliveries", () => {
   });
 });
 
-test("each point in time that is shown is of the clock that it says, and each figure of its attempt", async () => {
+test("each time that is shown is of the stated clock, and each figure of its own attempt", async () => {
   const wall = createVirtualWall();
   const sent: { body: Buffer; headers: Record<string, string> }[] = [];
   const send: SimulatorOptions["send"] = async ({ body, headers }) => {
@@ -491,7 +491,7 @@ test("each point in time that is shown is of the clock that it says, and each fi
 });
 
 describe("the clock", () => {
-  test("is shown, advanced and changed", async () => {
+  test("is shown, advanced, and changed in mode", async () => {
     const endpoint = await startEndpoint(500);
     const { ask } = await startService({ clock: "manual" });
     await ask("POST", "/endpoints", { url: endpoint.url });
@@ -522,7 +522,7 @@ describe("the clock", () => {
     expect((await ask("GET", "/clock")).body).toMatchObject({ mode: "skip", deliveries: settled });
   });
 
-  test("refuses a step or a mode that it has not, in words", async () => {
+  test("refuses unknown steps and modes with a message", async () => {
     const { ask } = await startService({ clock: "manual" });
     const wrong = [{}, { seconds: -1 }, { seconds: "60" }, { seconds: 366 * 86_400 + 1 }];
     for (const body of [...wrong, { until: "tomorrow" }, { seconds: 1, until: "idle" }])

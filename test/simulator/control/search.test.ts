@@ -8,7 +8,7 @@ import { startEndpoint } from "../../helpers/endpoint.ts";
 import { startService } from "../../helpers/service.ts";
 import { emit, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
 
-/** Twelve deliveries of every type to two endpoints, which are made up: nothing is sent. */
+/** Twelve deliveries of every type to two endpoints, written to the database: nothing is sent. */
 async function startSearchable() {
   const service = await startService({ send: async () => ({ outcome: { status: 200 }, durationMs: 1 }) });
   const [kitchen, office] = ["kitchen", "office"].map((name) =>
@@ -21,7 +21,7 @@ async function startSearchable() {
   });
   await service.simulator.settled();
   const list = async (path: string) => (await service.ask("GET", path)).body;
-  /** Of as many pages as a look takes: on a busy machine one ends early, and says from where to go on. */
+  /** All pages of a search: on a busy machine one ends early, and returns where to continue. */
   const pages = async (path: string) => {
     const found: unknown[][] = [];
     for (let after = ""; ;) {
@@ -66,7 +66,7 @@ describe("lists", () => {
     expect(single.find((page) => page.length > 0)).toHaveLength(1);
   });
 
-  test("of deliveries find text behind a NUL", async () => {
+  test("of deliveries find text after a NUL character", async () => {
     const { ids, simulator } = await startSearchable();
     const sample = sampleEnvelope("order.created");
     const object = { ...sample.data.object, customer_name: "Ann\u0000a Zyx" };
@@ -76,13 +76,13 @@ describe("lists", () => {
     expect(await ids("/deliveries?q=zyx")).toHaveLength(2);
   });
 
-  test("of deliveries find what was sent where a fault changed it", async () => {
+  test("of deliveries search the sent body if a fault changed it", async () => {
     const { simulator, ids } = await startSearchable();
     simulator.events.emit({ type: "order.created", faults: [{ name: "unknown-fields" }] });
     expect(await ids("/deliveries?q=added_in_a_later_version")).toHaveLength(2);
   });
 
-  test("of deliveries are searched by fields between the words, and phone numbers by their digits", async () => {
+  test("of deliveries are searched by words and fields together, and phone numbers by their digits", async () => {
     const { simulator, ids, list, ask, kitchen } = await startSearchable();
     const object = { phone: "+12125550194", transcript: "Agent: a needle" };
     simulator.events.emit({ type: "call.completed", object, faults: [{ name: "time-out", attempts: 1 }] });
@@ -102,7 +102,7 @@ describe("lists", () => {
     expect(await found("before:1h needle")).toBe(0);
     expect(await found("nobody:said this")).toBe(0);
     expect(await found("event:evt_none")).toBe(0);
-    // A field counts, not a term in the text.
+    // The field counts, not its text anywhere.
     expect(await ids("/deliveries?q=type:order.created&type=voicemail.created")).toHaveLength(4);
     expect(await ask("GET", "/deliveries?q=after:lunch")).toMatchObject({
       status: 400,
@@ -138,7 +138,7 @@ describe("lists", () => {
 
   test("of deliveries search the whole list, even on a slow machine", async () => {
     let monotonicMs = 0;
-    // Each look at its clock is a millisecond later than the one before, and one page may take 25 of them.
+    // Each read of the clock is a millisecond later than the last one, and a page may take 25 of them.
     const { simulator, ask } = await startService({
       send: async () => ({ outcome: { status: 200 }, durationMs: 1 }),
       wall: { ...systemTime, monotonicMs: () => (monotonicMs += 1) },
@@ -163,7 +163,7 @@ describe("lists", () => {
   });
 
   test.each(["deliveries", "events"])(
-    "of %s go on from next_cursor, which is null at the end",
+    "of %s continue from next_cursor, which is null at the end",
     async (path) => {
       const { pages, ids } = await startSearchable();
       const found = await pages(`/${path}?limit=5`);
@@ -178,9 +178,9 @@ describe("lists", () => {
     expect(await ask("GET", `/events?q=${"x".repeat(200)}`)).toMatchObject({ status: 200 });
   });
 
-  test("end early in a list that is too long for one look, and say from where to go on", async () => {
+  test("end early if a list is too long for one search, and return where to continue", async () => {
     let monotonicMs = 0;
-    // A machine so slow that each look at its clock is a millisecond later than the one before.
+    // A machine so slow that each read of the clock is a millisecond later than the last one.
     const { simulator, ask } = await startService({
       wall: { ...systemTime, monotonicMs: () => (monotonicMs += 1) },
     });
@@ -191,7 +191,7 @@ describe("lists", () => {
     expect(rest.status).toBe(200);
   });
 
-  test("give way in a search for deliveries that finds nothing, since attempts have deadlines", async () => {
+  test("pause during a search for deliveries that finds nothing, since attempts have deadlines", async () => {
     let monotonicMs = 0;
     const { simulator } = await startService({
       wall: { ...systemTime, monotonicMs: () => (monotonicMs += 30) },
@@ -205,7 +205,7 @@ describe("lists", () => {
     expect(looks.length).toBeGreaterThan(2);
   });
 
-  test("read no headers and no answers: they work where those are broken", async () => {
+  test("read no stored headers and answers: they work even if those are broken", async () => {
     const dataFile = join(temporaryDirectory(), "simulator.db");
     const endpoint = await startEndpoint();
     const before = openSimulator({ dataFile });
@@ -290,7 +290,7 @@ describe("a failed attempt", () => {
     },
   );
 
-  test("is ours only where the fault was in it: not after the attempts that it was asked for", async () => {
+  test("is caused by us only if it had the fault, and not after the requested number of attempts", async () => {
     const send = async () => ({ outcome: { status: 400 }, durationMs: 1 });
     const { ask, simulator } = await startService({ send, clock: "manual" });
     register(simulator, "http://localhost:9/");
@@ -306,7 +306,7 @@ describe("a failed attempt", () => {
     ]);
   });
 
-  test("that we interrupted is ours", async () => {
+  test("that we interrupted is caused by us", async () => {
     const dataFile = join(temporaryDirectory(), "simulator.db");
     const { simulator } = await startService({
       dataFile,

@@ -11,8 +11,8 @@ import { emit, register, resend } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 
 /**
- * Deliveries in every state, of three types, to three endpoints of which one is gone, in two periods, some of them sent
- * again. Every seventh look at the clock is so late that a search gives way.
+ * Deliveries in every state, of three types, to three endpoints of which one is deleted, in two periods, some of them
+ * resent. Every seventh read of the clock is so late that a search pauses.
  */
 async function startVaried() {
   let looks = 0;
@@ -49,7 +49,7 @@ function isLast(one: DeliveryShape, all: readonly DeliveryShape[]): boolean {
   return !newer.some((late) => late.event_id === one.event_id && late.endpoint_id === one.endpoint_id);
 }
 
-/** What each field asks for, told from what the whole list shows. */
+/** The meaning of each field of a selection, computed from the whole list. */
 function meanings({ all, away }: Varied) {
   const states: Record<string, (one: DeliveryShape) => boolean> = {
     attempting: ({ state }) => state === "attempting",
@@ -92,7 +92,7 @@ const OPTIONS: Record<keyof ReturnType<typeof meanings>, string> = {
   q: "--text",
 };
 
-/** One of these values in one selection of five: of many fields at once nothing is left. */
+/** A field is used in one selection of five: with many fields at once nothing would match. */
 function seldom(values: readonly string[]): fc.Arbitrary<string | undefined> {
   const absent = fc.constant(undefined);
   return fc.oneof({ weight: 4, arbitrary: absent }, { weight: 1, arbitrary: fc.constantFrom(...values) });
@@ -129,7 +129,7 @@ test("a selection finds the same in lists, counts, resends, the library, the com
   const { ask, all, away, simulator, url } = varied;
   const fits = meanings(varied);
   const library = createDeliveryControl(simulator);
-  // oxlint-disable-next-line typescript/no-explicit-any -- a tool looks at nothing of a list
+  // oxlint-disable-next-line typescript/no-explicit-any -- a tool does not read the list
   const get = async (path: string): Promise<any> => (await ask("GET", path)).body;
   const [, tool] = createTools({ get, post: () => Promise.reject(new Error("It changes nothing.")) });
   const ids = (list: unknown) => (list as { id: string }[]).map(({ id }) => id);
@@ -148,7 +148,7 @@ test("a selection finds the same in lists, counts, resends, the library, the com
       expect(ids(library.list(inCamel))).toEqual(ids(expected));
       const sent = expected.filter((one) => one.endpoint_id !== away && isLast(one, all));
       const dry = await ask("POST", "/deliveries/resend", {
-        // A resend of nothing in particular is refused.
+        // A resend without a selection is refused.
         since: new Date(0).toISOString(),
         ...Object.fromEntries(given),
         dry_run: true,

@@ -36,7 +36,7 @@ test("answers of the control API and the library have the same shapes, field by 
   const outcomes: Outcome[] = [{ status: 500 }, { error: "refused", detail: "nobody listens" }];
   const send = () => Promise.resolve({ outcome: outcomes.pop() ?? { status: 200 }, durationMs: 1 });
   const { ask, simulator } = await startService({ clock: "manual", send });
-  // Whatever the shape does not name would be left out.
+  // The schema would drop fields that it does not name.
   const told = async (schema: z.ZodType, method: string, path: string, body?: object) => {
     const answer = await ask(method, path, body);
     expect(z.encode(schema, schema.parse(answer.body)), path).toEqual(answer.body);

@@ -25,11 +25,11 @@ test.each<[FaultName | "none", object]>([
   expect(attempt?.signature.header).toBe(attempt?.request.headers["x-service-signature"]);
   expect(attempt?.signature.problem).toBe(name === "missing-parts" ? "signature_missing" : null);
   const { t, signed_bytes: signedBytes } = attempt?.signature ?? {};
-  // Of the bytes of a body, whose characters may have several.
+  // Counted in bytes, since a character may have several.
   expect(signedBytes).toBe(t && `${t}.`.length + Buffer.byteLength(attempt?.request.body ?? ""));
   const start = `${t}.${attempt?.request.body.slice(0, 120)}`;
   expect(attempt?.signature.signed_string_start).toBe(t && start);
-  // Without its secret there is nothing to check it by.
+  // Without its secret it cannot be checked.
   simulator.endpoints.remove(detail.ok ? detail.summary.endpointId : "");
   const later = simulator.deliveries.detail(created?.id ?? "");
   const [left] = later.ok ? deliveryDetailView(later).attempts : [];

@@ -8,7 +8,7 @@ const story = {
   steps: [{ after_seconds: 60, type: "call.completed", times: 2, every_seconds: 30 }],
 };
 
-test("scenarios are listed, added and told in schedule time", async () => {
+test("scenarios are listed, added and run in schedule time", async () => {
   const { simulator } = await startService();
   const names = async () => {
     const { body } = await control<{ data: { name: string }[] }>(simulator.url, "GET", "/scenarios");
@@ -39,7 +39,7 @@ test("scenarios are listed, added and told in schedule time", async () => {
   expect(await events()).toBe(2);
 });
 
-test("a scenario is listed with how many events it makes: repetitions counted, and the calls that orders bring along", async () => {
+test("a scenario is listed with its number of events, including repetitions and the calls of orders", async () => {
   const { simulator } = await startService();
   const more = { ...story, steps: [...story.steps, { after_seconds: 0, type: "order.created" }] };
   await control(simulator.url, "POST", "/scenarios", { ...more, name: "four-events" });
@@ -52,7 +52,7 @@ test("a scenario is listed with how many events it makes: repetitions counted, a
   });
 });
 
-test("a scenario that is unknown or malformed is refused with what fits", async () => {
+test("an unknown or malformed scenario is refused", async () => {
   const { simulator } = await startService();
   const unknown = await control(simulator.url, "POST", "/scenarios/outge", {});
   expect(unknown).toMatchObject({ status: 404, body: { error: "not_found" } });
@@ -61,7 +61,7 @@ test("a scenario that is unknown or malformed is refused with what fits", async 
   expect(malformed).toMatchObject({ status: 400, body: { error: "invalid_request" } });
 });
 
-test("a reset forgets the rest of a story", async () => {
+test("a reset drops the remaining steps of a scenario", async () => {
   const { simulator } = await startService();
   await control(simulator.url, "POST", "/scenarios", story);
   await control(simulator.url, "POST", "/scenarios/two-calls", {});
@@ -71,7 +71,7 @@ test("a reset forgets the rest of a story", async () => {
   expect(body.data).toEqual([]);
 });
 
-test("traffic is switched on and off, and keeps the business alive", async () => {
+test("traffic is switched on and off, and keeps making events", async () => {
   const { simulator } = await startService();
   expect((await control(simulator.url, "GET", "/traffic")).body).toEqual({
     object: "traffic",

@@ -41,7 +41,7 @@ async function watch(url: string, lastEventId?: string) {
     response,
     messages,
     stop: () => stopping.abort(),
-    /** Reads until a message `matches`, and answers it. */
+    /** Reads until a message `matches`, and returns it. */
     async until(matches: (message: Message) => boolean): Promise<Message> {
       for (;;) {
         const found = messages.find(matches);
@@ -52,7 +52,7 @@ async function watch(url: string, lastEventId?: string) {
   };
 }
 
-/** Answers how many streams watch the journal at the moment. */
+/** How many streams watch the journal now. */
 function countWatchers({ journal }: Simulator): () => number {
   let watchers = 0;
   const { watch: watchJournal } = journal;
@@ -100,7 +100,7 @@ describe("the stream", () => {
     expect(shown?.data).toMatchObject({ object: "endpoint", id });
   });
 
-  test("continues where a watcher left off, without gaps or repetitions", async () => {
+  test("continues where a watcher stopped, without gaps or repetitions", async () => {
     const endpoint = await startEndpoint();
     const { url, simulator } = await startService();
     register(simulator, endpoint.url);
@@ -160,7 +160,7 @@ describe("the stream", () => {
     },
   );
 
-  test("tells a watcher that missed very much to reload everything", async () => {
+  test("tells a watcher that missed too many events to reload everything", async () => {
     const { url, simulator } = await startService();
     const before = simulator.journal.lastId();
     emit(simulator, "call.completed", 500);
@@ -173,7 +173,7 @@ describe("the stream", () => {
     expect({ event, id: Number(id) }).toEqual({ event: "resync", id: simulator.journal.lastId() });
   });
 
-  test("drops a watcher for whom too much piles up, with the hint to begin anew, and no other", async () => {
+  test("drops only the watcher that reads too slowly, after telling it to reload everything", async () => {
     const { url, simulator } = await startService();
     const watchers = countWatchers(simulator);
     const stream = await watch(url);
@@ -183,12 +183,12 @@ describe("the stream", () => {
     await stream.until(({ id }) => id === last);
     // All in one turn, in which the client cannot read.
     emit(simulator, "call.completed", 6_000);
-    // Afterwards nothing is sent to it, though it stays until it has read the rest.
+    // Nothing more is sent to it, but its connection stays open until it has read the rest.
     expect(watchers()).toBe(0);
     const hint = await stream.until(({ event }) => event === "reset");
     expect(stream.messages.length).toBeLessThan(7_000);
     await expect(stream.until(() => false)).rejects.toThrow("The stream has ended.");
-    // It comes back as any watcher does.
+    // It reconnects as any watcher does.
     const again = await watch(url, hint.id);
     expect((await again.until(() => true)).event).toBe("resync");
   });
@@ -207,12 +207,12 @@ describe("the stream", () => {
     await expect(stream.until(() => false)).rejects.toThrow(/terminated|ended/);
   });
 
-  test("forgets a watcher that has gone", async () => {
+  test("forgets a watcher that has disconnected", async () => {
     const { url, simulator } = await startService();
     const streams = await Promise.all([watch(url), watch(url), watch(url)]);
     for (const stream of streams) await stream.until(({ event }) => event === "clock");
     for (const stream of streams) stream.stop();
-    // Writing on after they have gone must neither fail nor keep them.
+    // Writing after they disconnected must neither fail nor keep them in memory.
     for (let count = 0; count < 50; count++) {
       register(simulator, "http://localhost:1");
       await new Promise((resolve) => setImmediate(resolve));
@@ -232,7 +232,7 @@ test("64 streams are open at a time, and one that closes lets another open", asy
   await expect.poll(async () => (await watch(url)).response.ok, { timeout: 5_000 }).toBe(true);
 });
 
-test("a closed stream releases its watcher of the journal and its timer", async () => {
+test("a closed stream releases its journal watcher and its timer", async () => {
   const { url, simulator } = await startService();
   const watchers = countWatchers(simulator);
   const heartbeats = new Set<number>();

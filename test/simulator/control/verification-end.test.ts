@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { openSimulator, register } from "../../helpers/simulator.ts";
 
-test("a run of verify that is under way ends with the simulator", async () => {
+test("a running verify ends with the simulator", async () => {
   const silent = await startEndpoint(() => {});
   const simulator = openSimulator();
   const { id } = register(simulator, silent.url);
@@ -15,7 +15,7 @@ test("a run of verify that is under way ends with the simulator", async () => {
   expect(ended?.endedAtMs).toBeTypeOf("number");
 });
 
-test("a run of verify ends after ten minutes, with what it has found by then", async () => {
+test("a run of verify ends after ten minutes, with its results so far", async () => {
   const limit = new AbortController();
   const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValueOnce(limit.signal);
   onTestFinished(() => timeout.mockRestore());

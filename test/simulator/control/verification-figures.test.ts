@@ -44,7 +44,7 @@ test("a run of verify in the simulator has its start, its duration and its progr
   const tookMs = Number(ended["duration_ms"]);
   expect(tookMs).toBeGreaterThanOrEqual(2 * SLOW_MS - 10);
   expect(tookMs).toBeLessThanOrEqual(Date.now() - before + 1_000);
-  // One that is canceled leaves the full report in place.
+  // A canceled run keeps the last full report.
   expect((await ask("POST", `/endpoints/${id}/verify`, { only: [check] })).status).toBe(202);
   await ask("POST", "/verification/cancel", {});
   expect(await state()).toEqual(ended);

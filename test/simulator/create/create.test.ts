@@ -30,7 +30,7 @@ const manifest = z.looseObject({
 });
 
 describe.each(NAMES)("create --%s", (name) => {
-  test("runs the verdict on GitHub, on GitLab and in any shell, by commands that there are", async () => {
+  test("runs verify on GitHub, on GitLab and in any shell, with existing commands", async () => {
     const github = workflow.parse(parse(textOf(name, ".github/workflows/webhooks.yml")));
     const steps = github.jobs.webhooks.steps.flatMap(({ run: line }) => line ?? []);
     const gitlab = job.parse(parse(textOf(name, ".gitlab-ci.yml"))).webhooks.script;
@@ -82,7 +82,7 @@ describe.each(NAMES)("create --%s", (name) => {
     }
   });
 
-  test("brings a Node.js for its scripts where the machine's is too old, as the kit does itself, and else none", () => {
+  test("brings a Node.js for its scripts only if the machine's is too old, as the kit does itself", () => {
     const options = { project: "calls", secret: "whsec_made", sources, nodeIsTooOld: true };
     const own = projectFiles(name, options).get("package.json")?.text;
     expect(textOf(name, "package.json")).not.toContain("optionalDependencies");
@@ -107,7 +107,7 @@ describe.each(NAMES)("create --%s", (name) => {
       expect(textOf(name, job)).toContain("npm test");
   });
 
-  test("its scripts are shell", () => {
+  test("its scripts are valid shell", () => {
     for (const [, { text, executable }] of made(name)) {
       if (executable !== true) continue;
       expect(spawnSync("sh", ["-n"], { input: text, encoding: "utf8" })).toMatchObject({
@@ -118,7 +118,7 @@ describe.each(NAMES)("create --%s", (name) => {
   });
 });
 
-/** What `./dev` gives npx on a machine whose Node.js has this version. */
+/** What `./dev` passes to npx on a machine with this version of Node.js. */
 function brought(name: KindName, version: string): string {
   const [folder, bin] = [temporaryDirectory(), temporaryDirectory()];
   const old = `Object.defineProperty(process, "versions", { value: { node: "${version}" } })`;
@@ -131,10 +131,13 @@ function brought(name: KindName, version: string): string {
   return spawnSync("sh", ["dev"], { cwd: folder, env, encoding: "utf8" }).stdout;
 }
 
-test.each(["python", "go", "php", "ruby"] as const)("--%s brings one for what npx runs", (name) => {
-  expect(brought(name, "20.20.2")).toContain(`--package=node-${process.platform}-${process.arch}@24.`);
-  expect(brought(name, "24.0.0")).not.toContain("--package=node-");
-});
+test.each(["python", "go", "php", "ruby"] as const)(
+  "--%s brings a Node.js for programs run by npx",
+  (name) => {
+    expect(brought(name, "20.20.2")).toContain(`--package=node-${process.platform}-${process.arch}@24.`);
+    expect(brought(name, "24.0.0")).not.toContain("--package=node-");
+  },
+);
 
 describe("create", () => {
   test.each([

@@ -29,7 +29,7 @@ test("work in several batches covers every item, the first and the last of each 
   emitOne(first, "order.created");
   await first.close();
   const file = new Database(dataFile);
-  // As a simulator leaves them that ended in a hurry, before it had judged them.
+  // As a simulator leaves them if it ended before it had judged them.
   file.exec(
     "UPDATE deliveries SET state = 'dead', next_attempt_at = NULL, verdict = 'waiting', attempts_made = 6",
   );

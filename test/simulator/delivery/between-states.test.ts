@@ -18,7 +18,7 @@ import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 /** Operations on a delivery, and kills, in each state and between two of them. */
 
-/** A network that answers each request when it is told to, and until then leaves the attempt under way. */
+/** A network that answers each request on command, and until then leaves the attempt open. */
 function createNetwork() {
   const underWay: ((status: number) => void)[] = [];
   return {
@@ -28,7 +28,7 @@ function createNetwork() {
         underWay.push((status) => resolve({ outcome: { status }, durationMs: 1 }));
         signal.addEventListener("abort", () => resolve({ outcome: { error: "interrupted" }, durationMs: 1 }));
       }),
-    /** Resolves when so many requests have come in all. */
+    /** Resolves when so many requests have arrived in total. */
     until: async (count: number): Promise<void> => {
       while (underWay.length < count) await new Promise((resolve) => setImmediate(resolve));
     },
@@ -127,7 +127,7 @@ test.each(["under way", "waiting", "delivered", "dead"] as const)(
   },
 );
 
-test("a life that begins in the moment in which the last one ended uses none of its numbers for the stream again", async () => {
+test("a restart at the very moment of the last end reuses no number of the stream", async () => {
   const file = join(temporaryDirectory(), "simulator.db");
   const wall = createVirtualWall();
   const told: number[] = [];

@@ -6,7 +6,7 @@ import type { Readings } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { openSimulator, readingsWith, register } from "../../helpers/simulator.ts";
 
-/** Six attempts that all fail, the first `attempts` of them with a fault of ours. */
+/** Six attempts that all fail, the first `attempts` of them with an injected fault. */
 async function failSixTimes(attempts: number, readings: Partial<Readings> = {}) {
   const simulator = openSimulator({
     clock: "skip",
@@ -21,17 +21,17 @@ async function failSixTimes(attempts: number, readings: Partial<Readings> = {}) 
 }
 
 describe("the failure flag", () => {
-  test.each([0, 3, 6])("counts all of six failures, %i of which are our doing", async (attempts) => {
+  test.each([0, 3, 6])("counts all six failures, %i of which we caused", async (attempts) => {
     expect(await failSixTimes(attempts)).toMatchObject({ consecutiveFailures: 6, flagged: true });
   });
 
-  test("counts one failure where deliveries are counted, though all of it is our doing", async () => {
+  test("counts one failure if deliveries are counted, even if we caused all of it", async () => {
     expect(await failSixTimes(6, { flag_counts: "deliveries" })).toMatchObject({ consecutiveFailures: 1 });
   });
 });
 
-describe("faults that are put into an attempt", () => {
-  test("tampered-body changes what was signed in every body: replayed, written anew, of any version", async () => {
+describe("injected faults", () => {
+  test("tampered-body changes a signed value in every body: replayed, reserialised, of any version", async () => {
     const endpoint = await startEndpoint((response, count) =>
       response.writeHead(count < 3 ? 500 : 200).end(),
     );
@@ -54,7 +54,7 @@ describe("faults that are put into an attempt", () => {
     }
   });
 
-  test("stay with the bytes that they made when these are sent again, and others do not", async () => {
+  test("that changed the bytes still count when these bytes are resent, and others do not", async () => {
     const simulator = openSimulator({
       clock: "manual",
       send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),

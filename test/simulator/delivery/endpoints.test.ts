@@ -52,7 +52,7 @@ describe("the failure flag", () => {
     expect(endpoint.received).toHaveLength(9);
   });
 
-  test("counts deliveries that died where the reading says so", async () => {
+  test("counts dead deliveries if the reading says so", async () => {
     const endpoint = await startEndpoint(500);
     const simulator = openSimulator({ clock: "skip", readings: readingsWith({ flag_counts: "deliveries" }) });
     const { id } = register(simulator, endpoint.url);
@@ -73,7 +73,7 @@ describe("the failure flag", () => {
 });
 
 describe("several endpoints", () => {
-  test("a stalled or dead endpoint delays no other, however much waits for it", async () => {
+  test("a stalled or dead endpoint delays no other, however many deliveries wait for it", async () => {
     const wall = createVirtualWall();
     const stalled = await startEndpoint(() => {});
     const healthy = await startEndpoint(200);
@@ -82,7 +82,7 @@ describe("several endpoints", () => {
     register(simulator, healthy.url);
     register(simulator, "http://127.0.0.1:1/nobody-listens");
     emit(simulator, "call.completed", 60);
-    // Wall time stands still, so not one of the stalled attempts can have ended.
+    // Wall time stands still, so none of the stalled attempts can have ended.
     await healthy.until(60);
     await stalled.until(16);
     expect(stalled.received).toHaveLength(16);
@@ -169,7 +169,7 @@ describe("while deliveries wait", () => {
     [500, "dead", "attempts"],
     [500, "dead", "deliveries"],
   ] as const)(
-    "an endpoint removed during an attempt that ends with %i leaves it %s, where the flag counts %s",
+    "if an endpoint is removed during an attempt that ends with %i, the delivery is %s when the flag counts %s",
     async (status, state, counted) => {
       let answer = () => {};
       const endpoint = await startEndpoint((response) => {

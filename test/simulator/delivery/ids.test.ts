@@ -39,7 +39,7 @@ describe("ids of events", () => {
     expect(own).toEqual(firstIds(3));
   });
 
-  test("pass over one that was recorded from the same seed and replayed before its turn", () => {
+  test("skip one that was recorded from the same seed and replayed before its turn", () => {
     const [first = "", second = "", third] = firstIds(3);
     const simulator = openSimulator({ seed: 7 });
     for (const id of [second, first]) expect(replay(simulator, id).ok).toBe(true);
@@ -62,7 +62,7 @@ describe("ids of events", () => {
     expect(idsOf(second)).toEqual(firstIds(3).slice(1));
   });
 
-  test("of replays under new ids come from the same row", () => {
+  test("of replays under new ids come from the same sequence", () => {
     const simulator = openSimulator({ seed: 7 });
     const recorded = sampleEnvelope("call.completed");
     expect(simulator.events.replay([recorded, recorded], { newIds: true }).ok).toBe(true);
@@ -71,9 +71,9 @@ describe("ids of events", () => {
 });
 
 describe("what is refused", () => {
-  test("half-way through leaves no event, no delivery and nothing in the world", () => {
+  test("half-way through leaves no event, no delivery and no object", () => {
     const simulator = openSimulator({ seed: 7 });
-    // The voicemail takes the id of its own call, so that a second one of these ids cannot be.
+    // The voicemail has the id of its own call, so the two ids collide.
     const object = { id: "same", call_id: "same" };
     const told: string[] = [];
     simulator.journal.watch(({ kind }) => told.push(kind));
@@ -86,7 +86,7 @@ describe("what is refused", () => {
     expect(idsOf(simulator)).toEqual(firstIds(1));
   });
 
-  test("of a replay is created and due when it is replayed, and not when it happened first", async () => {
+  test("of a replay is created and due when it is replayed, and not at its original time", async () => {
     const simulator = openSimulator({
       clock: "manual",
       send: async () => ({ outcome: { status: 200 }, durationMs: 1 }),
@@ -103,7 +103,7 @@ describe("what is refused", () => {
     expect({ createdAtMs, nextAttemptAtMs }).toEqual({ createdAtMs: nowMs, nextAttemptAtMs: nowMs });
   });
 
-  test("of a replay is all of it, where an id stands for another event", () => {
+  test("is the whole replay, if one of its ids belongs to another event", () => {
     const simulator = openSimulator();
     const known = sampleEnvelope("call.completed");
     const other = sampleEnvelope("order.created", { id: `evt_${"c".repeat(32)}` });

@@ -45,28 +45,31 @@ describe("serve --data, killed with SIGKILL", () => {
     expect(await second.kill("SIGTERM")).toMatchObject({ code: 0 });
   });
 
-  test.runIf(ALL)("while deliveries wait: all of them go on at their times, none is repeated", async () => {
-    const endpoint = await startEndpoint(500);
-    const file = join(temporaryDirectory(), "simulator.db");
-    const first = await serve(["--data", file, "--clock", "manual", "--forward-to", endpoint.url]);
-    await control(first.url, "POST", "/events", { type: "voicemail.created", count: 10 });
-    await control(first.url, "POST", "/clock/advance", { seconds: 60 });
-    const list = "/deliveries?state=attempting";
-    const before = await control<{ data: Delivery[] }>(first.url, "GET", list);
-    await first.kill();
-    expect(endpoint.received).toHaveLength(20);
+  test.runIf(ALL)(
+    "while deliveries wait: all of them continue at their times, none is repeated",
+    async () => {
+      const endpoint = await startEndpoint(500);
+      const file = join(temporaryDirectory(), "simulator.db");
+      const first = await serve(["--data", file, "--clock", "manual", "--forward-to", endpoint.url]);
+      await control(first.url, "POST", "/events", { type: "voicemail.created", count: 10 });
+      await control(first.url, "POST", "/clock/advance", { seconds: 60 });
+      const list = "/deliveries?state=attempting";
+      const before = await control<{ data: Delivery[] }>(first.url, "GET", list);
+      await first.kill();
+      expect(endpoint.received).toHaveLength(20);
 
-    const second = await serve(["--data", file, "--clock", "manual"]);
-    const after = await control<{ data: Delivery[] }>(second.url, "GET", list);
-    expect(after.body).toEqual(before.body);
-    endpoint.behave(200);
-    await control(second.url, "POST", "/clock/advance", { seconds: 299 });
-    expect(endpoint.received).toHaveLength(20);
-    await control(second.url, "POST", "/clock/advance", { seconds: 1 });
-    expect(endpoint.received).toHaveLength(30);
-    await control(second.url, "POST", "/clock/advance", { until: "idle" });
-    expect(endpoint.received).toHaveLength(30);
-  });
+      const second = await serve(["--data", file, "--clock", "manual"]);
+      const after = await control<{ data: Delivery[] }>(second.url, "GET", list);
+      expect(after.body).toEqual(before.body);
+      endpoint.behave(200);
+      await control(second.url, "POST", "/clock/advance", { seconds: 299 });
+      expect(endpoint.received).toHaveLength(20);
+      await control(second.url, "POST", "/clock/advance", { seconds: 1 });
+      expect(endpoint.received).toHaveLength(30);
+      await control(second.url, "POST", "/clock/advance", { until: "idle" });
+      expect(endpoint.received).toHaveLength(30);
+    },
+  );
 
   test("is one simulator's file at a time: a second one says so and ends with 3", async () => {
     const file = join(temporaryDirectory(), "simulator.db");

@@ -23,7 +23,7 @@ import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 const FAILS = async () => ({ outcome: { status: 500 }, durationMs: 1 });
 const SUCCEEDS = async () => ({ outcome: { status: 200 }, durationMs: 1 });
 
-test("an event is sent at once, not at the next look at what is due", async () => {
+test("an event is sent at once, not at the next poll", async () => {
   const sent = Promise.withResolvers<string>();
   const wall = createVirtualWall();
   const simulator = openSimulator({
@@ -39,7 +39,7 @@ test("an event is sent at once, not at the next look at what is due", async () =
   expect(await sent.promise).toBe("http://localhost:9/");
 });
 
-test("of several that wait for one endpoint, the clock goes to the first", async () => {
+test("of several deliveries that wait for one endpoint, the clock moves to the first", async () => {
   const simulator = openSimulator({ clock: "manual", send: FAILS });
   register(simulator, "http://localhost:9/");
   const first = emitOne(simulator);
@@ -51,7 +51,7 @@ test("of several that wait for one endpoint, the clock goes to the first", async
   expect(simulator.deliveries.attempts(second)).toHaveLength(1);
 });
 
-test("what is overdue at a busy endpoint goes in the order of its due times, and no hurry changes one", async () => {
+test("overdue attempts at a busy endpoint are sent in the order of their due times, which never change", async () => {
   const wall = createVirtualWall();
   const sent: string[] = [];
   const answers: (() => void)[] = [];
@@ -91,7 +91,7 @@ test.each([
       new Promise((resolve) => {
         answers.push(() => resolve({ outcome: { status: 200 }, durationMs: 1 }));
         atOnce = Math.max(atOnce, answers.length);
-        // Once nothing more departs.
+        // After all possible attempts have started.
         if (answers.length === 1) void loopTurns(20).then(answerAll);
       }),
   });
@@ -114,7 +114,7 @@ test("all attempts that end in one turn of the loop are recorded", async () => {
   expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 20, dead: 0 });
 });
 
-test("what gave up is sent again once, and then only when it has given up again", async () => {
+test("a dead delivery is resent once, and then only when the new one is dead, too", async () => {
   const simulator = openSimulator({ clock: "skip", send: FAILS });
   register(simulator, "http://localhost:9/");
   emit(simulator, "call.completed", 2);
@@ -126,7 +126,7 @@ test("what gave up is sent again once, and then only when it has given up again"
   expect((await resendAll(simulator)).sent).toBe(2);
 });
 
-test("an attempt under way does not count as an answer", async () => {
+test("an open attempt does not count as an answer", async () => {
   const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const simulator = openSimulator({
     clock: "skip",
@@ -234,7 +234,7 @@ test("deliveries are counted over all endpoints", async () => {
   expect(simulator.counts.deliveries()).toMatchObject({ total: 6, byState: { delivered: 6 } });
 });
 
-test("what is overdue of stories happens in the order of its times, whichever was told first", async () => {
+test("overdue steps of scenarios run in the order of their times, whichever scenario started first", async () => {
   const dataFile = join(temporaryDirectory(), "simulator.db");
   const scenarios = [
     ["late", { after_seconds: 60, type: "voicemail.created" }] as const,

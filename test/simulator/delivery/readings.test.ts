@@ -57,7 +57,7 @@ describe("answer_means", () => {
     const id = emitOne(simulator);
     await endpoint.until(1);
     const ended = nextEntry(simulator, ({ kind }) => kind === "attempt.ended");
-    // The headers are on their way over loopback; the deadline must not overtake them.
+    // The headers must arrive over loopback before the deadline moves on.
     await loopTurns(20);
     wall.pass(10_000);
     await ended;
@@ -71,13 +71,13 @@ describe("answer_means", () => {
     expect(attempt?.answer?.body.toString()).toBe("half");
   });
 
-  test("full_body: the whole body must be there in time", async () => {
+  test("full_body: the whole body must arrive in time", async () => {
     const { delivery, attempt } = await attemptWithStalledBody("full_body");
     expect(delivery.state).toBe("attempting");
     expect(attempt).toMatchObject({ httpStatus: null, error: "timeout", durationMs: 10_000 });
   });
 
-  test("full_body: a body that is there in time is an answer", async () => {
+  test("full_body: a body that arrives in time is an answer", async () => {
     const endpoint = await startEndpoint((response) => response.writeHead(200).end("x".repeat(100_000)));
     const simulator = openSimulator({ clock: "skip", readings: readingsWith({ answer_means: "full_body" }) });
     register(simulator, endpoint.url);

@@ -15,7 +15,7 @@ import {
   temporaryDirectory,
 } from "../../helpers/simulator.ts";
 
-/** A data file, and lives of a simulator on it. */
+/** A data file, and simulators that run on it one after another. */
 function dataFile(): string {
   return join(temporaryDirectory(), "simulator.db");
 }
@@ -47,7 +47,7 @@ describe("a simulator that is stopped and started again on its data file", () =>
     const file = dataFile();
     const first = openSimulator({ dataFile: file, clock: "manual" });
     register(first, endpoint.url);
-    // Before the first attempt there is none to wait for: the event has just been stored.
+    // Before the first attempt there is nothing to wait for: the event has just been stored.
     const id = emitOne(first);
     if (made > 0) await first.settled();
     for (let count = 1; count < made; count++) await first.clock.next();
@@ -63,7 +63,7 @@ describe("a simulator that is stopped and started again on its data file", () =>
     expect(second.deliveries.attempts(id).map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test("with many deliveries under way loses none and repeats none", async () => {
+  test("with many open deliveries loses none and repeats none", async () => {
     const file = dataFile();
     const endpoint = await startEndpoint(200);
     const first = openSimulator({ dataFile: file, clock: "skip" });
@@ -75,13 +75,13 @@ describe("a simulator that is stopped and started again on its data file", () =>
     await second.settled();
     const deliveries = allDeliveries(second);
     expect(deliveries.map(({ state }) => state)).toEqual(Array.from({ length: 100 }, () => "delivered"));
-    // What was on the wire at the end may have arrived: it counts as interrupted and is sent once more.
+    // Requests on the wire at the end may have arrived: they count as interrupted and are sent again.
     const onTheWire = deliveries.reduce((sum, { attemptsMade }) => sum + attemptsMade, 0);
     expect(endpoint.received.length).toBeLessThanOrEqual(onTheWire);
     for (const { id, attemptsMade } of deliveries) {
       const attempts = second.deliveries.attempts(id);
       expect(attempts.map(({ error }) => error)).toEqual(attemptsMade === 1 ? [null] : ["interrupted", null]);
-      // Ended in good order, the first life has written down itself how each of them ended.
+      // The first simulator was closed cleanly and has stored how each of them ended.
       for (const { durationMs } of attempts) expect(durationMs).not.toBeNull();
     }
   });
@@ -120,7 +120,7 @@ describe("a simulator that is stopped and started again on its data file", () =>
     },
   );
 
-  test("numbers its journal on, so that no watcher takes a new entry for an old one", async () => {
+  test("continues the numbers of its journal, so that no watcher takes a new entry for an old one", async () => {
     const file = dataFile();
     const first = openSimulator({ dataFile: file });
     register(first, "http://localhost:9");
@@ -133,7 +133,7 @@ describe("a simulator that is stopped and started again on its data file", () =>
 });
 
 describe("an attempt that was open when the simulator died", () => {
-  /** Kills a simulator in the middle of an attempt: nothing of it runs on, nothing is tidied up. */
+  /** Kills a simulator in the middle of an attempt: it runs no more code and cleans nothing up. */
   async function dieDuringAttempt(options: {
     attempt: number;
     readings?: Parameters<typeof readingsWith>[0];

@@ -8,7 +8,7 @@ import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
 type Options = Parameters<typeof openSimulator>[0];
 
-/** A simulator whose endpoint answers `status`, and that keeps `deliveries`. */
+/** A simulator whose endpoint answers `status`, with a limit of `deliveries`. */
 function keepOnly(deliveries: number, { status = 200, ...options }: Options & { status?: number } = {}) {
   const simulator = openSimulator({
     clock: "manual",
@@ -20,8 +20,8 @@ function keepOnly(deliveries: number, { status = 200, ...options }: Options & { 
   return simulator;
 }
 
-describe("what is kept", () => {
-  test("are the newest deliveries, with their events, attempts and what these left in the world", async () => {
+describe("the deliveries that are kept", () => {
+  test("are the newest, with their events, attempts and objects", async () => {
     const simulator = keepOnly(20);
     const ids = emit(simulator, "voicemail.created", 50);
     await simulator.settled();
@@ -40,7 +40,7 @@ describe("what is kept", () => {
     for (const { call_id: callId } of told) expect(simulator.world.findCall(callId)).toBeDefined();
   });
 
-  test("are the call of an event and the event, as long as one of its deliveries is", async () => {
+  test("keep their event and its call, as long as one delivery of the event is kept", async () => {
     const simulator = keepOnly(1);
     register(simulator, "http://localhost:9/other");
     const [, last = ""] = emit(simulator, "call.completed");
@@ -57,7 +57,7 @@ describe("what is kept", () => {
     expect(simulator.world.findCall(id)).toBeUndefined();
   });
 
-  test("are deliveries that still wait, while there are finished ones to go", async () => {
+  test("are waiting ones, as long as there are finished ones to delete", async () => {
     const statuses = [500, 500, 500];
     const simulator = keepOnly(10, {
       send: async () => ({ outcome: { status: statuses.pop() ?? 200 }, durationMs: 1 }),
@@ -73,7 +73,7 @@ describe("what is kept", () => {
     for (const id of ids) expect(simulator.deliveries.find(id)).toMatchObject({ state: "delivered" });
   });
 
-  test("are the newest of the finished ones, delivered or dead", async () => {
+  test("are the newest finished ones, delivered or dead", async () => {
     const simulator = keepOnly(6, {
       send: async ({ url }) => ({ outcome: { status: url.includes("gone") ? 500 : 200 }, durationMs: 1 }),
     });
@@ -89,7 +89,7 @@ describe("what is kept", () => {
     expect(simulator.counts.deliveries().byState).toEqual({ attempting: 0, delivered: 4, dead: 2 });
   });
 
-  test("are no more where all of them wait, and never less than those under way", async () => {
+  test("don't exceed the limit even if all of them wait, and always include open ones", async () => {
     const waiting = keepOnly(10, { status: 500 });
     const ids = emit(waiting, "call.completed", 25);
     await waiting.settled();
@@ -112,12 +112,12 @@ describe("what is kept", () => {
     for (const id of own) expect(busy.deliveries.find(id)).toBeUndefined();
   });
 
-  test("are those under way alone where attempts never cease, once it is far too much", async () => {
+  test("are only open ones if attempts never cease and the limit is far exceeded", async () => {
     let sent = 0;
     const simulator = keepOnly(100_000, {
-      // Whatever is there is far more than this.
+      // Any number of deliveries is far more than this.
       retention: { bytes: 1 },
-      // The first one hangs until the end of the simulator: something is always under way.
+      // The first one hangs until the simulator ends: an attempt is always open.
       send: ({ signal }) =>
         sent++ === 0
           ? new Promise((resolve) =>
@@ -134,7 +134,7 @@ describe("what is kept", () => {
     expect(allDeliveries(simulator)).toMatchObject([{ id: hanging, state: "attempting" }]);
   });
 
-  test("of an event is the event as long as one of its deliveries", async () => {
+  test("keep their event as long as one of its deliveries is kept", async () => {
     const simulator = keepOnly(3);
     const [first = ""] = emit(simulator);
     await simulator.settled();
@@ -147,7 +147,7 @@ describe("what is kept", () => {
     expect(simulator.events.find(delivery?.eventId ?? "")).toBeDefined();
   });
 
-  test("keeps as many events without deliveries as deliveries", async () => {
+  test("have the same limit as events without deliveries", async () => {
     const simulator = openSimulator({ clock: "manual", retention: { deliveries: 10 } });
     emit(simulator, "call.completed", 35);
     await simulator.settled();
@@ -155,7 +155,7 @@ describe("what is kept", () => {
     expect(simulator.counts.events()).toBe(10);
   });
 
-  test.runIf(ALL)("is less where the bytes are too many", async () => {
+  test.runIf(ALL)("are fewer if they have too many bytes", async () => {
     const simulator = keepOnly(100_000, { retention: { bytes: 3_000_000 } });
     for (let round = 0; round < 4; round++) {
       emit(simulator, "call.completed", 500);
@@ -167,7 +167,7 @@ describe("what is kept", () => {
     expect(total).toBeLessThan(1_500);
   });
 
-  test("is applied when a data file is opened with a lower limit", async () => {
+  test("shrink when a data file is opened with a lower limit", async () => {
     const dataFile = join(temporaryDirectory(), "simulator.db");
     const first = keepOnly(100, { dataFile });
     emit(first, "call.completed", 40);
@@ -179,7 +179,7 @@ describe("what is kept", () => {
     expect(second.counts.deliveries().total).toBe(15);
   });
 
-  test("is not less than it may be where finished ones go and then some that wait", async () => {
+  test("are as many as allowed if finished ones are deleted and then waiting ones", async () => {
     const dataFile = join(temporaryDirectory(), "simulator.db");
     const statuses = [500, 500, 500, 200];
     const send = async () => ({ outcome: { status: statuses.pop() ?? 200 }, durationMs: 1 });
@@ -193,7 +193,7 @@ describe("what is kept", () => {
     expect(allDeliveries(second).map(({ id }) => id)).toEqual(ids.slice(-2).toReversed());
   });
 
-  test.runIf(ALL)("is as much after hours of traffic as after minutes", async () => {
+  test.runIf(ALL)("are as many after hours of traffic as after minutes", async () => {
     const wall = createVirtualWall();
     const simulator = keepOnly(100, { wall, clock: "real", calls: 20 });
     simulator.traffic.set(600);

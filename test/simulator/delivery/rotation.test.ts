@@ -24,7 +24,7 @@ async function openRotated(options: Parameters<typeof openSimulator>[0] = {}) {
   return { receiver, simulator, id };
 }
 
-/** With which of the two secrets a receiver accepts the last attempt, and its number of signatures. */
+/** Which of the two secrets verify the last attempt, and its number of signatures. */
 async function signersOf({ receiver, simulator }: Awaited<ReturnType<typeof openRotated>>) {
   emitOne(simulator);
   await simulator.settled();
@@ -70,7 +70,7 @@ describe("a rotated secret", () => {
     expect(verify({ headers: [header], body, secrets: [OLD], nowSeconds }).ok).toBe(false);
   });
 
-  test("that is no longer known does not make an attempt wrong", async () => {
+  test("that the simulator no longer has does not make an attempt wrong", async () => {
     const opened = await openRotated({ readings: readingsWith({ rotated_secret_signs: "old" }) });
     const { simulator, id } = opened;
     await signersOf(opened);
@@ -96,7 +96,7 @@ describe("a rotated secret", () => {
     expect(before?.previousSecret?.secret).toBe(OLD);
   });
 
-  test("needs another secret without white space, and an existing endpoint", async () => {
+  test("must be new and without white space, and needs an existing endpoint", async () => {
     const { simulator, id } = await openRotated();
     for (const [of, secret, reason] of [
       [id, NEW, undefined],

@@ -8,7 +8,7 @@ import { openSimulator, readingsWith, register, temporaryDirectory } from "../..
 
 type Envelope = { org_id: string; data: { object: Record<string, unknown> } };
 
-/** Serves `simulator` and answers how to fetch an object from its REST API as the text that was sent. */
+/** Serves `simulator`; returns a function that fetches an object's exact text from its REST API. */
 async function serveApi(simulator: Simulator) {
   const listening = await listen(simulator, {
     port: 0,
@@ -22,7 +22,7 @@ async function serveApi(simulator: Simulator) {
   onTestFinished(() => server.close());
   return {
     close: () => server.close(),
-    /** The very characters of the object in the page of the list that it is on. */
+    /** The exact text of the object in its page of the list. */
     async textOf(envelope: Envelope): Promise<string> {
       const kind = envelope.data.object["object"] === "voicemail" ? "voicemails" : "calls";
       const key = simulator.world
@@ -41,7 +41,7 @@ async function serveApi(simulator: Simulator) {
   };
 }
 
-/** The characters of `data.object` in a body. */
+/** The exact text of `data.object` in a body. */
 function objectText(body: Buffer): string {
   const text = body.toString();
   const { data } = JSON.parse(text) as Envelope;
@@ -69,7 +69,7 @@ describe("what a webhook carries", () => {
       const api = await serveApi(simulator);
       register(simulator, endpoint.url);
       const own = type === "voicemail.created" && "id" in object ? { id: "vm_mine_0001" } : object;
-      // As in a story, with unpublished fields.
+      // As in a scenario, with unpublished fields.
       const result = simulator.events.live({ type, object: own });
       expect(result).toMatchObject({ ok: true });
       await simulator.settled();
@@ -82,7 +82,7 @@ describe("what a webhook carries", () => {
     }
   });
 
-  test("equals it still after a restart, on another port and under other readings", async () => {
+  test("still equals it after a restart, on another port and with other readings", async () => {
     const endpoint = await startEndpoint();
     const dataFile = join(temporaryDirectory(), "simulator.db");
     const first = openSimulator({ clock: "skip", calls: 10, dataFile });

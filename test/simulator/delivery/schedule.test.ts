@@ -46,7 +46,7 @@ describe("an endpoint that always answers 500", () => {
     const id = emitOne(simulator);
     await simulator.settled();
     for (const delaySeconds of DELAYS_SECONDS) {
-      // Wall time goes its own way: what is signed is the time of sending, not the time of the schedule.
+      // Wall time is independent: the signed time is the time of sending, not that of the schedule.
       wall.pass(7_000);
       await simulator.clock.advance(delaySeconds);
     }
@@ -81,7 +81,7 @@ describe("an endpoint that always answers 500", () => {
 });
 
 describe("moving the clock", () => {
-  test("by another mode is noticed at once, not at the next look", async () => {
+  test("by a change of mode takes effect at once, not at the next poll", async () => {
     // Its timers never fire: only a change wakes the simulator.
     const { simulator, id } = await waitingForTheSecondAttempt();
     const dead = nextEntry(
@@ -93,7 +93,7 @@ describe("moving the clock", () => {
     expect(deliveryOf(simulator, id)).toMatchObject({ attemptsMade: 6 });
   });
 
-  test("twice at once moves it twice, and each is over when its own moment has come", async () => {
+  test("twice at once moves it twice, and each call resolves when its own moment has come", async () => {
     const simulator = openSimulator({ clock: "manual" });
     const fromMs = simulator.clock.now();
     const passed: [string, number][] = [];
@@ -107,7 +107,7 @@ describe("moving the clock", () => {
     expect(simulator.clock.now() - fromMs).toBe(361_000);
   });
 
-  test("that skips first reaches a requested time, and only then skips on", async () => {
+  test("in mode skip first reaches a requested time, and only then skips further", async () => {
     const simulator = openSimulator({
       clock: "skip",
       send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
@@ -120,7 +120,7 @@ describe("moving the clock", () => {
     expect(deliveryOf(simulator, id)).toMatchObject({ state: "dead", attemptsMade: 6 });
   });
 
-  test("to the end of the schedule and further at once comes to both", async () => {
+  test("to the end of the schedule and further at the same time reaches both", async () => {
     const endpoint = await startEndpoint(500);
     const simulator = openSimulator({ clock: "manual" });
     register(simulator, endpoint.url);

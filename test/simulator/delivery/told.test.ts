@@ -13,7 +13,7 @@ import {
 } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-/** Watchers get every change of the clock; steps at the same time happen in the order of the stories. */
+/** Watchers get every change of the clock; steps at the same time run in the order of the scenarios. */
 
 const failing = () => Promise.resolve({ outcome: { status: 500 }, durationMs: 1 });
 
@@ -62,7 +62,7 @@ test.each([...MOVES, ["an event", (simulator: Simulator) => emitOne(simulator)] 
   },
 );
 
-test("steps of stories at one time happen in the order in which they stand, the story told first before the other", async () => {
+test("steps of scenarios at the same time run in their order, those of the scenario started first before the other's", async () => {
   const simulator = openSimulator({ clock: "manual" });
   const types = ["voicemail.created", "order.created", "booking.created"] as const;
   const mixed = ["order.created", "voicemail.created", "booking.created"];
@@ -79,7 +79,7 @@ test("steps of stories at one time happen in the order in which they stand, the 
   expect(new Set(happened.map(({ origin }) => origin))).toEqual(new Set(["world"]));
 });
 
-test("a story ends with its latest step, in any order of steps", () => {
+test("a scenario ends with its latest step, in any order of steps", () => {
   const simulator = openSimulator({ clock: "manual" });
   const nowMs = simulator.clock.now();
   const step = (afterSeconds: number, times: number, everySeconds: number) => ({

@@ -9,7 +9,7 @@ type Outcome = SendResult["outcome"];
 
 const INTERRUPTED: Outcome = { error: "interrupted" };
 
-/** A simulator whose attempts end with these outcomes, one after the other. */
+/** A simulator whose attempts end with these outcomes, one after another. */
 function endingWith(outcomes: readonly Outcome[], fault?: Fault) {
   const left = [...outcomes];
   const simulator = openSimulator({
@@ -21,13 +21,13 @@ function endingWith(outcomes: readonly Outcome[], fault?: Fault) {
   return simulator;
 }
 
-/** The verdicts that are kept: what lists are narrowed by, and what is counted. */
+/** The stored verdicts, by which lists are filtered and counted. */
 function kept(simulator: Simulator): VerdictResult[] {
   const counted = simulator.verdicts.counts().map(({ result }) => result);
   const [{ verdict: { cause } } = { verdict: { cause: null } }] = simulator.deliveries.page({
     limit: 1,
   }).deliveries;
-  // The cause that is kept is that of the last failure.
+  // The stored cause is that of the last failure.
   const ofCause = cause === null ? 1 : simulator.deliveries.page({ limit: 5, cause }).deliveries.length;
   expect(ofCause).toBe(1);
   for (const verdict of counted)
@@ -71,7 +71,7 @@ test.each<[string, Outcome[], VerdictResult[], Fault?]>([
   expect(found).toEqual(expected);
 });
 
-test("a verdict stays not to the sixth failure, and beyond it", async () => {
+test("a verdict can change until the sixth failure, and after it", async () => {
   const simulator = endingWith(Array.from({ length: 6 }, () => ({ status: 503 })));
   await simulator.clock.run();
   expect(kept(simulator)).toEqual(["not"]);

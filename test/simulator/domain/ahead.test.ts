@@ -15,12 +15,12 @@ function openFailing() {
   return simulator;
 }
 
-describe("what lies ahead", () => {
-  test("is nothing where nothing waits", () => {
+describe("the list of upcoming attempts", () => {
+  test("is empty if nothing waits", () => {
     expect(openFailing().clock.ahead(SCHEDULE_SECONDS)).toEqual({ due: [], hasMore: false });
   });
 
-  test("is each next attempt, by its number and when it is due; those of one moment are one", async () => {
+  test("has each next attempt with its number and due time; those of the same moment are one entry", async () => {
     const simulator = openFailing();
     const [first] = emit(simulator, "voicemail.created", 3);
     await simulator.settled();
@@ -58,7 +58,7 @@ describe("what lies ahead", () => {
     expect(simulator.clock.ahead(60).due).toHaveLength(1);
   });
 
-  test("has the steps of a story, by their type, among the attempts", async () => {
+  test("has the steps of a scenario, by their type, among the attempts", async () => {
     const simulator = openFailing();
     emitOne(simulator);
     await simulator.settled();
@@ -76,7 +76,7 @@ describe("what lies ahead", () => {
   });
 });
 
-test("reports that there is more, of attempts and of steps", () => {
+test("reports if there are more attempts or steps", () => {
   const opened = openDatabase();
   if (!opened.ok) throw new Error(opened.message);
   const { database } = opened;

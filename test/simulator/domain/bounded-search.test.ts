@@ -33,7 +33,7 @@ function walk(rows: readonly Row[], limit: number, bounds: { rows: number; milli
 }
 
 describe("a page of a bounded search", () => {
-  test("pages return each match once, in order, under any bounds", () => {
+  test("pages return each match once, in order, with any limits", () => {
     fc.assert(
       fc.property(
         fc.array(fc.boolean(), { maxLength: 60 }),
@@ -55,7 +55,7 @@ describe("a page of a bounded search", () => {
     );
   });
 
-  test("a full page says that there are more only where there is one more", () => {
+  test("a full page reports more only if there is at least one more", () => {
     const bounds = { rows: 100, milliseconds: 100 };
     expect(walk(rowsOf([true, true, false, false]), 2, bounds)).toMatchObject([
       { ids: ["0", "1"], next: null },
@@ -69,7 +69,7 @@ describe("a page of a bounded search", () => {
   test.each([
     ["rows", { rows: 3, milliseconds: 1_000 }, "2"],
     ["milliseconds", { rows: 1_000, milliseconds: 4 }, "4"],
-  ])("ends early after so many %s, at the last one that was looked at", (_name, bounds, next) => {
+  ])("ends early after so many %s, at the last one that was read", (_name, bounds, next) => {
     expect(walk(rowsOf(Array.from({ length: 9 }, () => false)), 5, bounds)[0]).toMatchObject({
       ids: [],
       next,

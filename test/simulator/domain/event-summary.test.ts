@@ -5,7 +5,7 @@ import { eventSummary } from "../../../simulator/domain/world/event-types.ts";
 const about = (type: string, object: Record<string, unknown>) =>
   eventSummary({ type, data: { object: { object: "any", ...object } } });
 
-describe("the line that says what an event is about", () => {
+describe("the summary line of an event", () => {
   test.each<[string, Record<string, unknown>, string]>([
     [
       "voicemail.created",
@@ -55,7 +55,7 @@ describe("the line that says what an event is about", () => {
     expect(about(type, object)).toBe(line);
   });
 
-  test("has at most 120 characters, and none of them in halves", () => {
+  test("has at most 120 characters, and splits none of them", () => {
     for (const letter of ["x", "😀"]) {
       const line = about("voicemail.created", { customer_name: "Ada", message_text: letter.repeat(500) });
       expect(line.length).toBeLessThanOrEqual(120);

@@ -18,7 +18,7 @@ test.each(STATUSES)("what %i counts as", (status) => {
   );
 });
 
-test("whose doing a missing answer is", () => {
+test("who caused a missing answer", () => {
   expect(blameOf({ httpStatus: null, error: null }, [])).toBeNull();
   expect(blameOf({ httpStatus: null, error: "timeout" }, [])).toBe("receiver");
   expect(blameOf({ httpStatus: null, error: "closed" }, [{ name: "drop-answer" }])).toBe("simulator");
@@ -52,7 +52,7 @@ test.each([
   [20, 19],
   [21, 20],
   [100, 95],
-])("of %i answers that took 1, 2, 3 … ms, 95 %% took %s ms at most", (count, p95Ms) => {
+])("of %i answers that took 1, 2, 3 … ms, 95 %% took at most %s ms", (count, p95Ms) => {
   const attempts = Array.from({ length: count }, (_, n) => attempt(count - n));
   expect(answerFigures(attempts)).toEqual({ counted: count, acknowledged: count, p95Ms });
 });

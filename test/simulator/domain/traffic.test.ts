@@ -56,11 +56,11 @@ test.each<[string, (simulator: Simulator) => unknown]>([
   expect(wall.waitingTimers()).toBeGreaterThan(0);
   await simulator.close();
   expect(wall.waitingTimers()).toBe(0);
-  // Whatever were left would act on a state that is closed.
+  // A remaining timer would act on a closed state.
   wall.pass(86_400_000);
 });
 
-test("an attempt that is under way when its simulator is closed leaves no deadline behind", async () => {
+test("an attempt that is open when its simulator is closed leaves no timer behind", async () => {
   const wall = createVirtualWall();
   const silent = await startEndpoint(() => {});
   const simulator = openSimulator({ wall, clock: "real" });

@@ -11,7 +11,7 @@ function faultsOf(texts: readonly string[]): Fault[] {
   return texts.map(parseFault).flatMap((parsed) => (parsed.ok ? [parsed.fault] : []));
 }
 
-/** A delivery whose attempts ended so, with these faults in force. */
+/** A delivery whose attempts ended like this, with these faults. */
 function delivery(
   endings: readonly Ending[],
   more: {
@@ -93,7 +93,7 @@ describe("an honest event", () => {
   });
 });
 
-describe("what is wrong with a delivery", () => {
+describe("a wrong delivery", () => {
   test.each([
     [401, "signature_refused"],
     [404, "wrong_route"],
@@ -115,7 +115,7 @@ describe("what is wrong with a delivery", () => {
     expect(delivery([200], { handled: 2 }).cause).toBe("handled_twice");
     expect(delivery([200], { handled: 0 }).cause).toBe("never_handled");
     expect(delivery([200], { faults: ["bad-signature"] }).cause).toBe("forgery_accepted");
-    // Advice is no failure.
+    // Advice is not a failure.
     expect(delivery([500], { faults: ["bad-signature"] })).toMatchObject({
       cause: null,
       why: CAUSES.forgery_not_refused.fix,
@@ -237,7 +237,7 @@ describe("an event whose answer was lost, or that was cut off", () => {
   });
 });
 
-describe("an event that came again, was unfamiliar, or slow", () => {
+describe("an event that was repeated, of an unknown form, or slow", () => {
   test.each([
     ["handled once", () => delivery([200], { isAgain: true, handled: 1 }), "ok", "Duplicate, handled once"],
     [

@@ -3,7 +3,7 @@ import { parseDuration } from "../../../simulator/domain/duration.ts";
 import { FAULT_NAMES, FAULTS, formatFault, parseFault } from "../../../simulator/domain/faults.ts";
 import { didYouMean } from "../../../simulator/domain/refused.ts";
 
-/** What people write, and what is made of it. */
+/** What users type, and the parsed values. */
 
 test.each([
   ["0", 0],
@@ -26,7 +26,7 @@ test.each("| 5m|5m |m|5x|x5|5.m|.5h|5 m|-5m|5m-|1e3|5M|soon5m|5min|90|1.5".split
   },
 );
 
-test("each fault is read as it is written, alone and for a number of attempts", () => {
+test("each fault is parsed, alone and with a number of attempts", () => {
   for (const name of FAULT_NAMES) {
     const isCounted = ["signature", "wire"].includes(FAULTS[name].at);
     for (const text of isCounted ? [name, `${name}:1`, `${name}:6`] : [name]) {
@@ -57,7 +57,7 @@ test.each([
   ["call.completed", "call.completed"],
   ["CALL.COMPLETED", "call.completed"],
   ["call.complete", "call.completed"],
-  // A third of its letters may differ, and no more.
+  // At most a third of the letters may differ.
   ["call.xxxxleted", "call.completed"],
   ["call.xxxxxeted", undefined],
   ["voicemail", undefined],
@@ -72,7 +72,7 @@ test.each([
   expect(didYouMean(word, TYPES)).toBe(meant === undefined ? "" : ` Did you mean "${meant}"?`);
 });
 
-test("of several words that are close, the closest is meant", () => {
+test("of several similar words the most similar is suggested", () => {
   for (const words of [
     ["abxx", "abcx"],
     ["abcx", "abxx"],

@@ -21,7 +21,7 @@ function joined(...parts: (string | Buffer)[]): Buffer {
 const right = hmac(secret, joined(`${t}.`, body)).toString("hex");
 const header = `t=${t},v1=${right}`;
 
-/** What Python's json.dumps writes with its default settings, made independently of the code under test. */
+/** The output of Python's json.dumps with its defaults, implemented independently of the code under test. */
 function pythonDumps(value: unknown): string {
   const json = JSON.stringify(value, null, 1)
     .replaceAll(/,\n\s*/g, ", ")
@@ -45,7 +45,7 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, sortKeys(inner)]));
 }
 
-/** What Python's repr() writes of the bytes between its quotes. */
+/** The output of Python's repr() for these bytes, between its quotes. */
 function pythonEscaped(json: string): string {
   return Array.from(Buffer.from(json), (byte) => {
     if (byte === 0x27 || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;
@@ -53,7 +53,7 @@ function pythonEscaped(json: string): string {
   }).join("");
 }
 
-describe("a mistake in the user's own code is named from what it computed", () => {
+describe("a mistake in the user's code is named from the digest that it computed", () => {
   const wrong: [string, string][] = [
     ["body-reserialized-indent-2", hex(secret, `${t}.${JSON.stringify(envelope, null, 2)}`)],
     ["body-reserialized-indent-4", hex(secret, `${t}.${JSON.stringify(envelope, null, 4)}`)],
@@ -122,7 +122,7 @@ describe("a mistake in the user's own code is named from what it computed", () =
     ]);
   });
 
-  test("a digest that is right leaves the comparison as the cause", () => {
+  test("if the digest is correct, the comparison is the cause", () => {
     const diagnosis = diagnose({ header, body, secret, nowSeconds, computed: `sha256=${right}` });
     expect(diagnosis).toMatchObject({ valid: true, findings: [{ id: "comparison" }] });
   });
@@ -179,7 +179,7 @@ describe("a broken header is named, and its digest examined all the same", () =>
     expect(diagnosis.valid).toBe(false);
   });
 
-  test("the name of the header, pasted along, does no harm", () => {
+  test("the name of the header may be pasted with it", () => {
     const pasted = `X-Service-Signature: ${header}\r\n`;
     expect(diagnose({ header: pasted, body, secret, nowSeconds })).toMatchObject({
       valid: true,
@@ -212,7 +212,7 @@ test("a digest that no known mistake explains is reported as such, also with a n
   expect(diagnosis.tried).toBeGreaterThan(1_000);
 });
 
-test("a computed digest that is right beside a header that is not points to another secret", () => {
+test("a correct digest for a header that does not verify points to another secret", () => {
   const other = `t=${t},v1=${hex("whsec_old", `${t}.${text}`)}`;
   const diagnosis = diagnose({ header: other, body, secret, nowSeconds, computed: right });
   expect(diagnosis).toMatchObject({ explained: false, findings: [{ id: "other-secret" }] });
@@ -249,13 +249,13 @@ test.each([
   expect(findings[0]?.id).toBe("body-reserialized-python");
 });
 
-test("data.object alone is named, as Python writes it, without t before it", () => {
+test("signing only data.object is named, as Python serialises it and without t", () => {
   const computed = hex(secret, pythonDumps(envelope.data.object));
   const { findings } = diagnose({ header, body, secret, nowSeconds, computed });
   expect(findings.map(({ id }) => id)).toEqual(["body-data-object", "message-body-only"]);
 });
 
-test("a body that was decoded from a form, or cut off, is named from the header alone", () => {
+test("a body that was form-decoded or cut off is named from the header alone", () => {
   const whole = Buffer.from(encodeURIComponent(text));
   const ofWhole = `t=${t},v1=${hex(secret, `${t}.${text}`)}`;
   const idOf = (given: Buffer) =>
@@ -264,12 +264,12 @@ test("a body that was decoded from a form, or cut off, is named from the header 
   expect(idOf(body.subarray(0, 300))).toBe("body-incomplete");
 });
 
-test.each([" ", "=", '"'])("a megabyte of %j is examined in time that grows with its size only", (piece) => {
+test.each([" ", "=", '"'])("a megabyte of %j is examined in linear time", (piece) => {
   const long = `${piece.repeat(1024 * 1024)}!`;
   const before = process.cpuUsage();
   diagnose({ header, body: Buffer.from(long), secret, nowSeconds, computed: long });
   diagnose({ header: header + long, body, secret, nowSeconds });
   const { user } = process.cpuUsage(before);
-  // A quadratic form takes minutes.
+  // A quadratic algorithm takes minutes.
   expect(user / 1e6).toBeLessThan(30);
 });

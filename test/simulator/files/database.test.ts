@@ -22,7 +22,7 @@ function readlinkIfThere(path: string): string {
 }
 
 test("without a file, a large state moves to a private temporary file", async () => {
-  if (!existsSync(FILES)) return; // Other machines do not tell which files a process holds.
+  if (!existsSync(FILES)) return; // Other systems do not show which files a process has open.
   const before = temporaryFiles();
   const more = () => temporaryFiles().filter((path) => !before.includes(path));
   const simulator = openSimulator();
@@ -40,7 +40,7 @@ test.each([
   ["of a newer release", `${TABLE}; PRAGMA user_version = 1000`, "was written by a newer version"],
   ["of an older release", `${TABLE}; PRAGMA user_version = 7`, "was written by an older version"],
   ["of another program", TABLE, "is not a simulator's data file"],
-])("a data file %s is refused in words and stays as it was", (_, made, says) => {
+])("a data file %s is refused with a message and stays unchanged", (_, made, says) => {
   const dataFile = join(temporaryDirectory(), "other.db");
   const database = new Database(dataFile);
   database.exec(made);

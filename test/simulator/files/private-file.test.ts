@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../simulator/files/database.ts";
 import { temporaryDirectory } from "../../helpers/simulator.ts";
 
-/** A data file holds the secrets of endpoints: nobody but its owner can read it, from the first moment on. */
+/** A data file contains secrets of endpoints: only its owner can read it, from the first moment on. */
 
 function open(file: string): string | undefined {
   const opened = openDatabase(file);
@@ -24,7 +24,7 @@ test("a data file and its neighbours are private to the owner under any umask", 
   expect(new Set(modes)).toEqual(new Set([0o600]));
 });
 
-test("one that others can read is private once it is opened again", () => {
+test("one that others can read is private after it was reopened", () => {
   const file = join(temporaryDirectory(), "simulator.db");
   writeFileSync(file, "");
   chmodSync(file, 0o644);
@@ -40,7 +40,7 @@ test("one of another program keeps its permissions, and is refused", () => {
   expect(statSync(file).mode & 0o777).toBe(0o664);
 });
 
-test("one that was used is private again", () => {
+test("a used one is private again", () => {
   const file = join(temporaryDirectory(), "simulator.db");
   const used = openDatabase(file);
   if (used.ok) used.database.close();

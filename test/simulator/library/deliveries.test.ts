@@ -8,7 +8,7 @@ test("a list continues after a search that took too long, and ends at its limit"
   let looks: number | undefined;
   const wall = {
     ...systemTime,
-    // The third row of a list is one for which there is no time left.
+    // No time is left for the third row of a list.
     monotonicMs: () => (looks === undefined ? 0 : ++looks > 3 ? 1_000 : 0),
   };
   const send = async () => ({ outcome: { status: 200 }, durationMs: 1 });
@@ -19,14 +19,14 @@ test("a list continues after a search that took too long, and ends at its limit"
   const control = createDeliveryControl(simulator);
   for (const limit of [3, 6]) {
     looks = 0;
-    // By two filters: what needs at most one is found by an index, however long that takes.
+    // Two filters: a list with one filter uses an index and has no time limit.
     const list = control.list({ endpointId, state: "delivered", limit });
     expect(list.map(({ id }) => id)).toEqual(ids.toReversed().slice(0, limit));
     expect(looks).toBeGreaterThan(4);
   }
 });
 
-test("each time of an attempt is its own: when it was due, when it began, when it ended, in either time", async () => {
+test("an attempt has separate times: due, started and ended, each in schedule and wall time", async () => {
   const beganMs = Date.UTC(2026, 4, 1, 12);
   let nowMs = beganMs;
   // Each request takes five seconds, and a second one waits for the first.
@@ -53,7 +53,7 @@ test("each time of an attempt is its own: when it was due, when it began, when i
   if (!detail.ok) throw new Error(detail.message);
   expect(deliveryDetailView(detail)).toMatchObject({
     created_at: at(0).toISOString(),
-    // The schedule goes on from the end of the attempt, a second before it was noticed.
+    // The schedule continues from the end of the attempt, a second before it was noticed.
     next_attempt_at: at(9 + 60).toISOString(),
     attempts: [
       {

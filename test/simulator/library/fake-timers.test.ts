@@ -13,7 +13,7 @@ const EVERYTHING = [
   "performance",
 ] as const;
 
-test("a date of another context dates the signatures, as in a test file of jest", async () => {
+test("a Date of another context sets the time of signatures, as in a test file of jest", async () => {
   const receiver = await startEndpoint();
   const simulator = await start({ calls: 0 }, () => 1_700_000_000_999);
   onTestFinished(() => simulator.close());
@@ -26,7 +26,7 @@ test("a date of another context dates the signatures, as in a test file of jest"
 test.each([
   ["all that stands still by default", {}],
   ["timers and clocks, but not the date", { toFake: [...EVERYTHING] }],
-])("under the fake timers of a test (%s) it delivers, retries and closes as ever", async (_, config) => {
+])("under the fake timers of a test (%s) it delivers, retries and closes as usual", async (_, config) => {
   const receiver = await startEndpoint((response, count) =>
     response.writeHead(count === 1 ? 500 : 200).end(),
   );

@@ -7,7 +7,7 @@ import { listen } from "../../helpers/listen.ts";
 
 const secret = "whsec_of_the_faults_test";
 
-/** What one connection brought, byte for byte. */
+/** The bytes received on one connection. */
 type Connection = {
   bytes: Buffer;
   chunks: number;
@@ -18,7 +18,7 @@ type Connection = {
   signature: () => string;
 };
 
-/** An endpoint below HTTP, so that nothing tidies up what was sent. It answers 200 once a whole request is there. */
+/** An endpoint below HTTP that sees the exact bytes. It answers 200 once a whole request has arrived. */
 async function startRawEndpoint() {
   const connections: Connection[] = [];
   const server = createServer((socket) => {
@@ -46,7 +46,7 @@ async function startRawEndpoint() {
   return { url: `${url}/webhooks`, connections };
 }
 
-/** Sends one event with one fault in force. */
+/** Sends one event with one fault. */
 async function send(fault: FaultText | undefined, type: EventType = "call.completed") {
   const simulator = await startSimulator({ seed: 3, calls: 0 });
   onTestFinished(() => simulator.close());
@@ -141,7 +141,7 @@ test.each(["order.created", "booking.created"] as const)(
   },
 );
 
-test("minimal-objects leaves a call as it is, since its fields are stated", async () => {
+test("minimal-objects leaves a call unchanged, since the specification states its fields", async () => {
   const { first, event } = await send("minimal-objects");
   expect(envelopeOf(first)).toEqual(event);
 });
@@ -161,19 +161,22 @@ test("bad-signature: well-formed, fresh, made with another secret", async () => 
 test.each([
   ["stale-timestamp", "timestamp_too_old", -1],
   ["future-timestamp", "timestamp_too_new", 1],
-] as const)("%s: genuine but for t, far outside the tolerance", async (fault, reason, direction) => {
-  const { first } = await send(fault);
-  expect(verdict(first)).toMatchObject({ ok: false, reason });
-  const t = Number(/t=(\d+)/.exec(first?.signature() ?? "")?.[1]);
-  const shiftSeconds = (t - Date.now() / 1000) * direction;
-  expect(shiftSeconds).toBeGreaterThan(SIGNATURE_TOLERANCE_SECONDS + 100);
-  const signed = {
-    headers: [first?.signature() ?? ""],
-    body: first?.body() ?? Buffer.alloc(0),
-    secrets: [secret],
-  };
-  expect(verify({ ...signed, nowSeconds: t })).toMatchObject({ ok: true });
-});
+] as const)(
+  "%s: genuine except for t, which is far outside the tolerance",
+  async (fault, reason, direction) => {
+    const { first } = await send(fault);
+    expect(verdict(first)).toMatchObject({ ok: false, reason });
+    const t = Number(/t=(\d+)/.exec(first?.signature() ?? "")?.[1]);
+    const shiftSeconds = (t - Date.now() / 1000) * direction;
+    expect(shiftSeconds).toBeGreaterThan(SIGNATURE_TOLERANCE_SECONDS + 100);
+    const signed = {
+      headers: [first?.signature() ?? ""],
+      body: first?.body() ?? Buffer.alloc(0),
+      secrets: [secret],
+    };
+    expect(verify({ ...signed, nowSeconds: t })).toMatchObject({ ok: true });
+  },
+);
 
 test("missing-parts: the header has no v1", async () => {
   const { first } = await send("missing-parts");

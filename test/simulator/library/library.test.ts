@@ -10,7 +10,7 @@ async function start(options: StartOptions = {}) {
   return simulator;
 }
 
-test("many run at once in one process, each with a world and a port of its own", async () => {
+test("many run at once in one process, each with its own world and port", async () => {
   const receiver = await startEndpoint();
   const simulators = await Promise.all(Array.from({ length: 8 }, () => start()));
   expect(new Set(simulators.map(({ url }) => url)).size).toBe(8);
@@ -192,7 +192,7 @@ test("mistakes throw with what to change", async () => {
   expect(() => simulator.endpoints.get("ep_x")).toThrow('There is no endpoint "ep_x".');
   expect(() => simulator.deliveries.get("dlv_x")).toThrow('There is no delivery "dlv_x".');
   await expect(simulator.emit("call.completed", { orgId: "org_x" })).rejects.toThrow("org_x");
-  // Callers without types make mistakes that ours cannot.
+  // Callers without types can pass wrong values.
   const untyped = (value: unknown) => value as never;
   await expect(start({ faults: [untyped("slow")] })).rejects.toThrow("Unknown fault");
   await expect(start({ readings: untyped({ limit: "clamp" }) })).rejects.toThrow(
@@ -202,7 +202,7 @@ test("mistakes throw with what to change", async () => {
   await expect(start({ dataFile: import.meta.dirname })).rejects.toThrow("Cannot open");
 });
 
-test("a built-in or own story runs as the clock moves", async () => {
+test("a built-in or own scenario runs as the clock moves", async () => {
   const simulator = await start();
   const receiver = await startEndpoint();
   simulator.endpoints.add({ url: receiver.url });

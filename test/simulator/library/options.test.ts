@@ -3,7 +3,7 @@ import { startSimulator, type StartOptions } from "../../../simulator/index.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { freePort } from "../../helpers/free-port.ts";
 
-/** What each option of `startSimulator` does, and what holds without it. */
+/** What each option of `startSimulator` does, and its default. */
 
 async function start(options: StartOptions = {}) {
   const simulator = await startSimulator({ calls: 0, ...options });
@@ -11,7 +11,7 @@ async function start(options: StartOptions = {}) {
   return simulator;
 }
 
-test("an endpoint has as long to answer as is said, and is asked again when the clock is moved", async () => {
+test("an endpoint has the given time to answer, and is retried when the clock is moved", async () => {
   const receiver = await startEndpoint((response, count) => {
     if (count > 1) response.writeHead(200).end();
   });

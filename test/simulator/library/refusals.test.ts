@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startSimulator, type RunningSimulator } from "../../../simulator/index.ts";
 
-// Callers without types make mistakes that ours cannot.
+// Callers without types can pass wrong values.
 const untyped = (value: unknown) => value as never;
 
 let simulator: RunningSimulator;

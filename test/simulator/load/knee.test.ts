@@ -11,7 +11,7 @@ const PLAN = {
   duplicates: 0,
 };
 
-/** What a receiver makes of a rate that keeps up with `most` requests a second, and of more `drops` or answers late. */
+/** The result of a rate with a receiver that handles `most` requests a second, and beyond that `drops` or delays them. */
 function receiver(most: number, drops: boolean) {
   return async ({ rate = 0 }: LoadPlan): Promise<LoadResult> => {
     const latencies = createLatencies();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLatencies } from "../../../simulator/load/latencies.ts";
 
-test("a quantile is what that share of all stayed within: never less, and half a percent more at the most", () => {
+test("a quantile is never below the exact value, and at most half a percent above it", () => {
   const latencies = createLatencies();
   for (let ms = 1; ms <= 100; ms++) latencies.add(ms);
   for (const percent of [1, 50, 75, 99, 100]) {

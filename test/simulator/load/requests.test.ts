@@ -11,7 +11,7 @@ test("a request is signed as every delivery is, for any secret", () => {
   const url = new URL("http://localhost:3000/");
   assert(
     property(string({ maxLength: 150 }), nat(), (text, number) => {
-      // A blank secret is none.
+      // A blank secret is not accepted.
       const secret = `s${text}`;
       const requests = createRequests({ url, secret, runId: RUN, nowSeconds: () => 1_700_000_000 });
       const [head = "", body = ""] = requests.bytes(number).toString().split("\r\n\r\n");
@@ -23,7 +23,7 @@ test("a request is signed as every delivery is, for any secret", () => {
   );
 });
 
-test("each request is a whole one, signed now, with an event of its own; the same number is the same event", () => {
+test("each request is complete, signed now, with its own event; the same number makes the same event", () => {
   let seconds = 1_700_000_000;
   const url = new URL("http://localhost:3000/webhooks?a=1");
   const requests = createRequests({ url, secret: SECRET, runId: RUN, nowSeconds: () => seconds });

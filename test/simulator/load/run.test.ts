@@ -14,7 +14,7 @@ test("a redirect acknowledges nothing", async () => {
   expect({ acknowledged, failures }).toEqual({ acknowledged: 0, failures: { 302: sent } });
 });
 
-test("as many are duplicates as were asked for, spread evenly", async () => {
+test("the requested share of duplicates is sent, spread evenly", async () => {
   const { url } = await startEndpoint(200);
   const { signal } = new AbortController();
   const { sent, duplicates } = await runLoad({ ...BRIEFLY, url, duplicates: 0.5 }, { signal });
@@ -26,7 +26,7 @@ test("with a rate, waiting for a receiver that stalls counts from the moment at 
   const { signal } = new AbortController();
   const { sent, latencies } = await runLoad({ ...BRIEFLY, url, duplicates: 0, rate: 100 }, { signal });
   expect(sent).toBe(15);
-  // The last was due 140 ms after the first, and its turn came after fourteen answers.
+  // The last was due 140 ms after the first, and was sent after fourteen answers.
   expect(latencies.quantileMs(1)).toBeGreaterThan(14 * 60 - 140);
 });
 

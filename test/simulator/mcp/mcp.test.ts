@@ -30,7 +30,7 @@ beforeAll(async () => {
     stderr: "pipe",
   });
   client = new Client({ name: "test", version: "1" });
-  // What is no message of the protocol on stdout comes here.
+  // Output on stdout that is not a protocol message arrives here.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has this alone
   client.onerror = (error) => heard.push(String(error));
   await client.connect(transport);
@@ -61,7 +61,7 @@ describe("an assistant, over stdio", () => {
       expect(tool).toMatchObject({ description: /./, inputSchema: { type: "object" } });
   });
 
-  test("triggers an event, sees why it failed, mends the receiver and moves time", async () => {
+  test("triggers an event, sees why it failed, fixes the receiver and moves time", async () => {
     const triggered = (await call("trigger", { type: "voicemail.created" })).json() as unknown as {
       deliveries: { id: string }[];
     };
@@ -75,7 +75,7 @@ describe("an assistant, over stdio", () => {
     expect(listed.json()).toMatchObject({ data: [{ id, attempts: [{}, { http_status: 200 }] }] });
   });
 
-  test("has the receiver judged, and reads what did not pass before the rest", async () => {
+  test("runs verify, and gets the checks that did not pass before the others", async () => {
     const { json } = await call("verify", {
       only: ["signature.missing-header", "duplicates.in-sequence"],
       wait_seconds: 20,

@@ -5,7 +5,7 @@ import { startEndpoint } from "../../helpers/endpoint.ts";
 import { startService, type Json } from "../../helpers/service.ts";
 import { register } from "../../helpers/simulator.ts";
 
-/** What each tool does with what it is given, against the control API that it stands for. */
+/** What each tool does with its arguments, compared with the control API. */
 
 async function startTools() {
   const service = await startService({ clock: "manual", calls: 0 });
@@ -50,7 +50,7 @@ test("deliveries are listed as the API lists them, the newest ten unless told ot
   expect((await call("deliveries", { limit: 50 })).data).toHaveLength(16);
 });
 
-test("trigger makes the given type with its fields, count and organization, or a story", async () => {
+test("trigger emits the given type with its fields, count and organization, or runs a scenario", async () => {
   const { ask, call, simulator } = await startTools();
   const [, services] = simulator.world.organizations();
   const orgId = services?.organization.id;
@@ -106,7 +106,7 @@ test("the only endpoint is judged if none is named; with several, the error list
     verdict: "failed",
     done: 3,
     total: 3,
-    // What failed before what could not be judged, though it was found later.
+    // Failed checks come before unverified ones, even if they ended later.
     not_passed: [
       { id: "signature.missing-header", outcome: "failed" },
       { id: "effects.in-sequence", outcome: "unverified" },
@@ -119,7 +119,7 @@ test("the only endpoint is judged if none is named; with several, the error list
     `Name one of the endpoints: ${id} (${receiver.url}), ${other.id} (${receiver.url}/other).`,
   );
   expect(await call("verify", { only, endpoint_id: id, wait_seconds: 60 })).toMatchObject(verdict);
-  // Without waiting, the answer has the progress.
+  // With no wait, the answer has the progress.
   receiver.behave(() => {});
   expect(await call("verify", { only, endpoint_id: id, wait_seconds: 0 })).toMatchObject({
     state: "running",

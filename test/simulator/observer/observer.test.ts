@@ -36,14 +36,14 @@ describe("a receiver's report of an event", () => {
     ["200 OK", '{"handled":-1}', 'must answer JSON with a number "handled"'],
     ["200 OK", '{"handled":1.5}', 'must answer JSON with a number "handled"'],
     ["200 OK", "<html>", "but answered: <html>"],
-  ])("%s %s: not known, and why", async (status, body, reason) => {
+  ])("%s %s: unknown, with the reason", async (status, body, reason) => {
     expect(await readOf(http(status, body))).toMatchObject({
       known: false,
       reason: expect.stringContaining(reason),
     });
   });
 
-  test("the id is encoded into every place that asks for it, and a password in the address stays out of words", async () => {
+  test("the id is encoded in every place of the URL, and a password in the URL appears in no message", async () => {
     const asked: string[] = [];
     const server = await startRawServer(
       (socket) =>
@@ -62,7 +62,7 @@ describe("a receiver's report of an event", () => {
 });
 
 describe("a reading is bounded", () => {
-  test("in bytes: an answer of more than 64 KiB is read no further", async () => {
+  test("in bytes: an answer is read up to 64 KiB", async () => {
     let written = 0;
     const server = await startRawServer((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n\r\n");
@@ -102,7 +102,7 @@ describe("a reading is bounded", () => {
     expect(await createObserver(`${server.url}{id}`, { timeoutMs: 100 })(ID, signal)).toEqual(reading);
   });
 
-  test("by whoever asked: a signal ends it", async () => {
+  test("by the caller: a signal ends it", async () => {
     const server = await startRawServer(() => {});
     const asked = new AbortController();
     const reading = createObserver(`${server.url}{id}`)(ID, asked.signal);
@@ -111,9 +111,9 @@ describe("a reading is bounded", () => {
   });
 });
 
-test("has a connection of its own: a receiver that was started again is read like a new one", async () => {
+test("uses a new connection each time, so a restarted receiver can be read", async () => {
   const server = await startRawServer((socket) => {
-    // Says that it may be kept, and is gone for the second request.
+    // Offers keep-alive, but is closed before the second request.
     socket.write(http("200 OK", '{"handled":1}'));
     socket.once("data", () => socket.destroy());
   });

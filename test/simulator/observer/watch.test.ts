@@ -8,7 +8,7 @@ import { loopTurns } from "../../helpers/loop-turns.ts";
 import { emit, emitOne, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
-/** A simulator with a network of the test, and a receiver with reports. */
+/** A simulator with a test network, and a receiver that reports. */
 function open(options: { dataFile?: string; outcome?: Outcome } = {}) {
   const { outcome = { status: 200 }, ...more } = options;
   const wall = createVirtualWall();
@@ -18,7 +18,7 @@ function open(options: { dataFile?: string; outcome?: Outcome } = {}) {
     asked: [] as string[],
     isSilent: false,
     state: undefined as string | undefined,
-    /** What it says comes no sooner. */
+    /** Its answer comes no earlier. */
     saysAfter: Promise.resolve(),
   };
   const observer: Observer = async (eventId) => {
@@ -42,7 +42,7 @@ function verdictOf(simulator: Simulator, id: string): string | undefined {
   return simulator.deliveries.summary(id)?.verdict.sentence;
 }
 
-test("an event is checked until it was handled, and once more later", async () => {
+test("an event is checked until it is handled, and once more later", async () => {
   const { simulator, receiver, observer, pass } = open();
   register(simulator, "http://localhost:1/never-asked");
   simulator.verdicts.observe(observer);
@@ -79,7 +79,7 @@ test("an event not handled within 20 s counts as never handled", async () => {
 test.each([
   ["dead", "Acknowledged, but never handled"],
   ["ignored", "Acknowledged and ignored"],
-])("what a receiver calls %s is not asked about again", async (state, sentence) => {
+])("an event that a receiver reports as %s is not checked again", async (state, sentence) => {
   const { simulator, receiver, observer, pass } = open();
   receiver.state = state;
   register(simulator, "http://localhost:1/never-asked");
@@ -139,18 +139,15 @@ test.each([
   ["closed", 1],
   ["timeout", 1],
   ["protocol", 1],
-] as const)(
-  "after an attempt that ended by %s the receiver is asked %i times what it did",
-  async (error, times) => {
-    const { simulator, receiver, observer, pass } = open({ outcome: { error } });
-    register(simulator, "http://localhost:1/");
-    simulator.verdicts.observe(observer);
-    emitOne(simulator);
-    await simulator.settled();
-    await pass(60);
-    expect(receiver.asked).toHaveLength(times);
-  },
-);
+] as const)("after an attempt that ended with %s the receiver is asked %i times", async (error, times) => {
+  const { simulator, receiver, observer, pass } = open({ outcome: { error } });
+  register(simulator, "http://localhost:1/");
+  simulator.verdicts.observe(observer);
+  emitOne(simulator);
+  await simulator.settled();
+  await pass(60);
+  expect(receiver.asked).toHaveLength(times);
+});
 
 test("a verdict changed by a report is counted anew, even with attempts left", async () => {
   const { simulator, receiver, observer, pass } = open({ outcome: { status: 401 } });
@@ -184,29 +181,26 @@ test("the last report on one attempt does not end the questions about the next",
   expect(verdictOf(simulator, id)).toBe("Acknowledged at attempt 2, handled once");
 });
 
-test.runIf(ALL)(
-  "a limited number of events is observed at a time, and handled ones free places",
-  async () => {
-    const { simulator, receiver, observer, pass } = open();
-    register(simulator, "http://localhost:1/never-asked");
-    simulator.verdicts.observe(observer);
-    receiver.handled = 1;
-    // One more than are followed at a time.
-    emit(simulator, "call.completed", 2_001);
-    await simulator.settled();
-    for (const ms of [60, 240, 700, 2_000]) {
-      await pass(ms);
-      for (let turn = 0; turn < 5_000 && receiver.asked.length % 2_000 > 0; turn++) await loopTurns(1);
-    }
-    expect(receiver.asked).toHaveLength(4 * 2_000);
-    const id = emitOne(simulator);
-    await simulator.settled();
-    await pass(60);
-    expect(verdictOf(simulator, id)).toBe("Acknowledged, handled once");
-  },
-);
+test.runIf(ALL)("a limited number of events is observed at a time, and handled ones make room", async () => {
+  const { simulator, receiver, observer, pass } = open();
+  register(simulator, "http://localhost:1/never-asked");
+  simulator.verdicts.observe(observer);
+  receiver.handled = 1;
+  // One more than are observed at a time.
+  emit(simulator, "call.completed", 2_001);
+  await simulator.settled();
+  for (const ms of [60, 240, 700, 2_000]) {
+    await pass(ms);
+    for (let turn = 0; turn < 5_000 && receiver.asked.length % 2_000 > 0; turn++) await loopTurns(1);
+  }
+  expect(receiver.asked).toHaveLength(4 * 2_000);
+  const id = emitOne(simulator);
+  await simulator.settled();
+  await pass(60);
+  expect(verdictOf(simulator, id)).toBe("Acknowledged, handled once");
+});
 
-test("after a reset or close, nothing more is asked", async () => {
+test("after a reset or close, no more requests are made", async () => {
   const { simulator, receiver, observer, pass } = open();
   register(simulator, "http://localhost:1/never-asked");
   simulator.verdicts.observe(observer);

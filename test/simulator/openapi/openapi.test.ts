@@ -25,7 +25,7 @@ async function startOpenApi() {
 }
 
 describe("openapi.json", () => {
-  test("is what the schemas say now (node tools/openapi.ts writes it anew)", () => {
+  test("matches the schemas (node tools/openapi.ts writes it anew)", () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(createOpenApiDocument())));
   });
 
@@ -39,7 +39,7 @@ describe("openapi.json", () => {
     expect(JSON.parse(run.stdout)).toMatchObject({ totals: { errors: 0, warnings: 0 }, problems: [] });
   });
 
-  test("describes every endpoint and every event type, each operation by a name of its own", () => {
+  test("describes every endpoint and every event type, each operation with a unique name", () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     expect(Object.keys(document.paths)).toEqual([
       "/api/v1/me",
@@ -56,7 +56,7 @@ describe("openapi.json", () => {
     expect(ids.every((id) => /^[a-z][A-Za-z]+$/.test(id))).toBe(true);
   });
 
-  test("has an answer for every status that the API gives", async () => {
+  test("has a response for every status of the API", async () => {
     const { get } = await startApi({ calls: 4 });
     const answers = [
       await get("/api/v1/calls"),

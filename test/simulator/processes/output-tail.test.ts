@@ -12,7 +12,7 @@ async function tailOf(program: string): Promise<string[]> {
   return tail.lines();
 }
 
-test("the last 200 lines of a process are kept, and of each 2,000 characters", async () => {
+test("the last 200 lines of a process are kept, up to 2,000 characters each", async () => {
   const long = "x".repeat(2_000);
   const lines = await tailOf(`
     for (let line = 1; line <= 201; line++) console.log(line);

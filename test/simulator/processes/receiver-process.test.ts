@@ -45,7 +45,7 @@ describe("startReceiver", () => {
     await expect.poll(() => receiver?.output()).toEqual(["listening"]);
   });
 
-  test("with its variables in place of those of the same name in the user's own environment", async () => {
+  test("overrides variables of the same name in the user's environment", async () => {
     vi.stubEnv("PORT", "1");
     vi.stubEnv("SIGNING_SECRET", "whsec_of_the_user");
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -54,7 +54,7 @@ describe("startReceiver", () => {
     expect(await (await fetch(url)).text()).toBe("whsec_x");
   });
 
-  test("hands on each line while it is written", async () => {
+  test("passes on each line as it is written", async () => {
     const port = await freePort();
     const lines: string[] = [];
     const result = await startReceiver({
@@ -65,7 +65,7 @@ describe("startReceiver", () => {
     });
     if (result.ok) receiver = result.receiver;
 
-    // Its port may be open before its words are here.
+    // Its port may be open before its output arrives.
     await expect.poll(() => lines.toSorted()).toEqual(["stderr: one", "stdout: listening"]);
   });
 
@@ -91,7 +91,7 @@ describe("startReceiver", () => {
     });
   });
 
-  test("names a command that died so that it can be pasted, with any characters", async () => {
+  test("prints a command that died so that it can be pasted, with any characters", async () => {
     const { result } = await start(`process.exit(Number("7"));`);
 
     expect(result).toMatchObject({ message: expect.stringContaining(`-e 'process.exit(Number("7"));'`) });
@@ -168,7 +168,7 @@ describe("startReceiver", () => {
   });
 
   test.each(["SIGINT", "SIGTERM", "SIGKILL", "exit", "throw"])(
-    "takes the receiver along when we end by %s",
+    "ends the receiver when we end by %s",
     async (end) => {
       const port = await freePort();
       const program = `

@@ -23,7 +23,7 @@ const BY_NPM = {
   NODE: "/src/kit/node",
 };
 
-describe("a program of the user's gets the user's environment", () => {
+describe("a user's program gets the user's environment", () => {
   test("from a checkout: neither the kit's programs nor what npm set for it", () => {
     const environment = {
       ...BY_NPM,
@@ -58,7 +58,7 @@ describe("a program of the user's gets the user's environment", () => {
     });
   });
 
-  test("from a script of the user's own project: all that npm set for that", () => {
+  test("from a script of the user's project: with everything that npm set for it", () => {
     const environment = {
       ...BY_NPM,
       npm_package_json: "/me/app/package.json",
@@ -68,7 +68,7 @@ describe("a program of the user's gets the user's environment", () => {
     expect(userEnvironment({ environment, file: INSTALLED })).toEqual(environment);
   });
 
-  test("from a script of the user's that calls a checkout: that project's variables stay, the checkout's programs go", () => {
+  test("from a user's script that calls a checkout: that project's variables stay, the checkout's programs go", () => {
     const environment = {
       ...BY_NPM,
       npm_package_json: "/me/app/package.json",

@@ -11,7 +11,7 @@ import {
 const readings = Object.entries(READINGS);
 const page = readFileSync(new URL("../../../docs/readings.md", import.meta.url), "utf8");
 
-/** The page on one line. */
+/** The page's text on one line. */
 const words = page.replaceAll(/\s+/g, " ");
 
 describe("the registry of readings", () => {
@@ -23,14 +23,14 @@ describe("the registry of readings", () => {
     expect(new Set(choices).size).toBe(choices.length);
   });
 
-  test("docs/readings.md says what each is, its choices and its section", () => {
+  test("docs/readings.md has each with its description, choices and section", () => {
     for (const { name, choices, default: usual, section, summary } of listReadings()) {
       const shown = choices.map((choice) => `\`${choice}\`${choice === usual ? "*" : ""}`).join(", ");
       expect(words).toContain(`**${name}** (${section}): ${shown}. ${summary}`);
     }
   });
 
-  test("has at least what the simulator promises", () => {
+  test("has at least the promised ones", () => {
     const promised: Record<string, string> = {
       limit_out_of_range: "reject clamp",
       limit_not_a_number: "reject default",
@@ -90,7 +90,7 @@ describe("--reading", () => {
       'The reading retry_body is same_bytes or reserialized, not "same_byte". Did you mean "same_bytes"?',
     ],
     ["retry_body=", 'The reading retry_body is same_bytes or reserialized, not "".'],
-  ])("teaches what is wrong with %j", (assignment, message) => {
+  ])("explains what is wrong with %j", (assignment, message) => {
     expect(parseReadings([assignment])).toEqual({ ok: false, message });
   });
 });

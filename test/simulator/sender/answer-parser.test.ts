@@ -2,7 +2,7 @@ import { array, assert, check, constantFrom, nat, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createAnswerParser } from "../../../simulator/sender/answer-parser.ts";
 
-/** What a parser says about bytes that come in these pieces, and, with `end`, about the end of the connection. */
+/** The parser's results for bytes in these pieces and, with `end`, for the end of the connection. */
 function read(pieces: readonly (string | Buffer)[], options: { end?: boolean } = {}) {
   const said: {
     status?: number;
@@ -52,7 +52,7 @@ describe("an answer", () => {
     expect(read([bytes])).toMatchObject({ body, whole });
   });
 
-  test("without a length is whole when the connection ends, and not before", () => {
+  test("without a length is complete when the connection ends, and not before", () => {
     const bytes = "HTTP/1.1 200 OK\r\n\r\nok";
     expect(read([bytes]).whole).toBeUndefined();
     expect(read([bytes], { end: true })).toMatchObject({ body: "ok", whole: "closed" });
@@ -64,11 +64,11 @@ describe("an answer", () => {
     ["within a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nok"],
     ["before the last chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"],
     ["before the end of the trailers", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: 1\r\n"],
-  ])("that ends %s is not whole", (_, bytes) => {
+  ])("that ends %s is incomplete", (_, bytes) => {
     expect(read([bytes], { end: true }).whole).toBeUndefined();
   });
 
-  test("means the same in any pieces", () => {
+  test("is parsed the same in any pieces", () => {
     const answers = [
       LENGTH,
       CHUNKED,
@@ -92,7 +92,7 @@ describe("an answer", () => {
     );
   });
 
-  test("after another one on the same connection begins anew", () => {
+  test("after another one on the same connection starts fresh", () => {
     const heads: number[] = [];
     let body = "";
     let wholes = 0;

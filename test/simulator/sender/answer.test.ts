@@ -22,7 +22,7 @@ test("a body of 16 KiB is whole, and so is an empty one", () => {
   expect(kept.answer()).toEqual({ headers: {}, body, truncated: false });
 });
 
-test("of a header that came several times each value is kept, in order", () => {
+test("all values of a repeated header are kept, in order", () => {
   const headers: [string, string][] = ["1", "2", "3"].map((value) => ["x", value]);
   expect(createKeptAnswer({ status: 200, headers }).answer().headers).toEqual({ x: ["1", "2", "3"] });
 });

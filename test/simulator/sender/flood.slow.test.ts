@@ -10,11 +10,11 @@ import { senderTo, sendTo } from "./harness.ts";
 
 const CONNECTIONS = 16;
 const TIMEOUT_MS = 200;
-/** SPEC §3: 10 s, with 50 ms to either side. A figure of the machine as well, so the long runs alone hold it. */
+/** SPEC §3: 10 s, with 50 ms to either side. It depends on the machine, too, so only the long runs check it. */
 const TOLERANCE_MS = 50;
 const LONGEST_TURN_MS = process.env["FLOOD_TURNS"] === "measured" ? TOLERANCE_MS : TIMEOUT_MS;
 
-/** A server in a separate thread that pours `flood` into each connection, as fast as it is taken. */
+/** A server in a separate thread that writes `flood` to each connection, as fast as it is read. */
 async function startFlood(start: string, flood: string): Promise<string> {
   const worker = new Worker(
     `const { parentPort, workerData } = require("node:worker_threads");
@@ -35,13 +35,13 @@ async function startFlood(start: string, flood: string): Promise<string> {
 }
 
 /**
- * What one turn of the event loop took at most while `work` was under way, in time of this thread's processor, and how many
- * connections it let go on.
+ * The longest turn of the event loop during `work`, in processor time of this thread, and how many connections it let
+ * continue.
  */
 async function busiestTurn<Result>(work: Promise<Result>) {
   const real = Reflect.get(Socket.prototype, "resume");
   const resume = vi.spyOn(Socket.prototype, "resume").mockImplementation(function counted(this: Socket) {
-    // One that only begins to be read was not paused.
+    // A connection at its first read was not paused.
     if (this.isPaused()) resumed += 1;
     return real.call(this);
   });
@@ -91,7 +91,7 @@ test.each(FLOODS)(
   async (name, start, flood, answerMeans) => {
     const url = await startFlood(start, flood);
     const send = senderTo(url, { timeoutMs: TIMEOUT_MS, answerMeans });
-    // What is read for the first time is compiled meanwhile.
+    // The first reads also compile the code.
     await send();
     const attempts = Array.from({ length: CONNECTIONS }, send);
     const { result, longestMs, mostResumed } = await busiestTurn(Promise.all(attempts));

@@ -5,13 +5,13 @@ import type { SendRequest, SendResult } from "../../../simulator/domain/flights.
 import { systemTime, type WallTime } from "../../../simulator/domain/wall-time.ts";
 import { createSender } from "../../../simulator/sender/sender.ts";
 
-/** Long enough for loopback on a busy machine where an answer is expected, short where the deadline itself is. */
+/** Long enough for loopback on a busy machine if an answer is expected, short if the deadline is. */
 export const PATIENT_MS = 10_000;
 export const SHORT_MS = 250;
 
 type Attempts = Partial<SendRequest> & { wall?: WallTime; timeoutMs?: number; allowedHosts?: string[] };
 
-/** Makes attempts against `url`, one a call, with one sender for all of them, as the service has. */
+/** Makes attempts against `url`, one per call, with a single sender, as the service does. */
 export function senderTo(url: string, options: Attempts = {}): () => Promise<SendResult> {
   const { wall = systemTime, timeoutMs = PATIENT_MS, allowedHosts = [], ...request } = options;
   const send = createSender({ wall, allowedHosts, timeoutMs });
@@ -33,13 +33,13 @@ export function sendTo(url: string, options: Attempts = {}): Promise<SendResult>
   return senderTo(url, options)();
 }
 
-/** The outcome in one word, as the tables of the tests write it. */
+/** The outcome in one word, as in the tests' tables. */
 export async function wordOf(result: SendResult | Promise<SendResult>): Promise<string | number> {
   const { outcome } = await result;
   return "status" in outcome ? outcome.status : outcome.error;
 }
 
-/** Sockets and look-ups that this process holds. */
+/** The open sockets and DNS look-ups of this process. */
 export function heldResources(): string[] {
   const counted = /^(?:TCPSocketWrap|TLSWrap|TCPConnectWrap|GetAddrInfoReqWrap|HTTP|ShutdownWrap)/;
   return process.getActiveResourcesInfo().filter((name) => counted.test(name));

@@ -17,7 +17,7 @@ afterEach(async () => {
   await releasedTo(resourcesBefore);
 });
 
-/** An attempt at a server that does this when the request is there. */
+/** An attempt at a server that does this when the request has arrived. */
 async function attempt(
   conversation: (socket: Socket) => void,
   options: Parameters<typeof sendTo>[1] & { onConnect?: boolean } = {},
@@ -108,7 +108,7 @@ describe("a connection that breaks", () => {
     expect(await wordOf(broken)).toBe("reset");
   });
 
-  test("after the headers changes nothing: the status was there", async () => {
+  test("after the headers changes nothing: the status had arrived", async () => {
     for (const end of ["end", "resetAndDestroy"] as const) {
       const result = await attempt((socket) => {
         socket.write(`${HEAD}half`, () => setImmediate(() => socket[end]()));
@@ -117,7 +117,7 @@ describe("a connection that breaks", () => {
     }
   });
 
-  test("is refused if nothing listens", async () => {
+  test("by a refusal if nothing listens", async () => {
     const result = await sendTo(`http://127.0.0.1:${await freePort()}/`);
     expect(result.outcome).toMatchObject({
       error: "refused",
@@ -169,7 +169,7 @@ describe("what is kept of an answer", () => {
     expect(result.answer?.body).toHaveLength(16 * 1024);
   });
 
-  test("is all of a body of 16 KiB exactly", async () => {
+  test("is the whole of a body of exactly 16 KiB", async () => {
     const body = "x".repeat(16 * 1024);
     const head = `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`;
     const result = await attempt((socket) => socket.write(head + body));
@@ -177,7 +177,7 @@ describe("what is kept of an answer", () => {
     expect(result.answer?.body.toString()).toBe(body);
   });
 
-  test("is the bytes as they came: a compressed body is not unpacked", async () => {
+  test("is the raw bytes: a compressed body is not unpacked", async () => {
     const bomb = gzipSync(Buffer.alloc(20_000_000));
     const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`;
     const result = await attempt((socket) => socket.write(Buffer.concat([Buffer.from(head), bomb])));
@@ -197,7 +197,7 @@ describe("what is kept of an answer", () => {
 
 describe("connections", () => {
   test("are never reused: a dead one cannot fail another attempt", async () => {
-    // A server that promises to keep the connection and closes it behind the answer.
+    // A server that offers keep-alive and closes the connection after the answer.
     const server = await startRawServer((socket) => {
       socket.write(
         "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n",
@@ -219,7 +219,7 @@ describe("connections", () => {
   });
 });
 
-/** Headers and a body that goes on for ever. */
+/** Headers and an endless body. */
 function flood(socket: Socket): void {
   const chunk = Buffer.alloc(64 * 1024, "x");
   socket.write("HTTP/1.1 200 OK\r\n\r\n");

@@ -17,7 +17,7 @@ const answer = (headers: string, body = "", line = OK) => `${line}${headers}\r\n
 const ok = (header: string) => answer(`${header}\r\n${LENGTH}`, "ok");
 const inChunks = (body: string) => answer(CHUNKED, body);
 
-/** Of these two readers disagreed once, or might. */
+/** Answers on which two readers once disagreed, or might. */
 const HEADS: Record<string, string> = {
   "a plain answer": answer(LENGTH, "ok"),
   "no headers": answer("", ""),
@@ -68,7 +68,7 @@ const STATUS_LINES = [
   "\u0016\u0003\u0001|{}|<html>",
 ].flatMap((lines) => lines.split("|"));
 
-/** The head decides; no verdict depends on these bodies. */
+/** The headers decide; no verdict depends on these bodies. */
 const BODIES = [
   "2\r\nok\r\n0\r\n\r\n|0\r\n\r\n|2;a=b\r\nok\r\n0\r\n\r\n|2\r\nok\r\n0\r\nX: 1\r\n\r\n",
   "02\r\nok\r\n0\r\n\r\n|zz\r\nok\r\n0\r\n\r\n|-1\r\nok\r\n0\r\n\r\n|0x2\r\nok\r\n0\r\n\r\n",
@@ -90,7 +90,7 @@ const SEQUENCES = new Map<string, string>([
   ...OF_VALUES.map((one) => [`${JSON.stringify(one)} in a value`, ok(`X: a${one}b`)] as const),
 ]);
 
-/** Where we are stricter than node:http: no server says these, and whoever does is no HTTP/1.x (RFC 9112 §4). */
+/** Here we are stricter than node:http: no server sends these, and they are not HTTP/1.x (RFC 9112 §4). */
 const STRICTER: Record<string, string> = {
   "an empty line before the status line": "refused",
   'the line "HTTP/0.9 200 OK"': "refused",
@@ -116,7 +116,7 @@ test(
             sender: refusedOr(await wordOf(sendTo(url))),
             verify: await byVerify(url),
             load: await byLoad(url),
-            // Who wants the whole text has none where the body breaks off.
+            // A request for the whole text fails if the body is cut off.
             commands: name.startsWith("the chunks") ? (STRICTER[name] ?? theirs) : await byCommands(url),
           };
           const expected = STRICTER[name] ?? theirs;

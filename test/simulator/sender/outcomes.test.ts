@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { classifyError, classifyStatus } from "../../../simulator/sender/outcome.ts";
 
-/** One word for each way in which a request can fail. */
+/** One word for each kind of failed request. */
 const WORDS: Record<string, string[]> = {
   dns: ["ENOTFOUND", "ERR_FORBIDDEN_ADDRESS", "EAI_AGAIN", "EAI_FAIL", "EDNSSERVFAIL"],
   refused: [
@@ -34,15 +34,18 @@ const WORDS: Record<string, string[]> = {
 
 const rows = Object.entries(WORDS).flatMap(([word, codes]) => codes.map((code) => ({ code, word })));
 
-test.each(rows)("$code is $word, also as the cause of another or the first of several", ({ code, word }) => {
-  const error = Object.assign(new Error("it failed"), { code });
-  const isUnknownAuthority = /^(?:UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/.test(code);
-  const hint = isUnknownAuthority ? " (for an authority of your own, set NODE_EXTRA_CA_CERTS)" : "";
-  const expected = { error: word, detail: `${code}: it failed${hint}` };
-  expect(classifyError(error)).toEqual(expected);
-  expect(classifyError(new Error("outer", { cause: error }))).toEqual(expected);
-  expect(classifyError(new AggregateError([error, new Error("second")]))).toEqual(expected);
-});
+test.each(rows)(
+  "$code is $word, also as the cause of another error or the first of several",
+  ({ code, word }) => {
+    const error = Object.assign(new Error("it failed"), { code });
+    const isUnknownAuthority = /^(?:UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/.test(code);
+    const hint = isUnknownAuthority ? " (for an authority of your own, set NODE_EXTRA_CA_CERTS)" : "";
+    const expected = { error: word, detail: `${code}: it failed${hint}` };
+    expect(classifyError(error)).toEqual(expected);
+    expect(classifyError(new Error("outer", { cause: error }))).toEqual(expected);
+    expect(classifyError(new AggregateError([error, new Error("second")]))).toEqual(expected);
+  },
+);
 
 test.each([
   [new Error("it failed"), { error: "protocol", detail: "it failed" }],

@@ -6,7 +6,7 @@ import { startRawServer } from "../../helpers/raw-server.ts";
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/** Asks a server that answers `bytes` and leaves its side open; answers what was made of it, and whether we closed ours. */
+/** Asks a server that answers `bytes` and leaves its side open; returns the result, and whether we closed ours. */
 async function asked(bytes: string, { mostBytes = 100, interrupted = false } = {}) {
   const ending = new AbortController();
   const connected = Promise.withResolvers<Socket>();
@@ -39,7 +39,7 @@ describe("the connection of a request for a text is closed by us", () => {
 });
 
 describe("a request for a text", () => {
-  /** The heads that arrive, of requests that are all answered. */
+  /** The headers that arrive, of requests that are all answered. */
   async function heads(...asked: { user?: string; headers?: Record<string, string> }[]): Promise<string[]> {
     const arrived: string[] = [];
     const onConnect = (socket: Socket) =>
@@ -77,7 +77,7 @@ describe("a request for a text", () => {
     await expect(requestText(new URL(url), { headers, signal, mostBytes: 1 })).rejects.toThrow(why);
   });
 
-  test("leaves nothing on the signal of its caller", async () => {
+  test("leaves no listener on its caller's signal", async () => {
     const { url } = await startRawServer((socket) => void socket.write(OK));
     const { signal } = new AbortController();
     await requestText(new URL(url), { headers: {}, signal, mostBytes: 100 });

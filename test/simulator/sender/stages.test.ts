@@ -26,8 +26,8 @@ afterEach(async () => {
 });
 
 /**
- * A port whose queue of connections is full and whose process is stopped, so that not even the kernel answers one more:
- * what connects to it hangs in the handshake of TCP.
+ * A port whose queue of connections is full and whose process is stopped, so that the kernel answers no further one: a
+ * new connection hangs in the TCP handshake.
  */
 async function stalledPort(): Promise<number> {
   const script = `const server = require("node:net").createServer();
@@ -44,13 +44,13 @@ async function stalledPort(): Promise<number> {
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   const port = Number(line.toString());
   child.kill("SIGSTOP");
-  // Fill the queue until one more connection is left hanging.
+  // Fill the queue until a connection hangs.
   for (let hanging = false; !hanging;) {
     const filler = connect({ port, host: "127.0.0.1" }).on("error", () => {});
     fillers.push(filler);
     hanging = await Promise.race([
       once(filler, "connect").then(() => false),
-      // What was connected in time is seen first, however late this machine looks.
+      // Established connections are reported first, however slow this machine is.
       new Promise<boolean>((resolve) => setTimeout(() => setImmediate(() => resolve(true)), 500)),
     ]);
   }
@@ -92,7 +92,7 @@ describe("the deadline ends an attempt that stalls", () => {
     await server.close();
   });
 
-  test("while interim answers drip: they extend nothing", async () => {
+  test("during slow interim answers, which do not extend it", async () => {
     const server = await startRawServer((socket) => {
       const drip = () => {
         if (socket.writable) socket.write("HTTP/1.1 102 Processing\r\n\r\n", () => setImmediate(drip));
@@ -103,14 +103,14 @@ describe("the deadline ends an attempt that stalls", () => {
     await server.close();
   });
 
-  test("while the receiver takes no byte of the body", async () => {
+  test("while the receiver reads no byte of the body", async () => {
     const server = await startRawServer((socket) => socket.pause(), { onConnect: true });
     const body = Buffer.alloc(20_000_000);
     expect(await wordOf(sendTo(server.url, { timeoutMs, body }))).toBe("timeout");
     await server.close();
   });
 
-  test("in the body, where the status has been judged already", async () => {
+  test("in the body, after the status has decided", async () => {
     const server = await startRawServer((socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhalf"));
     // Long enough for a busy machine to see the status before it.
     const waitsMs = 4_000;
@@ -126,7 +126,7 @@ describe("TLS", () => {
   const key = certificate("key");
   const trusted = getCACertificates("default");
 
-  /** Makes this process trust the certificates of these tests, as it would those of a public authority. */
+  /** Makes this process trust the tests' certificates like those of a public authority. */
   function trust(...names: string[]): void {
     setDefaultCACertificates([...trusted, ...names.map(certificate)]);
     onTestFinished(() => setDefaultCACertificates(trusted));
@@ -187,12 +187,12 @@ describe("names", () => {
   };
 
   test("that cannot be looked up fail as dns", async () => {
-    // A label of 64 characters: no resolver asks anybody for that.
+    // A label of 64 characters: resolvers refuse it without a request.
     const result = await sendTo(`https://${"a".repeat(64)}.example/`);
     expect(await wordOf(result)).toBe("dns");
   });
 
-  test("of which one address is forbidden are connected to at the others alone", async () => {
+  test("with one forbidden address are connected only at the others", async () => {
     const server = await startRawServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n"));
     const url = `http://localhost:${new URL(server.url).port}/`;
     // The first is not a receiver's address, and leads to this machine; nothing listens at the second.
@@ -201,7 +201,7 @@ describe("names", () => {
     await server.close();
   });
 
-  test("that point elsewhere by now are not connected to", async () => {
+  test("that point elsewhere now are not connected to", async () => {
     for (const [url, address] of [
       ["http://receiver.localhost/", "10.0.0.5"],
       ["http://localhost/", "192.168.1.1"],
@@ -228,7 +228,7 @@ describe("names", () => {
     await server.close();
   });
 
-  test("that are addresses are checked as well: what allowed them may be gone", async () => {
+  test("that are addresses are checked again: the host may no longer be allowed", async () => {
     for (const url of ["http://10.0.0.5/", "https://169.254.169.254/", "http://[fe80::1]/"]) {
       expect(await wordOf(sendTo(url))).toBe("dns");
     }
@@ -327,7 +327,7 @@ test("reset-mid-body resets a connection with TLS as well, at once", async () =>
     onConnect: true,
     tls: { key: certificate("key"), cert: certificate("good") },
   });
-  // What TLS makes of a reset is its own affair: looked at is what comes over the wire.
+  // TLS may report a reset differently: check the bytes on the wire.
   const gone = Promise.withResolvers<NodeJS.ErrnoException>();
   const wire = await startRawServer(
     (socket) => {
@@ -346,7 +346,7 @@ test("reset-mid-body resets a connection with TLS as well, at once", async () =>
 });
 
 describe("timers", () => {
-  test("are all removed when an attempt ends, in any way", async () => {
+  test("are all removed when an attempt ends in any way", async () => {
     let waiting = 0;
     const wall: WallTime = {
       ...systemTime,

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { createTurns } from "../../../simulator/sender/turns.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 
-/** Sockets that only say when they were let go on. */
+/** Sockets that only record when they were resumed. */
 function sockets(count: number, resumed: number[]): Socket[] {
   return Array.from({ length: count }, (_, index) => {
     const socket = new Socket();
@@ -30,7 +30,7 @@ test("in each turn of the event loop the next waiting connection continues, in o
   expect(seen.every((count, turn) => count - (seen[turn - 1] ?? 0) <= 1)).toBe(true);
 });
 
-test("one that gives way again waits behind the others, and later ones are served as well", async () => {
+test("one that pauses again waits behind the others, and later ones are served as well", async () => {
   const resumed: number[] = [];
   const turns = createTurns();
   const [first, second] = sockets(2, resumed);
@@ -45,13 +45,13 @@ test("one that gives way again waits behind the others, and later ones are serve
   expect(resumed).toEqual([0, 1, 0, 1]);
 });
 
-/** Sockets that read what is pushed as if it came, and what was read of them. */
+/** Sockets that receive what the test pushes, and a record of what was read from them. */
 async function floods(count: number) {
   const turns = createTurns();
   const read: string[] = [];
   const all = Array.from({ length: count }, (_, index) => {
     const socket = new Socket();
-    // Nothing comes but what the test gives.
+    // Only the test provides data.
     socket._read = () => {};
     socket.on("data", (bytes: Buffer) => {
       if (turns.take(socket, bytes)) read.push(`${String(index)}: ${String(bytes.byteLength)}`);
@@ -64,7 +64,7 @@ async function floods(count: number) {
 
 const LARGE = 16 * 1024 + 1;
 
-test("of large pieces that come in one turn one is read, and the others in a turn each, whole", async () => {
+test("of large pieces that arrive in one turn one is read, and the others whole in a turn each", async () => {
   const { read, all } = await floods(4);
   for (const [index, socket] of all.entries()) socket.push(Buffer.alloc(LARGE + index));
   const seen: number[] = [];
@@ -76,7 +76,7 @@ test("of large pieces that come in one turn one is read, and the others in a tur
   expect(seen.every((count, turn) => count - (seen[turn - 1] ?? 0) <= 1)).toBe(true);
 });
 
-test("a small piece is read at once in any turn, and a large one in the next", async () => {
+test("a small piece is read at once, and a large one in the next turn", async () => {
   const { read, all } = await floods(3);
   all[0]?.push(Buffer.alloc(LARGE));
   all[1]?.push(Buffer.alloc(LARGE - 1));

@@ -11,13 +11,13 @@ import type { Wired } from "./network.ts";
 const DELAYS_SECONDS = [60, 300, 1_800, 7_200, 43_200];
 const SIX = 6;
 
-/** A request on the wire together with the attempt that was on record for it at that moment. */
+/** A request on the wire, together with the attempt that was stored for it at that moment. */
 export type Recorded = Wired & { deliveryId: string; number: number };
 
-/** What the simulation knows about an endpoint, independent of the simulator. */
+/** What the simulation knows about an endpoint, independently of the simulator. */
 export type KnownEndpoint = { secret: string; isRemoved: boolean };
 
-/** S1, S4: a request is on record before it is sent, and is what it must be. Answers for which attempt it is. */
+/** S1, S4: an attempt is stored before its request is sent, and the request is correct. Returns the attempt. */
 export function checkSent(
   simulator: Simulator,
   wired: Wired,
@@ -26,7 +26,7 @@ export function checkSent(
 ): Recorded {
   const { headers, body } = wired.request;
   const signature = headers["x-service-signature"] ?? "";
-  // Two deliveries of one event have the same signature: they were recorded, and leave, in the order of their due times.
+  // Two deliveries of one event have the same signature: they are stored and sent in the order of their due times.
   const oldestFirst = openAttempts(simulator)
     .toReversed()
     .toSorted((one, other) => one.scheduledAtMs - other.scheduledAtMs);
@@ -128,7 +128,7 @@ function checkState(delivery: Delivery, attempts: readonly Attempt[], isRemoved:
   }
 }
 
-/** S6: what a restart finds is what was there, but that open attempts were interrupted. */
+/** S6: a restart finds the same data, except that open attempts are now interrupted. */
 export function snapshot(simulator: Simulator) {
   const deliveries = allDeliveries(simulator);
   return {

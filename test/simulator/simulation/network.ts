@@ -6,7 +6,7 @@ import type { VirtualWall } from "../../helpers/virtual-wall.ts";
 /** One request on the wire, as the network saw it. */
 export type Wired = {
   request: SendRequest;
-  /** Which life of the data file sent it. */
+  /** Which of the successive simulators sent it. */
   life: number;
   sentAtWallMs: number;
   outcome: Outcome;
@@ -16,7 +16,7 @@ type Flight = { wired: Wired; arrivesAtMs: number; durationMs: number; land: () 
 
 const TIMEOUT_MS = 10_000;
 
-/** What endpoints answer, the likelier ones first in their share of hundred. */
+/** What endpoints answer, with each answer's percentage, the most likely first. */
 const OUTCOMES: readonly (readonly [Outcome, number])[] = [
   [{ status: 500 }, 40],
   [{ status: 200 }, 22],
@@ -30,20 +30,20 @@ const OUTCOMES: readonly (readonly [Outcome, number])[] = [
 ];
 
 /**
- * A network that exists only in virtual time: it takes every request, decides by chance what comes of it and when, and
- * answers when the simulation has come that far.
+ * A network that exists only in virtual time: it accepts every request, decides randomly on its outcome and time, and
+ * answers when the simulation reaches that time.
  */
 export function createNetwork(options: {
   random: Random;
   wall: VirtualWall;
-  /** Called while the request is being sent, before anything comes of it. */
+  /** Called while the request is being sent, before its outcome. */
   onSent: (wired: Wired) => void;
 }) {
   const { random, wall } = options;
   let flights: Flight[] = [];
 
   return {
-    /** The way to the network for one life of the simulator; `isAlive` tells whether it still is. */
+    /** The network's connection to one simulator; `isAlive` says whether this simulator still runs. */
     sendFor:
       (life: number, isAlive: () => boolean): Send =>
       (request) =>
@@ -61,7 +61,7 @@ export function createNetwork(options: {
           options.onSent(wired);
           flights.push({ wired, arrivesAtMs: wall.monotonicMs() + durationMs, durationMs, land });
         }),
-    /** How long until the next answer arrives, or undefined when nothing is on its way. */
+    /** How long until the next answer arrives; undefined if no request is open. */
     nextInMs: (): number | undefined =>
       flights.length === 0
         ? undefined
@@ -72,7 +72,7 @@ export function createNetwork(options: {
       flights = flights.filter((flight) => !arrived.includes(flight));
       for (const { land } of arrived) land();
     },
-    /** The other side is gone: requests under way get no answer. */
+    /** The other side is gone: open requests get no answer. */
     drop(): void {
       flights = [];
     },

@@ -17,14 +17,14 @@ const HOUR_MS = 3_600_000;
 const SPAN_MS = 40 * HOUR_MS;
 const MOST_STEPS = 2_000;
 const MOST_EMISSIONS = 8;
-/** Where a machine's memory can be a file system, so that thousands of data files cost little. */
+/** A file system in memory, if there is one, since thousands of data files are written. */
 const DIRECTORY = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 export type SimulationResult = { attempts: number; deliveries: number; lives: number; steps: number };
 
 /**
- * Forty hours of the service in virtual time, decided by `seed` alone: the real domain over a real data file, a network
- * of chance, crashes and restarts at any moment, a machine whose clock is set or that sleeps. Throws at the first broken
+ * Forty hours of the service in virtual time, decided by `seed` alone: the real domain over a real data file, a random
+ * network, crashes and restarts at any moment, a machine whose clock is set or that sleeps. Throws at the first broken
  * promise; the same seed breaks it again.
  */
 export async function simulate(seed: number): Promise<SimulationResult> {
@@ -51,7 +51,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
         const sent = checkSent(simulator, wired, wire, secrets);
         wire.set(sent.deliveryId, [...(wire.get(sent.deliveryId) ?? []), sent]);
       } catch (error) {
-        // The simulator calls us from where nobody catches; the next check throws it.
+        // The simulator's caller would not catch this error, so the next check throws it.
         broken ??= error;
       }
     },
@@ -80,12 +80,12 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     return created.simulator;
   }
 
-  /** Everything that is due has begun, and what has arrived is on record: all of it happens within these turns. */
+  /** Waits so many turns that all due attempts have begun and all answers are stored. */
   async function flush(): Promise<void> {
     for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Looks at the deliveries that something happened to, or at all of them. */
+  /** Checks the deliveries that have changed, or all of them. */
   function check(ids: Iterable<string> = touched): void {
     if (broken !== undefined) throw broken;
     const nowMs = simulator.clock.now();
@@ -108,7 +108,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     endpoints.set(result.endpoint.id, { secret, isRemoved: false });
   }
 
-  /** A kill -9 (the data file as it is at this moment) or an orderly stop, and a new life. */
+  /** A kill -9 (with the data file as it is at this moment) or a clean stop, and a new simulator. */
   async function restart(isOrderly: boolean): Promise<void> {
     const before = snapshot(simulator);
     const openBefore = openAttempts(simulator);
@@ -133,7 +133,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     }
     if (random.chance(0.5)) wall.jump(random.pick([1_000, 90_000, HOUR_MS, 12 * HOUR_MS]));
     simulator = open(next);
-    // A kill may cost the clock what passed since it last looked, at most a second.
+    // A kill may set the clock back to its last stored time, by at most a second.
     if (!isOrderly) latestMs -= 1_000;
     rmSync(file, { force: true });
     rmSync(`${file}-wal`, { force: true });
@@ -162,7 +162,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
       await restart(action === "restart");
     } else if (action === "jump") {
       wall.jump(random.pick([-12 * HOUR_MS, -HOUR_MS, HOUR_MS, 12 * HOUR_MS]));
-      // It is noticed within a second; only then may a kill come.
+      // The simulator notices it within a second; a kill may come only after that.
       wall.pass(1_000);
       await flush();
     } else if (action === "register") {
@@ -181,7 +181,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     }
   }
 
-  /** Lets time pass to the next thing that happens by itself. */
+  /** Lets time pass to the next event of the network or schedule. */
   async function proceed(): Promise<void> {
     const dueMs = simulator.clock.nextDueMs();
     const dueInMs = dueMs === undefined ? undefined : Math.max(0, dueMs - simulator.clock.now());
@@ -205,7 +205,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
       await proceed();
       check();
     }
-    // Then nothing happens any more but the schedule, to its end.
+    // From here on only the schedule runs, to its end.
     while (simulator.clock.nextDueMs() !== undefined || network.nextInMs() !== undefined) {
       assert.ok(++steps < 2 * MOST_STEPS, "the deliveries never come to an end");
       await proceed();

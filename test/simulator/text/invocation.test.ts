@@ -11,7 +11,7 @@ const started = (changes: Partial<Started>): Started => ({
   ...changes,
 });
 
-describe("a hint begins with the words that start us where the user is", () => {
+describe("a hint begins with the command that starts us from the user's folder", () => {
   test.each([
     ["installed globally", started({}), "voice-agent-simulator"],
     [
@@ -60,7 +60,7 @@ describe("a hint begins with the words that start us where the user is", () => {
     expect(ourProgram(how)).toBe(words);
   });
 
-  test("by npx, of what npx was given", () => {
+  test("by npx, with the package that npx was given", () => {
     const cache = mkdtempSync(join(tmpdir(), "cache-"));
     onTestFinished(() => rmSync(cache, { recursive: true, force: true }));
     const folder = join(cache, "_npx/54622e4d");
@@ -79,8 +79,8 @@ describe("a hint begins with the words that start us where the user is", () => {
   });
 });
 
-describe("a hint is about the simulator that was asked", () => {
-  test("which is named unless it is where commands look by themselves", () => {
+describe("a hint refers to the simulator that was used", () => {
+  test("with its URL, unless that is the default", () => {
     const there = { simulator: "http://127.0.0.1:4011" };
     expect(ourCommand(["deliveries"], there, started({}))).toBe(
       "voice-agent-simulator deliveries --simulator http://127.0.0.1:4011",

@@ -22,12 +22,12 @@ test.each([
   expect(redact.bytes(Buffer.from(said)).toString()).toBe(shown);
 });
 
-test("of secrets that begin alike the longer one is taken out whole", () => {
+test("of secrets with the same beginning the longer one is removed whole", () => {
   const both = createRedactor(["whsec_rotated", "whsec_rotated_yesterday"]);
   expect(both.text("whsec_rotated_yesterday.")).toBe("[redacted].");
 });
 
-test("the user info of every address is taken out, and the address stays", () => {
+test("the user info of every URL is removed, and the URL stays", () => {
   expect(redact.text("postgres://user:p@ss:w@db.example/x and https://token@host:80/a@b")).toBe(
     "postgres://[redacted]@db.example/x and https://[redacted]@host:80/a@b",
   );
@@ -38,6 +38,6 @@ test("text without a secret stays unchanged, bytes that are not text included", 
   expect(redact.bytes(bytes)).toEqual(bytes);
   const text = "whsec_ is a prefix; write to me@example.com, http://host/a@b";
   expect(redact.text(text)).toBe(text);
-  // Too short to be a secret: it would be found everywhere.
+  // Too short for a secret: it would match everywhere.
   expect(createRedactor(["s"]).text("success")).toBe("success");
 });

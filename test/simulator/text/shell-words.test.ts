@@ -17,7 +17,7 @@ const HOSTILE = [
   "\u202ereversed \u2028 \ufeff \u{e0001} Zoë 東京 🍕",
 ];
 
-test("bash takes any word unchanged, and it can be pasted in one line", async () => {
+test("bash reads any word unchanged, and it can be pasted in one line", async () => {
   const texts = [
     ...HOSTILE,
     ...sample(string({ unit: anyCharacter }), { numRuns: 60, seed: 1 }).map(withoutZero),
@@ -32,7 +32,7 @@ test("bash takes any word unchanged, and it can be pasted in one line", async ()
   expect(read).toEqual(texts.flatMap((text) => [text, text, text]).map((text) => `${text}\n`));
 });
 
-test("any bytes are written by a printf in one line that can be pasted", async () => {
+test("a printf in one line that can be pasted writes any bytes", async () => {
   const all = [
     ...HOSTILE.map((text) => Buffer.from(text)),
     Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
@@ -52,7 +52,7 @@ test("beginnings of a build server's commands are broken up", () => {
   expect([quoted("##vso[x]"), quoted("a ##[error]")].join(" ")).not.toContain("##");
 });
 
-test("a plain word stays bare", () => {
+test("a plain word stays unquoted", () => {
   expect([shellWord("http://localhost:3000/webhooks"), shellWord("42")]).toEqual([
     "http://localhost:3000/webhooks",
     "42",

@@ -26,7 +26,7 @@ function refusal(world: TestWorld, type: (typeof EVENT_TYPES)[number], options: 
   return happened.message;
 }
 
-describe("what happens in the world", () => {
+describe("an event in the world", () => {
   test.each(EVENT_TYPES)("%s carries an object of its kind, and happens now", (type) => {
     const { world } = createTestWorld();
     const happened = happen(world, type);
@@ -36,7 +36,7 @@ describe("what happens in the world", () => {
     expect(happened.orgId).toBe(type === "booking.created" ? SERVICES : RESTAURANT);
   });
 
-  test.each(EVENT_TYPES)("%s leaves behind what REST then answers, at the top of the list", (type) => {
+  test.each(EVENT_TYPES)("%s creates the object that REST returns, at the top of the list", (type) => {
     const { world } = createTestWorld();
     const { orgId, object, call } = happen(world, type);
     expect(walkCalls(world, orgId)[0]).toEqual(call);
@@ -76,7 +76,7 @@ describe("what happens in the world", () => {
     );
   });
 
-  test("an override that cannot become text is carried like any other", () => {
+  test("an override that cannot become text is stored like any other", () => {
     const { world } = createTestWorld();
     for (const [type, field] of [
       ["call.completed", "outcome"],
@@ -129,7 +129,7 @@ describe("what happens in the world", () => {
     }
   });
 
-  test("an overridden number is the person behind it, with name and language", () => {
+  test("an overridden number selects its person, with name and language", () => {
     const { world } = createTestWorld({ calls: 2_000 });
     const known = walkVoicemails(world, RESTAURANT).find(({ message_text: text }) =>
       /Hola|Soy/.test(String(text)),
@@ -139,7 +139,7 @@ describe("what happens in the world", () => {
     expect(call).toMatchObject({ phone: known["phone"], detected_language: "es" });
   });
 
-  test("an overridden name or language runs through the whole story", () => {
+  test("an overridden name or language is used in all related objects", () => {
     const { world } = createTestWorld();
     const named = happen(world, "voicemail.created", { object: { customer_name: "Zoe Example" } });
     expect(named.object["message_text"]).toContain("Zoe Example");
@@ -152,7 +152,7 @@ describe("what happens in the world", () => {
     expect(told.call).toMatchObject({ detected_language: "fr", phone: caller.phone });
   });
 
-  test("the outcome of a completed call can be chosen, and the call follows it", () => {
+  test("the outcome of a completed call can be chosen, and the call matches it", () => {
     const { world } = createTestWorld();
     const outcomeOf = (object: Record<string, unknown>) => happen(world, "call.completed", { object }).object;
     expect(outcomeOf({})).toMatchObject({ outcome: "completed", transferred: false });
@@ -164,7 +164,7 @@ describe("what happens in the world", () => {
     expect(outcomeOf({ outcome: "no_answer" })).toMatchObject({ outcome: "no_answer", transferred: false });
   });
 
-  test("an event can be about something that is there already", () => {
+  test("an event can be about an existing object", () => {
     const { world } = createTestWorld();
     const [old] = walkVoicemails(world, SERVICES);
     const { object, call } = happen(world, "voicemail.created", {
@@ -178,7 +178,7 @@ describe("what happens in the world", () => {
     expect(walkVoicemails(world, SERVICES, false).map(({ id }) => id)).not.toContain(old?.["id"]);
   });
 
-  test("a call of before can be transferred after all", () => {
+  test("an earlier call can still be transferred", () => {
     const { world } = createTestWorld();
     const [call] = walkCalls(world, RESTAURANT, { outcome: "completed" });
     const { object } = happen(world, "call.transferred", { object: { id: call?.["id"] } });
@@ -202,7 +202,7 @@ describe("what happens in the world", () => {
     expect(world.findCall(String(call["id"]))?.object).toMatchObject({ outcome: "voicemail" });
   });
 
-  test("a voicemail can belong to a call of before, or bring a call with a chosen id", () => {
+  test("a voicemail can belong to an earlier call, or create a call with a chosen id", () => {
     const { world } = createTestWorld();
     const [call] = walkCalls(world, RESTAURANT);
     const left = happen(world, "voicemail.created", { object: { call_id: call?.["id"] } });
@@ -230,7 +230,7 @@ describe("what happens in the world", () => {
     expect(happen(world, "voicemail.created", { orgId: SERVICES }).orgId).toBe(SERVICES);
   });
 
-  test("what cannot happen is refused with the fix, and changes nothing", () => {
+  test("an impossible event is refused with the fix, and changes nothing", () => {
     const { world } = createTestWorld();
     const before = walkCalls(world, RESTAURANT);
     const foreign = String(walkCalls(world, SERVICES)[0]?.["id"]);
@@ -249,7 +249,7 @@ describe("what happens in the world", () => {
     expect(walkCalls(world, RESTAURANT)).toEqual(before);
   });
 
-  test("the same seed lets the same things happen", () => {
+  test("the same seed makes the same events", () => {
     const tell = () => {
       const { world } = createTestWorld({ seed: 9, calls: 10 });
       return EVENT_TYPES.map((type) => world.happen(type));
@@ -318,7 +318,7 @@ describe("the readings about objects", () => {
 });
 
 describe("merging overrides", () => {
-  test("goes into objects, replaces all else, and leaves the original alone", () => {
+  test("merges objects, replaces all other values, and leaves the original unchanged", () => {
     const base = { a: { b: 1, c: [1, 2] }, d: 1 };
     expect(merge(base, { a: { c: [3] }, d: { e: 1 }, f: null })).toEqual({
       a: { b: 1, c: [3] },

@@ -58,7 +58,7 @@ describe("the generated history", () => {
     }
   });
 
-  test("mentions a transfer only if there was one", () => {
+  test("shows a transfer only if there was one", () => {
     const { world } = createTestWorld({ calls: 1_000 });
     const byOutcome = (wanted: boolean) =>
       walkCalls(world, RESTAURANT).filter(({ outcome }) => (outcome === "transferred") === wanted);
@@ -105,12 +105,12 @@ describe("the generated history", () => {
     }
   });
 
-  test("spreads the calls over months, at the hours in which such a business is called", () => {
+  test("spreads the calls over months, in the hours in which such a business is called", () => {
     const calls = walkCalls(createTestWorld({ calls: 4_000 }).world, RESTAURANT);
     const times = calls.map(({ created_at: at }) => new Date(String(at)));
     const days = (Number(times[0]) - Number(times.at(-1))) / 86_400_000;
     expect(days).toBeGreaterThan(80);
-    // New York is taken to be five hours behind UTC.
+    // New York is assumed to be five hours behind UTC.
     const hours = times.map((time) => (time.getUTCHours() + 19) % 24);
     const share = (from: number, to: number) =>
       hours.filter((hour) => hour >= from && hour < to).length / hours.length;
@@ -136,7 +136,7 @@ describe("the generated history", () => {
     }
   });
 
-  test("stays what a database was begun with, with what happened since", () => {
+  test("stays the same in a database, along with later events", () => {
     const { world, database } = createTestWorld({ seed: 5, calls: 20 });
     const happened = world.happen("call.completed");
     const before = everything(world);

@@ -11,7 +11,7 @@ const RUNS = 1_000;
 const OUTCOMES = ["completed", "voicemail", "transferred"] as const;
 const EPOCH = Date.UTC(2026, 5, 5) / 1000;
 
-/** Small timelines, one for each length of the history; a run begins by clearing what was added to one of them. */
+/** Small timelines, one for each length of the history; a run first clears what was added to its timeline. */
 const timelines = [0, 1, 6, 30].map((calls) => {
   const origin = { seed: 1, calls: calls * 2, epoch: EPOCH };
   const businesses = createBusinesses({ seed: 1, historyStart: historyStart(origin) });
@@ -21,7 +21,7 @@ const timelines = [0, 1, 6, 30].map((calls) => {
   const past = [...history.before(0, "call", { createdAt: EPOCH, seq: 0 })];
   let number = FIRST_STORED_SEQ;
 
-  /** A call of that outcome, at the time of some call of the history (so that ties are common) or of a few others. */
+  /** A call with that outcome, at the time of some call of the history (so that ties are common) or at a few others. */
   function add({ time, outcome }: { time: number; outcome: string }): Item {
     number += 1;
     const item = {
@@ -44,7 +44,7 @@ const limits = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLengt
 const outcomes = fc.constantFrom<string | undefined>(undefined, ...OUTCOMES, "never heard of");
 const settings = fc.record({ on: fc.constantFrom(...timelines), limits, outcome: outcomes });
 
-/** What a walk must give: newest first, of one second the one that was added later first. */
+/** What a walk must return: newest first, and within a second the last added first. */
 function reference(items: readonly Item[], outcome: string | undefined): string[] {
   return items
     .filter(({ facet }) => outcome === undefined || facet === outcome)
@@ -79,7 +79,7 @@ function newest(world: TestWorld): string[] {
 }
 
 describe("a walk through the pages", () => {
-  test("gives what the whole list sorted at once gives, for any page sizes and filter", () => {
+  test("returns the same as the whole sorted list, for any page sizes and filter", () => {
     fc.assert(
       fc.property(settings, fc.array(draft, { maxLength: 12 }), ({ on, limits, outcome }, drafts) => {
         on.items.clear();
@@ -103,7 +103,7 @@ describe("a walk through the pages", () => {
         ({ on, limits, outcome }, drafts, arrivals) => {
           on.items.clear();
           const before = [...on.past, ...drafts.map(on.add)];
-          // What arrives is of the newest second that there is.
+          // New calls are in the newest second of the list.
           const seen = walk(on, { outcome, limits }, (page) => {
             for (const outcome of arrivals[page] ?? []) on.add({ time: 44, outcome });
           });
@@ -116,7 +116,7 @@ describe("a walk through the pages", () => {
     );
   });
 
-  test("(control) the same walk by offsets repeats calls when new ones arrive", () => {
+  test("control: the same walk by offsets repeats calls when new ones arrive", () => {
     const { world } = createTestWorld({ calls: 20 });
     const firstPage = newest(world).slice(0, 3);
     world.happen("call.completed");
@@ -124,7 +124,7 @@ describe("a walk through the pages", () => {
     expect(secondPage.some((id) => firstPage.includes(id))).toBe(true);
   });
 
-  test("survives the change of what it has yet to show", () => {
+  test("survives changes of calls that it has not shown yet", () => {
     const { world } = createTestWorld({ calls: 40 });
     const before = newest(world);
     const changed = before[11]!;
@@ -147,7 +147,7 @@ describe("a walk through the pages", () => {
     expect(page).toMatchObject({ ok: true, items: older.slice(0, 2) });
   });
 
-  test("refuses a cursor of another organization, of another kind, and one that never was", () => {
+  test("refuses a cursor of another organization, of another kind, and an invented one", () => {
     const { world } = createTestWorld();
     const first = (orgId: string) => {
       const page = world.calls(orgId, { limit: 1 });
@@ -197,7 +197,7 @@ describe("the ids of the history", () => {
     expect(createHistoryIds(1, "call_").decode("call_0123456789ABCDEF")).toBeUndefined();
   });
 
-  test("do not come close to each other for neighbours", () => {
+  test("are not similar for neighbouring indexes", () => {
     const { encode } = createHistoryIds(1, "call_");
     const ids = Array.from({ length: 10_000 }, (_, index) => encode(0, index));
     expect(new Set(ids).size).toBe(10_000);

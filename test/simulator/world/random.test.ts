@@ -21,7 +21,7 @@ describe("a random stream", () => {
     expect(new Set([draw(1, "calls", 2), ...others].map((numbers) => numbers.join())).size).toBe(6);
   });
 
-  test("spreads evenly and keeps to its bounds", () => {
+  test("is evenly distributed within its bounds", () => {
     const random = createRandom(1, "test");
     const counts = [0, 0, 0, 0];
     for (let draw = 0; draw < DRAWS; draw += 1) {
@@ -31,7 +31,7 @@ describe("a random stream", () => {
     for (const count of counts) expect(Math.abs(count - DRAWS / 4)).toBeLessThan(DRAWS / 40);
   });
 
-  test("weighs, picks and takes chances", () => {
+  test("picks by weights, from lists, and by probability", () => {
     const random = createRandom(1, "test");
     const heads = Array.from({ length: DRAWS }, () =>
       random.weighted([
@@ -50,7 +50,7 @@ describe("a random stream", () => {
 });
 
 describe("noise", () => {
-  test("gives the same number for an index in any order, spread evenly", () => {
+  test("returns the same number for an index in any order, evenly distributed", () => {
     const [noise, again] = [createNoise(1, "time"), createNoise(1, "time")];
     const numbers = Array.from({ length: DRAWS }, (_, index) => noise(index));
     const backwards = numbers.map((_, index) => again(DRAWS - 1 - index)).toReversed();
@@ -64,7 +64,7 @@ describe("noise", () => {
     expect(createNoise(1, "outcome")(0)).not.toBe(noise(0));
   });
 
-  test("mixes without ever giving one result twice", () => {
+  test("mixes without a collision", () => {
     const seen = new Set(Array.from({ length: 100_000 }, (_, value) => mix32(value * 7_919)));
     expect(seen.size).toBe(100_000);
   });

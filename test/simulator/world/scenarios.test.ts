@@ -21,7 +21,7 @@ describe("the JSON schema for editors", () => {
   const file = JSON.parse(readFileSync("simulator/schemas/scenario.schema.json", "utf8"));
   const schema = z.fromJSONSchema(file);
 
-  test("is what scenarios are parsed by (node tools/openapi.ts writes it anew)", () => {
+  test("matches the parser of scenarios (node tools/openapi.ts writes it anew)", () => {
     expect(file).toEqual(JSON.parse(JSON.stringify(scenarioJsonSchema())));
   });
 
@@ -45,7 +45,7 @@ describe("the JSON schema for editors", () => {
   });
 });
 
-describe("the stories that come with the simulator", () => {
+describe("the built-in scenarios", () => {
   test("are these five", () => {
     expect(SCENARIOS.map(({ name }) => name)).toEqual([
       "after-hours-voicemail",
@@ -56,7 +56,7 @@ describe("the stories that come with the simulator", () => {
     ]);
   });
 
-  test.each(SCENARIOS)("$name can be told from end to end", (scenario) => {
+  test.each(SCENARIOS)("$name runs from beginning to end", (scenario) => {
     const { world, steps } = tell(scenario);
     expect(steps.length).toBeGreaterThan(1);
     expect(steps.map(({ afterMs }) => afterMs)).toEqual(
@@ -97,7 +97,7 @@ describe("a scenario", () => {
     })),
   });
 
-  test("is refused with more than 10,000 happenings, before any is made", () => {
+  test("is refused with more than 10,000 events, before any is made", () => {
     const parsed = parseScenario(repeated(...Array.from({ length: 1_000 }, () => 1_000)));
     expect(parsed).toEqual({ ok: false, message: expect.stringContaining("1000000 happenings") });
     const most = Array.from({ length: 10 }, () => 1_000);
@@ -106,8 +106,8 @@ describe("a scenario", () => {
   });
 });
 
-describe("telling a scenario", () => {
-  test("is the same for the same seed, and casts other callers the next time", () => {
+describe("running a scenario", () => {
+  test("is the same for the same seed, and has other callers the next time", () => {
     const scenario = SCENARIOS.find(({ name }) => name === "failed-transfer")!;
     expect(tell(scenario, { seed: 3 }).steps).toEqual(tell(scenario, { seed: 3 }).steps);
     const { world } = createTestWorld();
@@ -130,7 +130,7 @@ describe("telling a scenario", () => {
     ]);
   });
 
-  test("uses what a caller of the story is given", () => {
+  test("uses the given fields of a caller", () => {
     const { world, steps } = tell({
       ...minimal,
       callers: { guest: { name: "Ada Example", phone: "+12125550142", language: "fr" } },
@@ -203,13 +203,13 @@ describe("telling a scenario", () => {
       { ...minimal, steps: [{ after_seconds: -1, type: "call.completed" }] },
       /^steps\[0\]\.after_seconds: /,
     ],
-  ])("refuses %s and says where", (_, json, message) => {
+  ])("refuses %s and names the place", (_, json, message) => {
     expect(parseScenario(json)).toEqual({ ok: false, message: expect.stringMatching(message) });
   });
 });
 
 describe("traffic", () => {
-  test("is the same for the same seed, keeps its rate, and everything in it can happen", () => {
+  test("is the same for the same seed, keeps its rate, and makes only valid events", () => {
     const [world, other] = [createTestWorld().world, createTestWorld({ calls: 0 }).world];
     const from = ({ businesses, origin }: typeof world) => ({ seed: origin.seed, perMinute: 30, businesses });
     const steps = Array.from({ length: 2_000 }, (_, index) => trafficStep({ ...from(world), index }));

@@ -5,10 +5,10 @@ import { delimiter, join } from "node:path";
 
 const LONGEST_MS = 300_000;
 
-/** A machine that has one Node.js, npm and nothing of ours: its folder, and how to run things there. */
+/** A machine with one Node.js, npm and nothing of ours: its folder, and how to run commands there. */
 export type Machine = ReturnType<typeof machineWith>;
 
-/** What this machine has to say to reach a registry: proxies, certificates, npm's own settings. */
+/** The settings of this machine for reaching a registry: proxies, certificates, npm's settings. */
 function waysToTheRegistry(): Record<string, string> {
   const names =
     /^npm_config_(?:registry|cafile|userconfig)$|_proxy$|^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE)$/i;
@@ -20,8 +20,8 @@ function waysToTheRegistry(): Record<string, string> {
 }
 
 /**
- * Installs the newest Node.js of a major version, from npm's packages of it, and puts it first on the path. What was
- * fetched lies in `cache`, and need not be fetched a second time.
+ * Installs the newest Node.js of a major version from npm's `node` packages, and puts it first on the path. `cache` keeps
+ * the downloads for later runs.
  */
 export function machineWith(nodeMajor: number, { cache }: { cache: string }) {
   const folder = mkdtempSync(join(tmpdir(), `node-${nodeMajor}-`));
@@ -45,7 +45,7 @@ export function machineWith(nodeMajor: number, { cache }: { cache: string }) {
     folder,
     /** Whether its Node.js is older than what the kit runs on. */
     isTooOld: nodeMajor < 22,
-    /** Runs words as a command line to its end; answers its exit code and all that it wrote. */
+    /** Runs a command line to its end; returns its exit code and its whole output. */
     run(
       line: string,
       cwd = folder,
@@ -59,7 +59,7 @@ export function machineWith(nodeMajor: number, { cache }: { cache: string }) {
       });
       return { status: ran.status, output: ran.stdout + ran.stderr };
     },
-    /** Starts a command line that stays up, until it has written `sign`; `stop` ends it as Ctrl-C does. */
+    /** Starts a command line that stays up, and waits for `sign` in its output; `stop` ends it as Ctrl-C does. */
     async start(line: string, sign: RegExp, cwd = folder, more: Record<string, string> = {}) {
       const child = spawn("bash", ["-c", line], { cwd, env: { ...environment, ...more }, detached: true });
       let output = "";

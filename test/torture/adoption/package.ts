@@ -8,12 +8,12 @@ import type { Machine } from "./machine.ts";
 const PUBLISHED = ["package.json", "README.md", "CHANGELOG.md", "LICENSE"];
 const SECRET = "whsec_of_somebody";
 const TOO_OLD = /Node\.js 20\.\S+ is too old: this needs 22\.19 or newer\. Install Node\.js 24/;
-/** A user's apps, which have nothing of ours. */
+/** A user's apps, without any code of ours. */
 const APPS = [
   { starts: "python3 http_server.py", file: "examples/receivers/http_server.py" },
   { starts: "node node-http.ts", file: "examples/receivers/node-http.ts" },
 ];
-/** A machine that has much else to do is no failure. */
+/** A long time-out: a busy machine is not a failure. */
 const PATIENTLY = "-- --testTimeout=60000";
 const RUNNERS = [
   { script: `vitest ${PATIENTLY}`, sign: /Tests +2 passed/ },
@@ -88,7 +88,7 @@ export function testRunnersWork(machine: Machine, packed: string, kit: string): 
   const installed = machine.run("npm install --no-audit --no-fund --ignore-scripts", folder);
   if (installed.status !== 0) return [`npm install: ${installed.output}`];
   if (machine.isTooOld) {
-    // It throws, and the runner goes on to say so.
+    // It throws, and the runner goes on and reports it.
     const { status, output } = machine.run("npm run jest:commonjs", folder);
     return status === 1 && TOO_OLD.test(output) && output.includes("Test suite failed to run")
       ? []

@@ -6,7 +6,7 @@ import type { Machine } from "./machine.ts";
 
 const PAGE = "README.md";
 
-/** The README's commands in a fresh clone and in an empty folder, word by word, but for ports that may be taken here. */
+/** The README's commands in a fresh clone and in an empty folder, unchanged except for ports that may be taken here. */
 export async function readmeWorks(machine: Machine, kit: string): Promise<string[]> {
   const clone = join(machine.folder, "voice-agent-webhook-kit");
   const [port, adminPort, simulatorPort] = [await freePort(), await freePort(), await freePort()].map(String);
@@ -68,7 +68,7 @@ export async function readmeWorks(machine: Machine, kit: string): Promise<string
     expectRun(command, project, /PASSED +\d+ passed, 0 failed/);
     return problems;
   }
-  // Too old for what is installed: a line says so, and what to do.
+  // Node.js is too old for the installed package: one line says so, and what to do.
   const { status, output } = machine.run(command, project);
   if (status !== 78 || !/^Node\.js 20\.\S+ is too old: /m.test(output))
     problems.push(`${command}: ${output}`);

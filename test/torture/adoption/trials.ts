@@ -49,7 +49,7 @@ try {
     for (const { name, onNode, run } of TRIALS) {
       if (!onNode.includes(major) || !named.every((word) => name.includes(word))) continue;
       const startedAtMs = performance.now();
-      // Each on a separate machine: nobody finds what another left.
+      // Each on a separate machine, so that none finds files of another.
       const machine = machineWith(major, { cache });
       try {
         const problems = await run(machine);
