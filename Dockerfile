@@ -1,4 +1,4 @@
-# Two images of one build: the reference receiver, and the simulator beside somebody's own stack.
+# Two images from one build: the reference receiver, and the simulator to run beside your own stack.
 #
 #   docker build --target receiver -t my-receiver .
 #   docker build --target simulator -t voice-agent-simulator .

@@ -6,9 +6,9 @@ import { createReport, whole } from "./support/report.ts";
 import { inTurns, numberOf } from "./support/rounds.ts";
 
 /**
- * What a whole schedule costs: many deliveries to an endpoint that always fails, six attempts each, with the clock that
- * skips waiting; beside the same number of requests by the bare HTTP client, on a new connection each, as an attempt has
- * it. Run it with `npm run bench -- delivery`; `--deliveries 1000 --rounds 1` makes it shorter.
+ * The cost of a whole schedule: many deliveries to an endpoint that always fails, six attempts each, with the clock that
+ * skips waiting; compared with the same number of requests by the bare HTTP client, each on a new connection, as attempts
+ * have. Run it with `npm run bench -- delivery`; `--deliveries 1000 --rounds 1` makes it shorter.
  */
 const DELIVERIES = numberOf("--deliveries") ?? 10_000;
 const ROUNDS = numberOf("--rounds") ?? 3;

@@ -3,9 +3,9 @@ import type { WallTime } from "../simulator/domain/wall-time.ts";
 import { numberOf } from "./support/rounds.ts";
 
 /**
- * Whether it can be left running: 24 hours of `serve --traffic 600` in simulated time, with one endpoint that takes
- * everything. The machine's time is made up here and the network answers at once; everything else is the real thing, with
- * the default bounds. `npm run bench -- flat --hours 2` makes it shorter.
+ * Whether memory stays flat: 24 hours of `serve --traffic 600` in simulated time, with one endpoint that accepts
+ * everything. The machine's clock is simulated and the network answers at once; everything else is real, with the default
+ * limits. `npm run bench -- flat --hours 2` makes it shorter.
  */
 const HOURS = numberOf("--hours") ?? 24;
 const PER_MINUTE = 600;

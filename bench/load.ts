@@ -8,8 +8,8 @@ import { createReport, whole } from "./support/report.ts";
 import { inTurns, numberOf } from "./support/rounds.ts";
 
 /**
- * What the load generator can send, beside autocannon against the same endpoint with as many connections: ours makes and
- * signs an event of its own for each request; autocannon repeats one body, or does what ours does. Run it with
+ * How much the load generator can send, compared with autocannon against the same endpoint with as many connections: ours
+ * makes and signs an event for each request; autocannon repeats one body, or does the same as ours. Run it with
  * `npm run bench -- load`; `--seconds 1 --rounds 3` makes it shorter.
  */
 const SECONDS = numberOf("--seconds") ?? 3;

@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 
 /**
  * `npm run bench` runs every benchmark of this folder, each in a separate process; `npm run bench -- delivery load`
- * only those. Options behind the names go to them: `npm run bench -- receiver --rounds 2`.
+ * only those. Options after the names go to them: `npm run bench -- receiver --rounds 2`.
  */
 const SELF = "main.ts";
 const GIB = 2 ** 30;

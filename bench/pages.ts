@@ -9,9 +9,9 @@ import { createReport, whole } from "./support/report.ts";
 import { inTurns, numberOf } from "./support/rounds.ts";
 
 /**
- * A page of a hundred calls of a million, over HTTP: beside json-server, without its log and its other middleware; beside an
- * array that Express slices and writes as JSON, which is the least that such servers do; and beside the same bytes
- * ready-made from a bare server. Pages are asked for at eight places in turn. Run it with `npm run bench -- pages`.
+ * A page of a hundred calls out of a million, over HTTP, compared with json-server, without its log and other middleware;
+ * with an array that Express slices and serialises, which is the least that such servers do; and with a bare server that
+ * sends the same bytes ready-made. Pages are requested at eight places in turn. Run it with `npm run bench -- pages`.
  */
 const SECONDS = numberOf("--seconds") ?? 3;
 const ROUNDS = numberOf("--rounds") ?? 5;

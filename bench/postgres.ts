@@ -15,8 +15,8 @@ import { createReport, whole } from "./support/report.ts";
 import { inTurns } from "./support/rounds.ts";
 
 /**
- * PostgreSQL: what is stored and handled a second, beside what the server and pg-boss do by themselves. The server syncs, and
- * each measurement has a separate database. `npm run bench -- postgres --events 2000 --rounds 1` makes it shorter.
+ * PostgreSQL: events stored and handled per second, compared with the server and with pg-boss alone. The server syncs, and
+ * each measurement has its own database. `npm run bench -- postgres --events 2000 --rounds 1` makes it shorter.
  */
 const { values } = parseArgs({
   options: { events: { type: "string", default: "10000" }, rounds: { type: "string", default: "3" } },
@@ -43,7 +43,7 @@ async function newDatabase(): Promise<string> {
   return server.url(name);
 }
 
-/** A database with a handler for every event, and with so many events. */
+/** A database with a handler for every event, and this many events. */
 async function filled(backlog: number, key: readonly string[] = []): Promise<string> {
   const databaseUrl = await newDatabase();
   const store = await openServerStore({ databaseUrl, clock, isWorker: true, onFatal: console.error });
@@ -88,7 +88,7 @@ async function tables(): Promise<string> {
   return url;
 }
 
-/** Events a second of so many processes together, from their common start to the last event. */
+/** Events per second of this many processes together, from their common start to the last event. */
 async function rate(kind: string, url: string, processes = 1): Promise<number> {
   const program = join(import.meta.dirname, "support/postgres-process.ts");
   const words = [kind, url, String(Math.ceil(events / processes))];

@@ -79,7 +79,7 @@ export const sampleVoicemail = {
   created_at: "2026-01-31T23:41:30Z",
 } satisfies Voicemail;
 
-/** The fields besides `object` are made up: the service does not publish them, so no code may rely on them. */
+/** The fields besides `object` are invented: the service does not publish them, so no code may rely on them. */
 const sampleOrder = {
   object: "order",
   id: "order_4e91c7d25ab84f06",

@@ -36,7 +36,7 @@ const EXPRESS = "Express, only reads the body";
 const STRIPE = "Express, Stripe's constructEvent";
 const OCTOKIT = "octokit's middleware";
 const STANDARD = "Express, standardwebhooks";
-/** Endpoints that verify as we do, and store nothing. */
+/** Endpoints that verify like ours, and store nothing. */
 const PEERS = [STRIPE, OCTOKIT, STANDARD];
 const INGEST = "this receiver, role ingest";
 const ALL = "this receiver, role all";

@@ -24,8 +24,8 @@ export type ReceiverProcess = {
 };
 
 /**
- * Starts the receiver as users have it: default log level, everything on, its log going to a pipe that is read.
- * The inbox is a new one in a separate directory unless `directory` names one, which is then left where it is.
+ * Starts the receiver as users do: default log level, everything on, and a pipe that reads its log. The inbox is a new
+ * one in a separate directory, or the one in `directory`, which is then not deleted.
  */
 export async function startReceiver(options: {
   role: "all" | "ingest";
@@ -67,7 +67,7 @@ export async function startReceiver(options: {
     void exited.then(() => reject(new Error("The receiver ended before it listened.")));
   });
   const startMs = performance.now() - startedAtMs;
-  // Only drained from here on: splitting lines costs more than writing them.
+  // From here on the output is only drained: splitting lines costs more than writing them.
   lines.close();
   child.stdout.resume();
   return {

@@ -1,16 +1,16 @@
-/** The middle one of several measurements. */
+/** The median of several measurements. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 export type Report = {
   line: (text: string) => void;
-  /** A figure with a bound; marked at once, and again at the end, if it misses the bound. */
+  /** A figure with a limit; if it misses the limit, it is marked at once, and again at the end. */
   held: (what: string, value: number, bound: { atLeast: number } | { atMost: number }) => void;
   conclude: () => void;
 };
 
-/** Prints measurements, and at the end those that miss their bounds. */
+/** Prints measurements, and at the end those that miss their limits. */
 export function createReport(): Report {
   const short: string[] = [];
   const line = (text: string): void => void process.stdout.write(`  ${text}\n`);

@@ -32,7 +32,7 @@ async function measure(): Promise<number> {
     await first.kill();
     const killedAtMs = performance.now();
     const before = count.get() ?? 0;
-    // The loaded events may have been handled by now.
+    // All loaded events may have been handled by now.
     await load({ url: standby.url, scheme: "service", secret: SECRET, events: 1, connections: 1 });
     while ((count.get() ?? 0) === before) {
       if (performance.now() > killedAtMs + LIMIT_MS) throw new Error("The standby handled nothing.");

@@ -4,7 +4,7 @@ import { createReceiver } from "voice-agent-webhook-kit/receiver";
 const receiver = await createReceiver({ handlers: new URL("./handlers.mjs", import.meta.url) });
 const app = express();
 
-// Before express.json(), which would take the bytes that the signature was made of.
+// Before express.json(), which would consume the signed bytes.
 app.post("/webhooks", receiver.middleware);
 app.use(express.json());
 
@@ -20,7 +20,7 @@ app.get("/handled/:id", async ({ params }, response) => {
 
 const server = app.listen(process.env.PORT ?? 3000, "127.0.0.1");
 
-// Breaks no request: the server closes when all are answered, and the receiver finishes its running jobs.
+// The server closes when all requests are answered, and the receiver finishes its running jobs.
 process.once("SIGTERM", () => {
   server.close(() => void receiver.stop());
   server.closeIdleConnections();

@@ -5,7 +5,7 @@ const receiver = await createReceiver({ handlers: new URL("./handlers.mjs", impo
 const app = fastify();
 
 app.post("/webhooks", {
-  // Here, since Fastify parses the body right after it, and the signature was made of the bytes.
+  // Here, since Fastify parses the body right after this hook, and the signature covers the bytes.
   onRequest: async (request, reply) => {
     reply.hijack();
     await receiver.middleware(request.raw, reply.raw);

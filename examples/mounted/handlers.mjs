@@ -17,7 +17,7 @@ export const handlers = [
       );
     },
   }),
-  // An event has a job for each handler that wants it. This one wants all, of types that are not known yet too.
+  // An event has a job for each handler that wants it. This one wants all events, also of future types.
   defineHandler({
     name: "say-what-came",
     type: "*",

@@ -35,7 +35,7 @@ public class Receiver {
     }
 
     static void receive(HttpExchange exchange) throws IOException {
-        // The trap: the signature covers the bytes that arrived. What a JSON mapper writes again is other bytes.
+        // The trap: the signature covers the received bytes. A JSON mapper would write other bytes.
         byte[] body = exchange.getRequestBody().readNBytes(MOST_BYTES);
         String text = new String(body, UTF_8);
         if (!isSigned(exchange.getRequestHeaders().getFirst("X-Service-Signature"), body)) answer(exchange, 401, "{}");
@@ -50,7 +50,7 @@ public class Receiver {
     static synchronized void store(String id, String text) throws IOException {
         if (STORED.containsKey(id)) return;
         file.write(ByteBuffer.wrap(("\n" + text.replace('\n', ' ').replace('\r', ' ')).getBytes(UTF_8)));
-        file.force(false); // On disk: an event which was answered 200 outlives a crash.
+        file.force(false); // On disk: an event answered with 200 survives a crash.
         STORED.put(id, 1);
     }
 

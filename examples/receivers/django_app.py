@@ -20,15 +20,15 @@ ARRIVED = threading.Event()
 
 def connect():  # With the ORM: an Event model with a unique id, and Event.objects.get_or_create(id=…) in the view.
     database = sqlite3.connect(os.environ.get("DATABASE", "events.db"), isolation_level=None)
-    # FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+    # FULL: a stored event is on disk, so an event answered with 200 survives a crash.
     database.execute("PRAGMA synchronous = FULL")
     return database
 
 
-@csrf_exempt  # The service has no cookie of yours: its signature is what proves the request.
+@csrf_exempt  # The service has no cookie of yours: its signature proves the request.
 @require_POST
 def webhooks(request):
-    # The trap: the signature covers the bytes that arrived. request.body is these; read it before request.POST.
+    # The trap: the signature covers the received bytes. request.body has them; read it before request.POST.
     body = request.body
     if not is_signed(request.headers.get("X-Service-Signature", ""), body):
         return JsonResponse({"error": "invalid_signature"}, status=401)
@@ -58,15 +58,15 @@ def is_signed(header, body):
 
 
 def handle_events():
-    """Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone."""
+    """Does the work after the answer, which must be sent within ten seconds. At the start, it finishes what a crash interrupted."""
     database = connect()
     while True:
         ARRIVED.clear()
         for event_id, body in database.execute("SELECT id, body FROM events WHERE handled = 0").fetchall():
             try:
-                # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                # Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
                 database.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
-            except Exception:  # It is tried again when the next event comes, and stops none behind it.
+            except Exception:  # It is retried when the next event comes, and does not block later ones.
                 logging.exception(event_id)
         ARRIVED.wait()
 

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 SECRET = os.environ["SIGNING_SECRET"].encode()
 MOST_BYTES = 1_048_576
 DATABASE = sqlite3.connect(os.environ.get("DATABASE", "events.db"), check_same_thread=False, isolation_level=None)
-# FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+# FULL: a stored event is on disk, so an event answered with 200 survives a crash.
 DATABASE.executescript("""PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, body BLOB NOT NULL, handled INTEGER NOT NULL DEFAULT 0)""")
 ARRIVED = asyncio.Event()
@@ -27,7 +27,7 @@ app = FastAPI(lifespan=lifespan)
 
 @app.post("/webhooks")
 async def webhooks(request: Request):
-    # The trap: a parameter of a Pydantic model gets what was made of the body; the signature covers the bytes that came.
+    # The trap: the signature covers the received bytes, and a parameter of a Pydantic model gets only parsed data.
     body = await request.body()
     if len(body) > MOST_BYTES or not is_signed(request.headers.getlist("X-Service-Signature"), body):
         return JSONResponse({"error": "invalid_signature"}, 401)
@@ -58,14 +58,14 @@ def is_signed(headers, body):
 
 
 async def handle_events():
-    """Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone."""
+    """Does the work after the answer, which must be sent within ten seconds. At the start, it finishes what a crash interrupted."""
     while True:
         ARRIVED.clear()
         for event_id, body in DATABASE.execute("SELECT id, body FROM events WHERE handled = 0").fetchall():
             try:
-                # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                # Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
                 DATABASE.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
-            except Exception:  # It is tried again when the next event comes, and stops none behind it.
+            except Exception:  # It is retried when the next event comes, and does not block later ones.
                 logging.exception(event_id)
             await asyncio.sleep(0)
         await ARRIVED.wait()

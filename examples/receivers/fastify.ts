@@ -41,14 +41,14 @@ app.get<{ Params: { id: string } }>("/handled/:id", ({ params }) => ({
 handleEvents();
 await app.listen({ port: Number(PORT), host: "127.0.0.1" });
 
-/** Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone. */
+/** Does the work after the answer, which must be sent within ten seconds. At the start, it finishes what a crash interrupted. */
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
     try {
       // Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
       done.run(id);
     } catch (error) {
-      console.error(id, error); // It is tried again when the next event comes, and stops none behind it.
+      console.error(id, error); // It is retried when the next event comes, and does not block later ones.
     }
   }
 }

@@ -12,15 +12,15 @@ app.config["MAX_CONTENT_LENGTH"] = 1_048_576
 
 def connect():
     database = sqlite3.connect(os.environ.get("DATABASE", "events.db"), isolation_level=None)
-    # FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+    # FULL: a stored event is on disk, so an event answered with 200 survives a crash.
     database.execute("PRAGMA synchronous = FULL")
     return database
 
 
 @app.post("/webhooks")
 def webhooks():
-    # The trap: the signature covers the bytes that arrived. request.json is only what was made of them, and writing
-    # it again with json.dumps() gives other bytes. get_data() is the bytes, whatever their Content-Type.
+    # The trap: the signature covers the received bytes. request.json is their parsed form, and
+    # json.dumps() of it gives other bytes. get_data() returns the bytes, for any Content-Type.
     body = request.get_data()
     if not is_signed(request.headers.get("X-Service-Signature", ""), body):
         return jsonify(error="invalid_signature"), 401
@@ -51,15 +51,15 @@ def is_signed(header, body):
 
 
 def handle_events():
-    """Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone."""
+    """Does the work after the answer, which must be sent within ten seconds. At the start, it finishes what a crash interrupted."""
     database = connect()
     while True:
         ARRIVED.clear()
         for event_id, body in database.execute("SELECT id, body FROM events WHERE handled = 0").fetchall():
             try:
-                # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                # Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
                 database.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
-            except Exception:  # It is tried again when the next event comes, and stops none behind it.
+            except Exception:  # It is retried when the next event comes, and does not block later ones.
                 logging.exception(event_id)
         ARRIVED.wait()
 

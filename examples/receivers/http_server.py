@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 SECRET = os.environ["SIGNING_SECRET"].encode()
 MOST_BYTES = 1_048_576
 DATABASE = sqlite3.connect(os.environ.get("DATABASE", "events.db"), check_same_thread=False, isolation_level=None)
-# FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+# FULL: a stored event is on disk, so an event answered with 200 survives a crash.
 DATABASE.executescript("""PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, body BLOB NOT NULL, handled INTEGER NOT NULL DEFAULT 0)""")
 LOCK, ARRIVED = threading.Lock(), threading.Event()
@@ -21,7 +21,7 @@ class Receiver(BaseHTTPRequestHandler):
         self.answer(200, {"handled": row[0] if row else 0})
 
     def do_POST(self):
-        # The trap: the signature covers the bytes that arrived. json.dumps(json.loads(body)) is other bytes.
+        # The trap: the signature covers the received bytes. json.dumps(json.loads(body)) gives other bytes.
         body = self.read_body()
         if not is_signed(self.headers.get("X-Service-Signature", ""), body):
             return self.answer(401, {"error": "invalid_signature"})
@@ -34,7 +34,7 @@ class Receiver(BaseHTTPRequestHandler):
         ARRIVED.set()
         self.answer(200, {"received": True})
 
-    def read_body(self):  # http.server leaves chunked bodies to us, and a proxy may well send one.
+    def read_body(self):  # http.server does not read chunked bodies, and a proxy may send one.
         if "chunked" not in self.headers.get("Transfer-Encoding", ""):
             return self.rfile.read(max(0, min(int(self.headers.get("Content-Length", 0)), MOST_BYTES)))
         body, size = b"", 1
@@ -61,21 +61,21 @@ def is_signed(header, body):
 
 
 def handle_events():
-    """Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone."""
+    """Does the work after the answer, which must be sent within ten seconds. At the start, it finishes what a crash interrupted."""
     while True:
         with LOCK:
             ARRIVED.clear()
             waiting = DATABASE.execute("SELECT id, body FROM events WHERE handled = 0").fetchall()
         for event_id, body in waiting:
             try:
-                # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                # Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
                 with LOCK:
                     DATABASE.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", (event_id,))
-            except Exception:  # It is tried again when the next event comes, and stops none behind it.
+            except Exception:  # It is retried when the next event comes, and does not block later ones.
                 logging.exception(event_id)
         ARRIVED.wait()
 
 
-ThreadingHTTPServer.request_queue_size = 128  # Of a burst, the default of 5 leaves some waiting for seconds.
+ThreadingHTTPServer.request_queue_size = 128  # With the default of 5, some requests of a burst wait for seconds.
 threading.Thread(target=handle_events, daemon=True).start()
 ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "3000"))), Receiver).serve_forever()

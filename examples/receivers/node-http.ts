@@ -17,7 +17,7 @@ const find = database.prepare("SELECT handled FROM events WHERE id = ?");
 
 const server = createServer((request, response) => {
   const answered = answerTo(request).catch((error: unknown) => {
-    console.error(error); // A full disk, a connection cut in mid-body: no 2xx, so the service tries again.
+    console.error(error); // A full disk, or a connection cut in mid-body: no 2xx, so the service retries.
     return { status: 500, error: "not_stored" };
   });
   void answered.then(({ status, ...body }) =>
@@ -32,8 +32,8 @@ async function answerTo(request: IncomingMessage): Promise<{ status: number } & 
   if (observed !== undefined) return { status: 200, handled: find.get(observed)?.handled ?? 0 };
   if (request.method !== "POST" || request.url !== "/webhooks") return { status: 404, error: "not_found" };
 
-  // The trap: the signature covers the bytes that arrived. JSON that was parsed and written again is other bytes,
-  // and a string put together chunk by chunk breaks each character that lies across two of them.
+  // The trap: the signature covers the received bytes. Parsed and reserialised JSON has other bytes, and
+  // a string joined from chunks breaks each character that is split between two of them.
   const chunks: Buffer[] = [];
   for await (const chunk of request) if (chunk instanceof Buffer) chunks.push(chunk);
   const body = Buffer.concat(chunks);
@@ -46,14 +46,14 @@ async function answerTo(request: IncomingMessage): Promise<{ status: number } & 
   return { status: 200, received: true };
 }
 
-/** Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone. */
+/** Does the work after the answer, which must be sent within ten seconds. At the start, it finishes what a crash interrupted. */
 function handleEvents(): void {
   for (const { id = "" } of unhandled.all()) {
     try {
       // Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
       done.run(id);
     } catch (error) {
-      console.error(id, error); // It is tried again when the next event comes, and stops none behind it.
+      console.error(id, error); // It is retried when the next event comes, and does not block later ones.
     }
   }
 }

@@ -21,14 +21,14 @@ import (
 var secret, lock, stored = os.Getenv("SIGNING_SECRET"), sync.Mutex{}, map[string]int{} // By id: lines in the file.
 
 func main() {
-	// O_SYNC: what is written is on disk, so that an event which was answered 200 outlives a crash.
+	// O_SYNC: a written event is on disk, so an event answered with 200 survives a crash.
 	file, err := os.OpenFile(os.Getenv("DATABASE"), os.O_CREATE|os.O_RDWR|os.O_APPEND|os.O_SYNC, 0o600)
 	if err != nil || secret == "" {
 		log.Fatal("Set SIGNING_SECRET to the secret of your endpoint, and DATABASE to a file to keep its events in.")
 	}
 	known, _ := io.ReadAll(file)
 	for _, line := range strings.Split(string(known), "\n") {
-		stored[eventID([]byte(line))]++ // A line that a power cut broke off was never acknowledged.
+		stored[eventID([]byte(line))]++ // An incomplete line, after a power cut, was never acknowledged.
 	}
 	http.HandleFunc("/webhooks", func(w http.ResponseWriter, r *http.Request) { receive(w, r, file) })
 	http.HandleFunc("/handled/", func(w http.ResponseWriter, r *http.Request) { // For verify --observe.
@@ -40,7 +40,7 @@ func main() {
 }
 
 func receive(w http.ResponseWriter, r *http.Request, file *os.File) {
-	// The trap: the signature covers the bytes that arrived. Decoded and written again by encoding/json they are others.
+	// The trap: the signature covers the received bytes. encoding/json would write other bytes.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 	if err != nil || !isSigned(r.Header.Get("X-Service-Signature"), body) || eventID(body) == "" {
 		http.Error(w, "no signed event", http.StatusUnauthorized)
@@ -54,7 +54,7 @@ func store(body []byte, file *os.File) (err error) {
 	lock.Lock()
 	defer lock.Unlock()
 	if id := eventID(body); stored[id] == 0 {
-		_, err = file.WriteString("\n" + strings.ReplaceAll(string(body), "\n", " ")) // On a line of its own, come what may.
+		_, err = file.WriteString("\n" + strings.ReplaceAll(string(body), "\n", " ")) // Always on a new line.
 		if err == nil {
 			stored[id]++
 		}

@@ -3,7 +3,7 @@
 $secret = getenv('SIGNING_SECRET') ?: throw new RuntimeException('Set SIGNING_SECRET to the secret of your endpoint.');
 
 $database = new PDO('sqlite:' . (getenv('DATABASE') ?: 'events.db'), options: [PDO::ATTR_TIMEOUT => 5]);
-// FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+// FULL: a stored event is on disk, so an event answered with 200 survives a crash.
 $database->exec('PRAGMA journal_mode = WAL');
 $database->exec('PRAGMA synchronous = FULL');
 $database->exec('CREATE TABLE IF NOT EXISTS events
@@ -21,7 +21,7 @@ if (PHP_SAPI === 'cli') {
 
 function receive(PDO $database, string $secret): void
 {
-    // The trap: the signature covers the bytes that arrived, and json_encode(json_decode($body)) is other bytes.
+    // The trap: the signature covers the received bytes, and json_encode(json_decode($body)) gives other bytes.
     $body = file_get_contents('php://input');
     if (!is_signed($_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '', $body, $secret)) {
         answer(401, ['error' => 'invalid_signature']);
@@ -54,16 +54,16 @@ function is_signed(string $header, string $body, string $secret): bool
     return false;
 }
 
-/** Does the work after the answer, which must be sent within ten seconds; first, what a crash left undone. */
+/** Does the work after the answer, which must be sent within ten seconds. It first finishes what a crash interrupted. */
 function handle_events(PDO $database): never
 {
     while (true) {
         foreach ($database->query('SELECT id, body FROM events WHERE handled = 0')->fetchAll() as ['id' => $id]) {
             try {
-                // Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+                // Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
                 $database->prepare('UPDATE events SET handled = handled + 1 WHERE id = ?')->execute([$id]);
             } catch (Throwable $error) {
-                error_log("$id: $error"); // It is tried again in a moment, and stops none behind it.
+                error_log("$id: $error"); // It is retried in a moment, and does not block later ones.
             }
         }
         usleep(200_000);

@@ -6,7 +6,7 @@ require "sqlite3"
 
 SECRET = ENV.fetch("SIGNING_SECRET")
 DATABASE = SQLite3::Database.new(ENV.fetch("DATABASE", "events.db"))
-# FULL: what is stored is on disk, so that an event which was answered 200 outlives a crash.
+# FULL: a stored event is on disk, so an event answered with 200 survives a crash.
 DATABASE.execute_batch(<<~SQL)
   PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, body BLOB NOT NULL, handled INTEGER NOT NULL DEFAULT 0)
@@ -20,8 +20,8 @@ set :environment, :production
 
 post "/webhooks" do
   content_type :json
-  # The trap: the signature covers the bytes that arrived. What JSON.generate(JSON.parse(body)) writes is other bytes,
-  # and params has none of them. This is the body as it came.
+  # The trap: the signature covers the received bytes. JSON.generate(JSON.parse(body)) gives other bytes,
+  # and params has none. This is the body as it came.
   body = request.body.read
   halt 401, JSON.generate(error: "invalid_signature") unless signed?(request.env["HTTP_X_SERVICE_SIGNATURE"], body)
   parsed = begin
@@ -52,16 +52,16 @@ def signed?(header, body)
   pairs.any? { |key, v1| key == "v1" && OpenSSL.secure_compare(v1.to_s, expected) }
 end
 
-# Does the work after the answer, which must be sent within ten seconds; at the start, what a crash left undone.
+# Does the work after the answer, which must be sent within ten seconds. At the start, it finishes what a crash interrupted.
 Thread.new do
   loop do
     ARRIVED.clear
     waiting = LOCK.synchronize { DATABASE.execute("SELECT id, body FROM events WHERE handled = 0") }
     waiting.each do |id, _body|
-      # Your work. Give the id along as idempotency key: a crash between here and the next line repeats it.
+      # Your work. Pass the id as idempotency key: a crash between here and the next line repeats it.
       LOCK.synchronize { DATABASE.execute("UPDATE events SET handled = handled + 1 WHERE id = ?", [id]) }
     rescue StandardError => error
-      warn "#{id}: #{error.full_message}" # It is tried again when the next event comes, and stops none behind it.
+      warn "#{id}: #{error.full_message}" # It is retried when the next event comes, and does not block later ones.
     ensure
       Thread.pass # Whoever unlocks and locks at once gets the lock before those who wait: requests go first.
     end

@@ -86,7 +86,7 @@ function send(request: NodeRequest, response: NodeResponse, answer: Answer, isDr
   if (response.headersSent) return;
   // Makes Node.js send `Connection: close`, so that the rest of the body is not read as the next request.
   if (isDraining || !request.complete || answer === ANSWERS.in_pieces) response.shouldKeepAlive = false;
-  // That would destroy the connection after the answer.
+  // Node.js would destroy the connection right after the answer, and the client might lose the answer.
   const { socket } = request;
   if (!request.complete && socket instanceof Socket && !Object.hasOwn(socket, "destroySoon"))
     socket.destroySoon = () => endSoon(socket);

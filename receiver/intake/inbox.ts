@@ -150,8 +150,9 @@ const OVERLOADED: Refusal = { ok: false, reason: "overloaded", detail: "Too many
 const TIMEOUT: Refusal = { ok: false, reason: "timeout", detail: "The database took too long to commit." };
 
 /**
- * Events that arrive during a commit wait and share the next one: a slow disk costs one sync per batch, not one per event. Events beyond the limits are refused at once as `overloaded`. After 8 s an event is answered `timeout`;
- * it may still be stored later, and the sender's retry is then a duplicate.
+ * Events that arrive during a commit wait and share the next one: a slow disk costs one sync per batch, not one per event.
+ * Events beyond the limits are refused at once as `overloaded`. After 8 s an event is answered `timeout`; it may still be
+ * stored later, and the sender's retry is then a duplicate.
  */
 export function createGroupCommit({
   accept,

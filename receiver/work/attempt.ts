@@ -13,7 +13,7 @@ const ON_DEAD_MS = 5_000;
 /** Keeps `RetryAfter(0)` in a loop from using a whole core. */
 const SHORTEST_LATER_MS = 1_000;
 
-/** Exported by a module of handlers: called at least once for each job that dies, before its death is stored. */
+/** Exported by a module of handlers: called at least once for each dead job, before that state is stored. */
 export type OnDead = (dead: {
   event: DeadEvent;
   handler: string;
@@ -164,7 +164,7 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     return { kind: "later", error, delayMs };
   }
 
-  /** Calls `onDead` before the death is stored: after a crash in between it is called again. */
+  /** Calls `onDead` before the job is stored as dead: after a crash in between it is called again. */
   async function reportDead(
     { id, handler, attempt, body }: Job,
     policy: Policy,

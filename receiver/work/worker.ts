@@ -215,8 +215,8 @@ export function retentionOf(
 }
 
 /**
- * What the store needs to know about a handler. With `onDead` the store does not bury a job whose process died during its
- * last attempt: the job is claimed once more, at once, and the worker reports its death.
+ * What the store needs to know about a handler. With `onDead` the store does not end a job as dead whose process died
+ * during its last attempt: the job is claimed once more, at once, and the worker reports its death.
  */
 function jobHandler(policy: Policy, reportsDeaths: boolean): JobHandler {
   const { handler, maximumAttempts: most, backoffMs } = policy;

@@ -21,7 +21,7 @@ export function assignments(type: string, texts: readonly string[]): Fields | un
     if (path.some((part) => part === "" || part === "__proto__"))
       throw usageError(`--set ${text}: the path has an empty part; write names with one dot between.`);
     const [field = "", ...inside] = path;
-    // If the made-up object has a list, one of its items is changed; otherwise a new list begins.
+    // If the generated object has a list, one of its items is changed; otherwise a new list begins.
     const isListed = Array.isArray(object[field] ?? sample[field]);
     if (isListed && inside[0] !== undefined && !PLACE.test(inside[0]))
       throw usageError(`--set ${text}: ${field} is a list; give an item's number, as in ${field}.0.`);

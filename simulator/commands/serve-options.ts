@@ -104,7 +104,7 @@ function accessToken(text: string): string {
   throw new InvalidArgumentError(
     text === ""
       ? "it is empty (an unset variable?): give 16 characters or more, or leave --token out to get one."
-      : "it has 16 to 256 characters, without spaces: leave --token out to have one made up.",
+      : "it has 16 to 256 characters, without spaces: leave --token out to get a generated one.",
   );
 }
 

@@ -163,7 +163,7 @@ async function verify(words: string[], flags: Flags, signal: AbortSignal): Promi
 
 function whatIsSent(host: string, checks: number): string {
   return (
-    `Sending to ${host}: ${checks} checks with made-up deliveries, honest, forged, stale and repeated, in bursts of some ` +
+    `Sending to ${host}: ${checks} checks with generated deliveries, honest, forged, stale and repeated, in bursts of some ` +
     "dozens at once, and requests that break off or hold connections open. Ctrl-C stops it."
   );
 }

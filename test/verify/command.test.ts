@@ -272,7 +272,7 @@ describe("verify", () => {
     expect(refused.stderr).toContain("add --allow-host receiver.invalid if it is yours to test");
     expect(observed.stderr).toContain("add --allow-host counts.invalid");
     expect(allowed.stderr).toMatch(
-      /Sending to receiver\.invalid: \d{3} checks with made-up deliveries, honest, forged/,
+      /Sending to receiver\.invalid: \d{3} checks with generated deliveries, honest, forged/,
     );
     expect(allowed.code).toBe(3);
   });

@@ -23,7 +23,7 @@ const TAKEN = [
   "LICENSE",
 ];
 
-/** What mounts the receiver in another app. */
+/** The library, which mounts the receiver in another app. */
 const LIBRARY = /^receiver\/(?:library\/|index\.)/;
 
 /** The store in PostgreSQL, and the one line that names it. */
@@ -41,7 +41,7 @@ const KIT_TESTS =
 /** Only in a fork that asked for it. */
 export type Rooms = { library: boolean; postgres?: boolean };
 
-/** What a fork has of its own, by the template it is made of. */
+/** The fork's own files, by their templates. */
 const MADE: Record<string, string> = {
   "README.md": "README.md",
   "AGENTS.md": "AGENTS.md",
@@ -94,7 +94,7 @@ export function forkFiles(
     ),
   );
 
-  // Ours runs unchanged; a fork's handlers are run by tsx, which supports all of TypeScript.
+  // Our code needs only type stripping; tsx, which supports all of TypeScript, runs a fork's handlers.
   change(files, "tsconfig.json", /^ *"(?:erasableSyntaxOnly|rewriteRelativeImportExtensions)": true,\n/gm);
 
   const words = { NAME: name, KIT_VERSION: manifest.version };
@@ -114,7 +114,7 @@ function sourcesOf(files: ReadonlyMap<string, string>): Map<string, string> {
   return new Map([...files].filter(([path]) => path.endsWith(".ts")));
 }
 
-/** Removes from a file what matches, and throws where nothing does. */
+/** Removes the matching text from a file, and throws if nothing matches. */
 function change(files: Map<string, string>, path: string, without: RegExp): void {
   const text = files.get(path) ?? "";
   const left = text.replace(without, "");
@@ -129,7 +129,7 @@ function filesIn(root: string, path: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length).replaceAll("\\", "/"));
 }
 
-/** Links to pages that stayed behind become their words; one in brackets is an aside, which goes with its page. */
+/** Links to pages that are left out become plain text; a link in brackets is removed with its brackets. */
 function withoutDeadLinks(path: string, page: string, files: ReadonlyMap<string, string>): string {
   const paths = [...files.keys()];
   const isThere = (target: string): boolean => {

@@ -13,8 +13,8 @@ export type ForkResult = { ok: true; lines: string[] } | { ok: false; message: s
 type Request = { kit: string; target: string; kitVersion: string } & Partial<Rooms>;
 
 /**
- * Makes a project of its own of the receiver in `kit`, in the folder `target`, which must be empty or not be there: its
- * files, a `.env` with a secret of its own, and a git history to which later versions can be merged.
+ * Makes a separate project from the receiver in `kit`, in the folder `target`, which must be empty or missing: its files,
+ * a `.env` with a new secret, and a git history into which later versions can be merged.
  */
 export function makeFork({
   kit,
@@ -30,7 +30,7 @@ export function makeFork({
   writeFiles(target, files);
   const hasHistory = canBegin(target);
   if (hasHistory) beginHistory(target, `Fork voice-agent-webhook-kit ${kitVersion}`);
-  // Never in the history: a secret for trying things out, other than everybody else's.
+  // Never in the history: a secret for trying things out, different for each fork.
   const settings = (files.get(".env.example") ?? "").replace(
     /^SIGNING_SECRET=$/m,
     `SIGNING_SECRET=whsec_${randomBytes(24).toString("hex")}`,
@@ -52,8 +52,8 @@ export function makeFork({
 }
 
 /**
- * Puts the kit's present files on the branch `kit` of a fork, from where the user merges them: with the
- * library and PostgreSQL if they were there, or are wanted now. Nothing else of the fork is touched.
+ * Commits the kit's current files to the branch `kit` of a fork, from which the user merges them: with the library and
+ * PostgreSQL if the fork has them, or if they are requested now. Changes nothing else in the fork.
  */
 export function upgradeFork({ kit, target, kitVersion, ...wanted }: Request): ForkResult {
   if (!existsSync(target))

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The branch of a fork that holds what the kit gave it, a commit for each version, and nothing else. */
+/** The branch of a fork with only the kit's files, one commit per version. */
 export const KIT_BRANCH = "kit";
 
 /** The author of the kit's commits, so that git needs no user.name. */
@@ -14,12 +14,12 @@ const AUTHOR = {
   GIT_COMMITTER_EMAIL: "kit@localhost",
 };
 
-/** Whether git is there, and the folder lies in no repository yet. */
+/** Whether git is installed, and the folder is in no repository yet. */
 export function canBegin(folder: string): boolean {
   return git(folder, ["--version"]).ok && !git(folder, ["rev-parse", "--git-dir"]).ok;
 }
 
-/** Begins the history of a fork with all that lies in its folder, on the branches `main` and `kit`. */
+/** Starts the history of a fork with all files of its folder, on the branches `main` and `kit`. */
 export function beginHistory(folder: string, message: string): void {
   orThrow(git(folder, ["init", "--quiet", "--initial-branch=main"]));
   commitKit(folder, folder, message);
@@ -27,7 +27,7 @@ export function beginHistory(folder: string, message: string): void {
   orThrow(git(folder, ["reset", "--quiet"]));
 }
 
-/** The branch `kit` of a fork: its package.json and its files; undefined where the folder has no such branch. */
+/** The branch `kit` of a fork: its package.json and its files; undefined if the folder has no such branch. */
 export function readKitBranch(folder: string) {
   if (!git(folder, ["rev-parse", "--verify", "--quiet", `refs/heads/${KIT_BRANCH}`]).ok) return undefined;
   return {

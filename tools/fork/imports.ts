@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 
-/** What a TypeScript file imports, statically or not. */
+/** The imports of a TypeScript file, static and dynamic. */
 export function importsOf(source: string): string[] {
   const found = source.matchAll(
     /^\s*(?:import|export)\s[^;"'`]*?\bfrom\s+["']([^"']+)["']|^\s*import\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm,
@@ -8,7 +8,7 @@ export function importsOf(source: string): string[] {
   return [...found].map(([, named, bare, dynamic]) => named ?? bare ?? dynamic ?? "");
 }
 
-/** The files that a TypeScript file names by where they are, to import or to start them, and the packages that it imports. */
+/** The files that a TypeScript file imports or starts by their paths, and the packages that it imports. */
 export function needsOf(path: string, source: string): { files: string[]; packages: string[] } {
   const started = source.matchAll(/new URL\(\s*["'](\.[^"']*\.[a-z]+)["'],\s*import\.meta\.url/g);
   const named = [...importsOf(source), ...[...started].map(([, file]) => file ?? "")];

@@ -21,7 +21,7 @@ export const lockfileSchema = z.looseObject({
 });
 export type Lockfile = z.infer<typeof lockfileSchema>;
 
-/** npm's note on a package: through which kinds of dependency only it is reached. */
+/** npm's marks on a package: the only kinds of dependency through which it is reached. */
 const FLAGS = ["dev", "optional", "devOptional", "peer"] as const;
 
 type Edge = { name: string; kinds: Kind[] };
@@ -62,7 +62,7 @@ export function pruneLockfile(
   return { name, version, lockfileVersion: 3, requires: true, packages: Object.fromEntries(kept) };
 }
 
-/** The folders of all that is reached from the root without the kinds of dependency that are left out. */
+/** The folders of all packages reached from the root without the excluded kinds of dependency. */
 function reach(packages: Lockfile["packages"], without: readonly Kind[]): Set<string> {
   const workspaces = packages[""]?.workspaces ?? [];
   const links = Object.entries(packages).filter(
@@ -110,7 +110,7 @@ function withFlags(
   return Object.fromEntries([...plain, ...raised].toSorted(byNpmsOrder));
 }
 
-/** The order in which npm writes them, so that its own next writing of the file changes nothing. */
+/** The order of npm, so that npm changes nothing when it next writes the file. */
 function byNpmsOrder([one, oneValue]: [string, unknown], [other, otherValue]: [string, unknown]): number {
   const first = ["name", "version", "resolved", "integrity"];
   const rank = (key: string, value: unknown): number => {

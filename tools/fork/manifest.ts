@@ -55,7 +55,7 @@ function without(all: Record<string, string>, some: Record<string, string>): Rec
   return Object.fromEntries(Object.entries(all).filter(([name]) => !(name in some)));
 }
 
-/** A name that npm takes, made of a folder's. */
+/** A package name that npm accepts, made from the folder's name. */
 export function packageName(folder: string): string {
   const name = folder
     .toLowerCase()

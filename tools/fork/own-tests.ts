@@ -22,7 +22,7 @@ export function ownTests(
   return taken;
 }
 
-/** A test and all that it names, with their texts; undefined where it names what a fork hasn't. */
+/** A test and all files that it names, with their texts; undefined if it names a file that forks do not have. */
 function reached(
   kit: string,
   test: string,

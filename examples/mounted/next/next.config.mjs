@@ -1,4 +1,4 @@
 export default {
-  // It starts threads and a process from files of its own, which a bundle has not.
+  // The package starts a thread and a process from its own files, which a bundle does not contain.
   serverExternalPackages: ["voice-agent-webhook-kit"],
 };

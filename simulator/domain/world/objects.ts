@@ -61,7 +61,7 @@ export function createVoicemail(
   };
 }
 
-/** The other fields are made up: the service does not publish those of an order. */
+/** The other fields are invented: the service does not publish those of an order. */
 export function createOrder(source: Confirmed): Order {
   const { conversation } = source;
   return {
@@ -78,7 +78,7 @@ export function createOrder(source: Confirmed): Order {
   };
 }
 
-/** The other fields are made up: the service does not publish those of a booking. */
+/** The other fields are invented: the service does not publish those of a booking. */
 export function createBooking(source: Confirmed): Booking {
   const { conversation } = source;
   return {

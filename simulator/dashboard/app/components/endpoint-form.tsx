@@ -83,7 +83,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
   );
 }
 
-/** A secret of the user's own, folded away; without it, one is made up. */
+/** The user's own secret, collapsed; without it, one is generated. */
 function OwnSecret(own: { label: string; value: string; onInput: (secret: string) => void }) {
   return (
     <details>

@@ -120,7 +120,7 @@ type OverrideProps = { field: OverrideField; value: string; onInput: (value: str
 function Override({ field, value, onInput }: OverrideProps) {
   const { name, kind, example } = field;
   if (kind === "boolean") {
-    const options = ["", "true", "false"].map((choice) => [choice, choice || "made up"] as const);
+    const options = ["", "true", "false"].map((choice) => [choice, choice || "generated"] as const);
     return <SelectField label={name} value={value} onChange={onInput} options={options} />;
   }
   const form = kind === "long" ? { rows: 3, className: "whole" } : {};
