@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
 import { useBrowser } from "../helpers/browser.ts";
-import { control } from "../helpers/control.ts";
-
 import { emit, register } from "../helpers/simulator.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
@@ -35,38 +33,7 @@ test("a phone number is found in its printed form, fields are suggested, and mat
   await expect.poll(() => rows.count()).toBe(4);
 });
 
-test("list, counts and chart show the same period, and a click on a bar of the chart selects its period", async () => {
-  const { url, simulator } = await openDashboard({ calls: 0, send });
-  const origin = new URL(url).origin;
-  register(simulator, "http://localhost:1/never-asked");
-  emit(simulator, "order.created", 2);
-  await simulator.settled();
-  await control(origin, "POST", "/clock/advance", { seconds: 7_200 });
-  emit(simulator, "voicemail.created", 3);
-  await simulator.settled();
-  const page = await browser.openPage(url);
-  const rows = page.locator(".windowed a[href*='/deliveries/']");
-  await expect.poll(() => rows.count()).toBe(5);
-  const chart = page.locator(".history svg");
-  await expect
-    .poll(() => chart.getAttribute("aria-label"))
-    .toMatch(/^5 attempts: 5 acknowledged, 0 failed; .* 40 ms$/);
-  await page.locator(".legend").getByText("acknowledged failed").waitFor();
-
-  await page.getByLabel("Time", { exact: true }).selectOption("created in the last hour");
-  await expect.poll(() => rows.count()).toBe(3);
-  await page.getByRole("button", { name: "All 3" }).waitFor();
-  await page.getByLabel("Time", { exact: true }).selectOption("");
-  await expect.poll(() => rows.count()).toBe(5);
-  await expect.poll(() => chart.getAttribute("aria-label")).toMatch(/^5 attempts/);
-  await chart.locator("g").first().click();
-  await expect.poll(() => rows.count()).toBe(2);
-  expect(page.url()).toContain("since=");
-  await page.reload();
-  await expect.poll(() => rows.count()).toBe(2);
-});
-
-test("on a phone the list keeps its scroll position after a delivery was opened", async () => {
+test("on a phone the list has kept its place when one comes back from a delivery", async () => {
   const { url, simulator } = await openDashboard({ calls: 0, send });
   register(simulator, "http://localhost:1/never-asked");
   emit(simulator, "call.completed", 60);

@@ -4,9 +4,10 @@ import { loopTurns } from "../../helpers/loop-turns.ts";
 import type * as Actions from "../../../simulator/dashboard/app/core/actions.ts";
 import type * as Live from "../../../simulator/dashboard/app/core/live.ts";
 import type * as Load from "../../../simulator/dashboard/app/core/load.ts";
-import type { Clock, Delivery, EventTypeForm } from "../../../simulator/dashboard/app/core/types.ts";
+import type { Delivery, EventTypeForm } from "../../../simulator/dashboard/app/core/types.ts";
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 import { openPage, type Part, show } from "./dom.ts";
+import { clockOf } from "./forms.ts";
 
 /** Components rendered without a browser: what a click, a key or an answer changes. */
 
@@ -25,15 +26,6 @@ let page: Part;
 let live: typeof Live.live;
 let keys: typeof Actions;
 let load: typeof Load;
-const clockOf = (more: Partial<Clock> = {}) =>
-  ({
-    mode: "manual",
-    now: at(0),
-    wall_now: at(0),
-    next_attempt_at: at(5),
-    deliveries: { attempting: 2, delivered: 0, dead: 0 },
-    ...more,
-  }) as Clock;
 
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "setTimeout", "clearTimeout", "performance"] });
@@ -115,8 +107,10 @@ test("addresses, views and commands keep their meaning, whatever characters they
   expect(["/", "/?q=x", "/world"].map(hrefTo)).toEqual(["/dashboard", "/dashboard?q=x", "/dashboard/world"]);
   expect(apiCurl("/a'b'c", "")).toBe(`curl -i \\\n  'http://simulator/a'\\''b'\\''c'`);
   for (const query of ["?q=1", "?q=2"]) saveView(" my   view", query);
+  saveView("other", "?q=3");
+  expect(localStorage.getItem("views")).toBe("my view\t?q=2\nother\t?q=3");
   const { root, close } = await show(h(() => JSON.stringify(useViews()), {}));
-  expect(root.words).toBe('[["my view","?q=2"]]');
+  expect(root.words).toBe('[["my view","?q=2"],["other","?q=3"]]');
   await close();
 });
 

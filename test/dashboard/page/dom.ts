@@ -14,7 +14,7 @@ export class Part {
   data = "";
   value = "";
   disabled = false;
-  readonly style = {};
+  readonly style: Record<string, string> = {};
   readonly attributes = new Map<string, string>();
   private readonly listeners = new Map<string, Set<Listener>>();
 
@@ -57,7 +57,8 @@ export class Part {
     this.listeners.get(name)?.delete(listener);
   matches = (): boolean => this.localName === "input";
   querySelector = (): null => null;
-  focus = (): void => undefined;
+  focus = (): unknown => Object.assign(document, { activeElement: this });
+  isConnected = true;
   showModal = (): void => undefined;
   close = (): void => undefined;
   /** Dispatches a user's event, and returns after its immediate effects are rendered. */
@@ -72,7 +73,7 @@ export class Part {
     };
     await act(async () => {
       for (const listener of this.listeners.get(type) ?? []) listener.call(this, event);
-      await loopTurns(5);
+      await loopTurns(20);
     });
   }
 }
@@ -81,17 +82,26 @@ export class Part {
 export function openPage() {
   const page = new Part(1, "document");
   const create = { createElement: made, createElementNS: (_: unknown, name: string) => made(name) };
-  vi.stubGlobal(
-    "document",
-    Object.assign(page, create, { visibilityState: "hidden", createTextNode, activeElement: null }),
-  );
+  const first = { visibilityState: "hidden", createTextNode, activeElement: null };
+  vi.stubGlobal("document", Object.assign(page, create, first, { documentElement: { dataset: {} } }));
   vi.stubGlobal("Element", Part);
   vi.stubGlobal("HTMLElement", Part);
-  vi.stubGlobal("location", { origin: "http://simulator", pathname: "/dashboard", search: "" });
-  vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => undefined });
-  vi.stubGlobal("history", { pushState: () => undefined });
+  vi.stubGlobal("HTMLButtonElement", Part);
+  const location = { origin: "http://simulator", hostname: "simulator", pathname: "/dashboard", search: "" };
+  vi.stubGlobal("location", location);
+  const kept = new Map<string, string>();
+  const setItem = (name: string, value: string) => kept.set(name, value);
+  vi.stubGlobal("localStorage", { getItem: (name: string) => kept.get(name) ?? null, setItem });
+  /** Where the page went, with how. */
+  const visits: string[] = [];
+  const go = (how: string) => (_state: unknown, _title: string, url: string) => {
+    visits.push(`${how} ${url}`);
+    const [pathname, search = ""] = url.split("?");
+    Object.assign(location, { pathname, search: search && `?${search}` });
+  };
+  vi.stubGlobal("history", { pushState: go("push"), replaceState: go("replace") });
   vi.resetModules();
-  return page;
+  return Object.assign(page, { visits, kept });
 }
 
 /** Renders a component; returns its container and a function that removes it. */

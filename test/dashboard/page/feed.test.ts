@@ -84,7 +84,7 @@ test("a delivery older than the last loaded row appears with its page", async ()
   const { feed, asked, answerNext, keys } = startFeed();
   void feed.load(NO_FILTERS);
   await answerNext(page([deliveryAt(5, "e"), deliveryAt(3, "c")], "behind c"), {
-    data: [lonely(5, "evt_5"), lonely(4, "evt_4"), lonely(2, "evt_2")],
+    data: [lonely(5, "evt_5"), lonely(4, "evt_4"), lonely(3, "evt_3"), lonely(2, "evt_2")],
   });
   feed.put(deliveryAt(1, "a"));
   expect(keys()).toEqual(["e", "evt_5", "evt_4", "c"]);
@@ -217,7 +217,8 @@ test("a page that fails to load keeps the rows, and says why", async () => {
   void feed.loadOlder();
   asked[0]?.fail(new Error("gone"));
   await expect.poll(() => feed.list.error?.message).toBe("gone");
-  expect(keys()).toEqual(["a"]);
+  void feed.loadOlder();
+  expect([keys(), asked.length]).toEqual([["a"], 1]);
 });
 
 test("the latest attempt is the one made last, even if an older delivery is updated again", async () => {
@@ -226,7 +227,9 @@ test("the latest attempt is the one made last, even if an older delivery is upda
   feed.put(original);
   feed.put(deliveryAt(2, "again", { resend_of: "original", attempts: [attemptAt(2, 200)] }));
   feed.put({ ...original, recovered_by: "again" });
-  expect(feed.latest()?.id).toBe("again");
+  const judged = deliveryAt(2, "again", { attempts: [attemptAt(2, 200)], handling: null });
+  feed.put(judged);
+  expect(feed.latest()).toBe(judged);
   feed.put(deliveryAt(3, "other", { endpoint_id: "ep_2", attempts: [attemptAt(0, 200)] }));
   expect([feed.latest()?.id, feed.heardOf("ep_2")?.id]).toEqual(["again", "other"]);
 });

@@ -122,6 +122,6 @@ test("pages that load more data reload it after a reset, after missed events, an
 
 test("a job that has ended stays ended when a late answer arrives", () => {
   const job = (ended_at: string | null) => ({ object: "job", id: "job_1", ended_at }) as Job;
-  for (const ended of [null, at(1), null]) core.keepJob(job(ended));
-  expect(core.live.jobs).toEqual([job(at(1))]);
+  for (const ended of [null, at(1), at(2), null]) core.keepJob(job(ended));
+  expect(core.live.jobs).toEqual([job(at(2))]);
 });

@@ -6,7 +6,7 @@ import { startEndpoint } from "../../helpers/endpoint.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { startService, type Json } from "../../helpers/service.ts";
-import { emit, emitOne, nextEntry, readingsWith, register } from "../../helpers/simulator.ts";
+import { emit, emitOne, nextEntry, register } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
@@ -158,33 +158,7 @@ test("verify runs on one receiver at a time, and on another machine only if that
   await ask("POST", "/verification/cancel", {});
 });
 
-test.each(["attempts", "deliveries"] as const)(
-  "if %s are counted, an attempt that fails after its endpoint was removed is the last",
-  async (flag_counts) => {
-    const begun = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<{ outcome: { status: number }; durationMs: number }>();
-    const send: Send = () => {
-      begun.resolve();
-      return answer.promise;
-    };
-    const readings = readingsWith({ flag_counts });
-    const { ask, simulator } = await startService({ clock: "manual", send, readings });
-    const { id } = register(simulator, "http://localhost:9/");
-    const delivery = emitOne(simulator);
-    await begun.promise;
-    await ask("DELETE", `/endpoints/${id}`);
-    answer.resolve({ outcome: { status: 500 }, durationMs: 1 });
-    await simulator.settled();
-    expect((await ask("GET", `/deliveries/${delivery}`)).body).toMatchObject({
-      state: "dead",
-      next_attempt_at: null,
-      url: null,
-    });
-    expect((await ask("GET", "/clock")).body).toMatchObject({ next_attempt_at: null, lost: 0 });
-  },
-);
-
-test("the API returns the observed URL, and the operator's page of the kit's receiver", async () => {
+test("the API says what is observed, and the operator page of the kit's receiver", async () => {
   const { ask, simulator } = await startService({ send: answering(() => 200) });
   const about = async () => (await ask("GET", "/about")).body;
   expect(await about()).toMatchObject({ is_observed: false, operator_page: null });

@@ -142,23 +142,6 @@ describe("endpoints", () => {
     expect((await ask("PATCH", path, { org_id: null })).body).toMatchObject({ org_id: null });
     expect((await ask("GET", path)).body).toMatchObject({ org_id: null });
   });
-
-  test("are tested with a synthetic call.completed", async () => {
-    const endpoint = await startEndpoint();
-    const { ask } = await startService();
-    const { body } = await ask("POST", "/endpoints", { url: endpoint.url, event_types: ["order.created"] });
-    const id = String(body["id"]);
-    const tested = await ask("POST", `/endpoints/${id}/test`, {});
-    expect(tested).toMatchObject({
-      status: 202,
-      body: {
-        events: [{ id: expect.stringMatching(/^evt_/), type: "call.completed", org_id: expect.any(String) }],
-        deliveries: [{ id: expect.stringMatching(/^dlv_/), event_id: expect.any(String), endpoint_id: id }],
-      },
-    });
-    await endpoint.until(1);
-    expect(await ask("POST", "/endpoints/ep_none/test", {})).toMatchObject({ status: 404 });
-  });
 });
 
 describe("events", () => {
@@ -364,6 +347,7 @@ describe("deliveries", () => {
       ["GET", "/deliveries/dlv_none"],
       ["POST", "/deliveries/dlv_none/resend"],
       ["POST", "/deliveries/dlv_none/attempt"],
+      ["POST", "/endpoints/ep_none/test"],
       ["GET", "/deliveries?starting_after=dlv_none"],
     ] as const) {
       const answer = await ask(method, path, method === "POST" ? {} : undefined);

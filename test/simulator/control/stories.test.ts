@@ -70,20 +70,3 @@ test("a reset drops the remaining steps of a scenario", async () => {
   const { body } = await control<{ data: unknown[] }>(simulator.url, "GET", "/events");
   expect(body.data).toEqual([]);
 });
-
-test("traffic is switched on and off, and keeps making events", async () => {
-  const { simulator } = await startService();
-  expect((await control(simulator.url, "GET", "/traffic")).body).toEqual({
-    object: "traffic",
-    per_minute: 0,
-  });
-  const on = await control(simulator.url, "PATCH", "/traffic", { per_minute: 60_000 });
-  expect(on).toMatchObject({ status: 200, body: { per_minute: 60_000 } });
-  await expect
-    .poll(async () => (await control<{ data: unknown[] }>(simulator.url, "GET", "/events")).body.data.length)
-    .toBeGreaterThan(3);
-  await control(simulator.url, "PATCH", "/traffic", { per_minute: 0 });
-  expect(await control(simulator.url, "PATCH", "/traffic", { per_minute: -1 })).toMatchObject({
-    status: 400,
-  });
-});

@@ -95,8 +95,8 @@ function TimeSelect({ filters, onChange }: FilterProps) {
       value={value}
       options={isKnown ? options : [...options, [value, "a time of your own"]]}
       onChange={(next) => {
-        const [filter = "since", ago = ""] = next.split(" ");
-        onChange({ ...filters, since: "", until: "", gave_up_since: "", [filter]: ago });
+        const [filter, ago = ""] = next.split(" ");
+        onChange({ ...filters, since: "", until: "", gave_up_since: "", [filter || "since"]: ago });
       }}
     />
   );
