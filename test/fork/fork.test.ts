@@ -94,7 +94,7 @@ describe("a fork", () => {
 
   test("imports nothing but itself and what its package.json names", () => {
     const { dependencies, devDependencies } = parsed("package.json");
-    const strangers = [...files].flatMap(([path, source]) => {
+    const undeclared = [...files].flatMap(([path, source]) => {
       if (!path.endsWith(".ts")) return [];
       const installed = { ...dependencies, ...(/^(?:receiver|shared)\//.test(path) ? {} : devDependencies) };
       return importsOf(source)
@@ -105,7 +105,7 @@ describe("a fork", () => {
         )
         .map((name) => `${path}: ${name}`);
     });
-    expect(strangers).toEqual([]);
+    expect(undeclared).toEqual([]);
   });
 
   test("depends only on what it needs, in the versions tested here", () => {

@@ -94,13 +94,13 @@ test("the genuine recipe makes the contract's signature", () => {
 });
 
 test("a header that no shell can make has no shell lines", () => {
-  const unmade = [
+  const impossible = [
     digest({ key: () => Buffer.from("x") }),
     digest({ body: (body) => body }),
     digest({ hash: (key) => Buffer.from(key) }),
     digest({ spelling: "latin1" }),
   ];
-  expect(unmade.map((one) => shellSignature(headers([one]), "X"))).toEqual(unmade.map(() => undefined));
+  expect(impossible.map((one) => shellSignature(headers([one]), "X"))).toEqual(impossible.map(() => undefined));
 });
 
 test.for([

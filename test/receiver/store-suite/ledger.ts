@@ -19,7 +19,7 @@ import {
 const ids = (found: readonly { id: string }[]): string[] => found.map(({ id }) => id);
 
 /** Ends the next job that is due as dead. */
-async function bury(store: Store, name?: string): Promise<void> {
+async function endAsDead(store: Store, name?: string): Promise<void> {
   await store.jobs.end(await claimOne(store, name), { kind: "dead", error: "no" });
 }
 
@@ -55,7 +55,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
         event(),
         event(),
       );
-      await bury(store);
+      await endAsDead(store);
       await store.jobs.end(await claimOne(store), { kind: "done" });
       await claimOne(store);
       const list = async (filter: Parameters<Store["ledger"]["list"]>[0]) =>
@@ -114,7 +114,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       await backend.pass(1_000);
       await accept(store, ...Array.from({ length: 5 }, () => event()));
       await store.jobs.end(await claimOne(store), { kind: "dead", error: "away" });
-      for (const _ of [1, 2]) await bury(store);
+      for (const _ of [1, 2]) await endAsDead(store);
       await store.jobs.end(await claimOne(store), { kind: "failed", error: "busy", delayMs: MINUTE_MS });
       const oldestUnfinishedAtMs = (await store.ledger.find(id))?.receivedAtMs;
       const none = { waiting: 0, running: 0, failing: 0, dead: 0, ignored: 0 };
@@ -144,7 +144,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
     test("a requeue gives dead and ignored jobs all their attempts back, and leaves the others as they are", async () => {
       const { backend, store } = await begin(createBackend, [handler(), handler({ name: "other" })]);
       const [id = "", done = ""] = await accept(store, event(), event());
-      await bury(store);
+      await endAsDead(store);
       expect(await handleAll(store)).toEqual([done]);
       await backend.pass(1_000);
       const [receivedAtMs] = [(await store.ledger.find(id))?.receivedAtMs ?? 0];
@@ -163,8 +163,8 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       const backend = await createBackend();
       let store = await openWorker(backend, [handler(), handler({ name: "other" })]);
       const [id = "", order = ""] = await accept(store, event(), event({ type: "order.created" }));
-      await bury(store);
-      await bury(store, "other");
+      await endAsDead(store);
+      await endAsDead(store, "other");
       expect(await store.ledger.requeue([id], "other")).toBe(1);
       expect(await jobOf(store, id)).toMatchObject({ state: "dead" });
       expect(await store.ledger.requeue([id], "nobody")).toBe(0);
@@ -205,7 +205,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       const store = await openWorker(await createBackend(), [handler(), handler({ name: "other" })]);
       const sent = Array.from({ length: 4 }, () => event());
       const [dead = "", done = "", running = "", waiting = ""] = await accept(store, ...sent);
-      await bury(store);
+      await endAsDead(store);
       await store.jobs.end(await claimOne(store), { kind: "done" });
       await claimOne(store);
       await store.jobs.end(await claimOne(store), { kind: "later", error: "wait", delayMs: MINUTE_MS });
@@ -278,7 +278,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       const sent = await accept(store, ...Array.from({ length: 450 }, () => event()));
       await handleAll(store, undefined, { kind: "dead", error: "no" });
       expect(await store.ledger.requeue(sent)).toBe(450);
-      await bury(store);
+      await endAsDead(store);
       await handleAll(store);
       await backend.pass(1_000);
       const nowMs = await store.nowMs();

@@ -46,7 +46,7 @@ test(
       await loadUntilGone(receiver, ledger, { ...load, where });
     }
     expect(ledger.acknowledged.size).toBeGreaterThanOrEqual(lives.length);
-    expect(await judge(databaseFile, ledger)).toEqual({ lost: [], twice: [], strangers: [], unfinished: 0 });
+    expect(await judge(databaseFile, ledger)).toEqual({ lost: [], twice: [], unknown: [], unfinished: 0 });
   },
 );
 

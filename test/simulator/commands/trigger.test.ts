@@ -14,8 +14,8 @@ test("triggers an event and says how to see more", async () => {
 
   const receiver = await startEndpoint();
   simulator.endpoints.add({ url: receiver.url });
-  const heard = await sim("trigger", "call.completed");
-  expect(heard.err).toMatch(/deliveries show dlv_\w+ --simulator http/);
+  const result = await sim("trigger", "call.completed");
+  expect(result.err).toMatch(/deliveries show dlv_\w+ --simulator http/);
   await receiver.until(1);
 });
 

@@ -160,7 +160,7 @@ describe("an attempt that was open when the simulator died", () => {
     while (sent.length < options.attempt) await new Promise((resolve) => setImmediate(resolve));
     const openedAtMs = first.deliveries.attempts(id).at(-1)?.startedAtMs ?? 0;
     const dataFileOfSecond = fileAfterKill(file, "killed");
-    const toldId = first.journal.lastId();
+    const lastId = first.journal.lastId();
     await first.close();
     const second = openSimulator({
       ...shared,
@@ -170,7 +170,7 @@ describe("an attempt that was open when the simulator died", () => {
         return Promise.resolve({ outcome: { status: 500 }, durationMs: 1 });
       },
     });
-    expect(second.journal.lastId()).toBeGreaterThanOrEqual(toldId);
+    expect(second.journal.lastId()).toBeGreaterThanOrEqual(lastId);
     return { second, sent, id, openedAtMs };
   }
 

@@ -70,14 +70,14 @@ test("an endpoint's figures count only attempts that it ended itself", () => {
 
 test("a journal keeps its last entries, and knows which are complete", () => {
   const journal = createJournal({ firstId: 10 });
-  const heard: number[] = [];
-  const stop = journal.watch(({ id }) => void heard.push(id));
+  const entries: number[] = [];
+  const stop = journal.watch(({ id }) => void entries.push(id));
   expect([journal.lastId(), journal.since(9), journal.since(10)]).toEqual([9, [], undefined]);
   for (let count = 0; count < 5_000; count += 1) journal.write({ kind: "clock.changed" });
   expect(journal.since(9)).toHaveLength(5_000);
   stop();
   journal.write({ kind: "clock.changed" });
-  expect(heard).toHaveLength(5_000);
+  expect(entries).toHaveLength(5_000);
   expect(journal.lastId()).toBe(5_010);
   expect(journal.since(9)).toBeUndefined();
   expect(journal.since(2_508)).toBeUndefined();

@@ -17,7 +17,7 @@ let status = 500;
 const receiver = createServer((request, response) => {
   request.resume().once("end", () => response.writeHead(status).end());
 });
-const heard: string[] = [];
+const errors: string[] = [];
 
 beforeAll(async () => {
   await once(receiver.listen(0, "127.0.0.1"), "listening");
@@ -32,7 +32,7 @@ beforeAll(async () => {
   client = new Client({ name: "test", version: "1" });
   // Output on stdout that is not a protocol message arrives here.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has this alone
-  client.onerror = (error) => heard.push(String(error));
+  client.onerror = (error) => errors.push(String(error));
   await client.connect(transport);
 });
 afterAll(async () => {
@@ -99,7 +99,7 @@ describe("an assistant, over stdio", () => {
   });
 
   test("gets only the protocol on standard output", () => {
-    expect(heard).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });
 

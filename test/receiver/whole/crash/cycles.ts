@@ -62,7 +62,7 @@ export async function loadUntilGone(
   await receiver.kill();
 }
 
-export type Verdict = { lost: string[]; twice: string[]; unfinished: number; strangers: string[] };
+export type Verdict = { lost: string[]; twice: string[]; unfinished: number; unknown: string[] };
 
 /** Lets a worker finish the remaining jobs, and counts. */
 export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdict> {
@@ -93,7 +93,7 @@ export async function judge(databaseFile: string, ledger: Ledger): Promise<Verdi
   return {
     lost: [...ledger.acknowledged].filter(([id]) => !effects.has(id)).map(([id, where]) => `${id} ${where}`),
     twice: [...effects].filter(([, count]) => count > 1).map(([id]) => id),
-    strangers: [...effects.keys()].filter((id) => !ledger.sent.has(id)),
+    unknown: [...effects.keys()].filter((id) => !ledger.sent.has(id)),
     unfinished: handlers.reduce((sum, { dead }) => sum + dead, 0),
   };
 }
