@@ -18,7 +18,7 @@ export type InboxJob = {
   handled: number;
   /** It waits behind an earlier job with its key. */
   held: boolean;
-  /** Its handler put it off until `nextAttemptAtMs`, or its process died and it waits for the handler's backoff. */
+  /** Its handler deferred it until `nextAttemptAtMs`, or its process died and it waits for the handler's backoff. */
   deferred: boolean;
   nextAttemptAtMs: number | null;
   finishedAtMs: number | null;

@@ -11,7 +11,7 @@
  *    waiting ───────────────────────────▶ running
  *     ▲ ▲ │                                │ │ │
  *     │ │ │   failed: due after its backoff│ │ ├──▶ done      handled; its writes are committed with it
- *     │ │ └◀── later: put off, not counted ┘ │ └──▶ dead      failed for good, or once too often
+ *     │ │ └◀── later: deferred, not counted┘ │ └──▶ dead      failed for good, or once too often
  *     │ │        returned: not counted       │
  *     │ └─────── crashed: its process ended ─┘      (as failed: the attempt counts)
  *     │
@@ -113,7 +113,7 @@ export type Ending =
   | { kind: "done" }
   /** `crashed`: its process ended during the attempt. */
   | { kind: "failed"; error: string; delayMs: number; crashed?: true }
-  /** Put off by its handler: the attempt does not count. */
+  /** Deferred by its handler: the attempt does not count. */
   | { kind: "later"; error: string; delayMs: number }
   | { kind: "dead"; error: string }
   /** Returned by a stopping worker: the attempt does not count, and the job is due at once. */

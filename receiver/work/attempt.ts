@@ -158,7 +158,7 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     if (again === undefined || again === "never") return { kind: "dead", error };
     const leftMs = job.waitingSinceMs + options.config.maximumAgeMs - nowMs;
     if (leftMs <= 0)
-      return { kind: "dead", error: `${error} It was put off for MAX_AGE_HOURS; requeue it to try again.` };
+      return { kind: "dead", error: `${error} It was deferred for MAX_AGE_HOURS; requeue it to try again.` };
     const askedMs = typeof again === "number" ? Math.ceil(again * 1_000) : again.getTime() - nowMs;
     const delayMs = Math.max(SHORTEST_LATER_MS, Math.min(askedMs, leftMs, LONGEST_DELAY_MS));
     return { kind: "later", error, delayMs };

@@ -39,7 +39,7 @@ export type Order = z.infer<typeof orderSchema>;
 
 const LINES = {
   done: ["info", "handled"],
-  later: ["info", "put off by its handler"],
+  later: ["info", "deferred by its handler"],
   failed: ["warn", "the attempt failed; it will be retried"],
   lost: ["warn", "the job no longer belongs to this worker; nothing was written"],
   dead: ["error", "dead: fix the cause and requeue it"],

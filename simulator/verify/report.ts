@@ -79,7 +79,7 @@ export const FAIL_ON = ["advice", "unverified"] as const;
 
 export type FailOn = (typeof FAIL_ON)[number];
 
-/** The verdict of a complete run: `failed` for a failed `must` check, or for what `failOn` names and no handler put off. */
+/** The verdict of a complete run: `failed` for a failed `must` check, or for what `failOn` names and no handler deferred. */
 export function verdictOf(
   results: readonly CheckResult[],
   failOn: readonly FailOn[] = [],

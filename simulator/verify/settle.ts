@@ -13,11 +13,11 @@ const FIRST_POLL_MS = 50;
 const LONGEST_POLL_MS = 500;
 /** The last reading gets this much, also when the time of the run is over. */
 const LAST_READ_MS = 2_000;
-/** An event that is put off for no longer is waited for: a service that is busy says so for seconds. */
+/** Events deferred for at most this long are waited for: a busy service defers for seconds. */
 const SOON_MS = 20_000;
 
 /**
- * Waits until every acknowledged event of `entries` was handled, put off for long or ignored, until `withinMs` have passed without
+ * Waits until every acknowledged event of `entries` was handled, deferred for long or ignored, until `withinMs` have passed without
  * any progress, or until `leftMs` says that no time is left. All counts it returns were read after `quietMs` without a
  * delivery, and after the last event that it waited for.
  */

@@ -100,7 +100,9 @@ test("a header that no shell can make has no shell lines", () => {
     digest({ hash: (key) => Buffer.from(key) }),
     digest({ spelling: "latin1" }),
   ];
-  expect(impossible.map((one) => shellSignature(headers([one]), "X"))).toEqual(impossible.map(() => undefined));
+  expect(impossible.map((one) => shellSignature(headers([one]), "X"))).toEqual(
+    impossible.map(() => undefined),
+  );
 });
 
 test.for([

@@ -93,7 +93,7 @@ ${older && markup`<a href="${link(`${base}/events`, older)}">Older events</a>`}`
     if (!event) return problem(404, `No event ${id} was accepted here.`);
     const rows = event.jobs.map((job) => {
       const { handler, state, errors, nextAttemptAtMs: nextMs } = job;
-      const waits = job.held ? "behind its key" : job.deferred ? "put off until" : "next attempt";
+      const waits = job.held ? "behind its key" : job.deferred ? "deferred until" : "next attempt";
       const when = markup`${state !== "running" && (nextMs === null ? "ended" : waits)}<br />${ago(nextMs ?? job.finishedAtMs)}`;
       const tried = errors.map((one) => markup`<div>${one.attempt}: ${one.error} ${ago(one.atMs)}</div>`);
       const why = state === "ignored" ? job.lastError : tried;

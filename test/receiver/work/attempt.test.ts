@@ -103,7 +103,7 @@ test("RetryAfter is bounded by 20 days and by MAX_AGE_HOURS: the last attempt co
   );
   expect(await run()).toMatchObject({ outcome: "later", nextAttemptInSeconds: 480 * HOUR });
   expect(await advance(480 * HOUR)).toMatchObject([{ outcome: "later", nextAttemptInSeconds: HOUR }]);
-  const dead = { outcome: "dead", attempt: 1, error: expect.stringContaining("put off for MAX_AGE_HOURS") };
+  const dead = { outcome: "dead", attempt: 1, error: expect.stringContaining("deferred for MAX_AGE_HOURS") };
   expect(await advance(HOUR)).toMatchObject([dead]);
 });
 
