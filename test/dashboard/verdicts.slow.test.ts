@@ -27,7 +27,7 @@ test("a delivery opens next to the list and, where both are too wide, in its pla
   // Too narrow for both: the delivery alone, and the list when one goes back.
   await page.setViewportSize({ width: 390, height: 844 });
   await page.getByRole("region", { name: "Deliveries", exact: true }).waitFor({ state: "hidden" });
-  await page.getByRole("heading", { level: 1, name: "called" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "ordered" }).waitFor();
   await detail.getByRole("link", { name: "Live" }).click();
   await page.locator(".feed-row").first().waitFor();
   // The summary is not cut off on a phone.

@@ -6,7 +6,7 @@ import type * as Live from "../../../simulator/dashboard/app/core/live.ts";
 import type * as Load from "../../../simulator/dashboard/app/core/load.ts";
 import type { Delivery, EventTypeForm } from "../../../simulator/dashboard/app/core/types.ts";
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
-import { openPage, type Part, show } from "./dom.ts";
+import { openPage, Part, show } from "./dom.ts";
 import { clockOf } from "./forms.ts";
 
 /** Components rendered without a browser: what a click, a key or an answer changes. */
@@ -22,7 +22,7 @@ const fetchOfTheTest = (url: string, { body = "null" }: { body?: string } = {}):
     asked.push({ path: url.replace("/control", ""), body: JSON.parse(body), answer });
   });
 
-let page: Part;
+let page: ReturnType<typeof openPage>;
 let live: typeof Live.live;
 let keys: typeof Actions;
 let load: typeof Load;
@@ -114,6 +114,26 @@ test("addresses, views and commands keep their meaning, whatever characters they
   await close();
 });
 
+test("only a plain click on a link to another page of the dashboard opens it without a load", async () => {
+  const { followLinks } = await import("../../../simulator/dashboard/app/core/route.ts");
+  vi.stubGlobal("addEventListener", () => undefined);
+  followLinks();
+  const click = async (href: string, more = {}) => {
+    Object.assign(location, { pathname: "/dashboard", search: "" });
+    page.visits.length = 0;
+    const link = { href: new URL(href, location.origin).href, target: "" };
+    const target = Object.assign(new Part(1, "b"), { closest: () => link });
+    await page.tell("click", { target, button: 0, ...more });
+    return page.visits.join();
+  };
+  for (const path of ["/dashboard", "/dashboard?q=x", "/dashboard/world", "/dashboard/docs#rest"])
+    expect(await click(path)).toBe(`push ${path}`);
+  for (const path of ["/dashboard#main", "/dashboards", "/docs", "http://elsewhere/dashboard/world"])
+    expect([path, await click(path)]).toEqual([path, ""]);
+  for (const other of ["metaKey", "ctrlKey", "shiftKey", "altKey", "button", "defaultPrevented"])
+    expect([other, await click("/dashboard/world", { [other]: 1 })]).toEqual([other, ""]);
+});
+
 test("a key triggers the handler of the component shown last, once while it is held, and none in a text field", async () => {
   const done: string[] = [];
   const Keys = ({ name, bound }: { name: string; bound: string[] }) => {
@@ -182,9 +202,13 @@ test("loaded data belongs to its key, stays visible during a reload, and is relo
   expect(root.words).toBe("of b again");
   await again(h(Loads, { name: "c", again: 5 }));
   expect(root.words).toBe("nothing");
+  // After a break of the connection everything is loaded anew.
+  live.generation += 1;
+  await again(h(Loads, { name: "c", again: 5 }));
+  expect(calls).toHaveLength(6);
   await close();
   vi.advanceTimersByTime(4_000);
-  expect(calls).toHaveLength(5);
+  expect(calls).toHaveLength(6);
 });
 
 test("a request is sent once its key stops changing, and again while its answer says so and the page is visible", async () => {

@@ -208,6 +208,24 @@ test("a test event is sent at once only to an endpoint that was found, and its r
   expect(once.words()).toBe("");
 });
 
+test("a found receiver is registered, another asks for its path, and what is not HTTP is left", async () => {
+  const { EmptyFeed } = await import("../../../simulator/dashboard/app/components/feed-empty.tsx");
+  answers["/listeners"] = { data: [{ host: "127.0.0.1", port: 3000 }] };
+  const view = await open(h(EmptyFeed, {}));
+  const [url, register] = ["http://a/b", [["POST", "/endpoints", { url: "http://a/b" }]]];
+  for (const finding of ["refuses_unsigned", "takes_unsigned", "fails", "no_path", "not_http"]) {
+    answers["/listeners/probe"] = { finding, url, sentence: `It is ${finding}.` };
+    await view.press(":3000");
+    await wait();
+    expect(view.words()).toContain(`It is ${finding}.`);
+    const [asked, ...more] = sent.splice(0);
+    expect(asked).toEqual(["POST", "/listeners/probe", { port: 3_000 }]);
+    expect(more).toEqual(finding.startsWith("no") ? [] : register);
+  }
+  expect(page.visits).toEqual(["push /dashboard/endpoints?new&url=http%3A%2F%2Fa%2Fb"]);
+  await view.close();
+});
+
 test("a list is narrowed by one period at a time, and a view is kept and forgotten by its name", async () => {
   const { Filters } = await import("../../../simulator/dashboard/app/components/feed-filters.tsx");
   const { NO_FILTERS } = await import("../../../simulator/dashboard/app/core/filters.ts");

@@ -97,7 +97,7 @@ export async function openForms() {
     const button = (name: string) =>
       found(
         name,
-        all().find((part) => /^(?:button|a|input|li)$/.test(part.localName) && called(part, name)),
+        all().find((part) => /^(?:button|a|input)$/.test(part.localName) && called(part, name)),
       );
     const field = (name: string) => {
       const label = all().find((part) => part.localName === "label" && part.words.trim().startsWith(name));

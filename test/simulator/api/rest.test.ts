@@ -51,6 +51,16 @@ describe("the API key", () => {
     expect(await status("Bearer")).toBe(401);
   });
 
+  test("without the scope read shows its owner, and nothing else", async () => {
+    const { get } = await startApi();
+    for (const path of PATHS) {
+      const { status, body } = await get(`/api/v1${path}`, { key: "va_test_services_no_scope" });
+      const isOwner = path === "/me";
+      expect(status).toBe(isOwner ? 200 : 403);
+      expect(body).toMatchObject(isOwner ? { api_scopes: [] } : { error: "insufficient_scope" });
+    }
+  });
+
   test("decides whose data is returned", async () => {
     const { get } = await startApi();
     const [restaurant, services] = await Promise.all([

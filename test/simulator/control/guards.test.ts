@@ -221,7 +221,9 @@ describe("a signing secret", () => {
 
   test("of a few characters is not shown in part either", async () => {
     const { ask } = await startService();
-    const { body } = await ask("POST", "/endpoints", { url: "http://localhost:1", secret: "elevenchars" });
-    expect(body).toMatchObject({ secret: "elevenchars", secret_last4: "" });
+    for (const [secret, secret_last4] of Object.entries({ elevenchars: "", twelve_chars: "hars" })) {
+      const { body } = await ask("POST", "/endpoints", { url: "http://localhost:1", secret });
+      expect(body).toMatchObject({ secret, secret_last4 });
+    }
   });
 });

@@ -77,7 +77,7 @@ describe("lists", () => {
     simulator.events.emit({ type: "call.completed", object, faults: [{ name: "time-out", attempts: 1 }] });
     await simulator.settled();
     const found = async (text: string) => (await ids(`/deliveries?q=${encodeURIComponent(text)}`)).length;
-    for (const phone of ["(212) 555-0194", "+1 212.555.0194", "2125550194", "phone:212-555-0194"])
+    for (const phone of ["(212) 555-0194", "+1 212.555.0194", "2125550194", "555-0194", "phone:212-555-0194"])
       expect([phone, await found(phone)]).toEqual([phone, 2]);
     expect(await found("(212) 555-0195")).toBe(0);
     expect(await found("type:order.created")).toBe(2);
