@@ -2,8 +2,8 @@ import type { WallTime } from "../../simulator/domain/wall-time.ts";
 
 type Timer = { atMs: number; order: number; action: () => void };
 
-/** A machine's clock that stands still until a test moves it; timers fire in the order of their times. */
-export function createVirtualWall(startMs = Date.UTC(2026, 0, 31, 12)) {
+/** A machine's clock that stands still until a test moves it, late in a second; timers fire in the order of their times. */
+export function createVirtualWall(startMs = Date.UTC(2026, 0, 31, 12, 0, 0, 700)) {
   let wallMs = startMs;
   let monotonicMs = 0;
   let order = 0;

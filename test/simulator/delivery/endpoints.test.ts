@@ -36,6 +36,10 @@ describe("the failure flag", () => {
     endpoint.behave(200);
     await simulator.clock.next();
     expect(state()).toMatchObject({ consecutiveFailures: 0, flagged: false });
+    endpoint.behave((response, count) => response.writeHead(count === 9 ? 500 : 200).end());
+    emitOne(simulator);
+    await simulator.clock.run();
+    expect(state()).toMatchObject({ consecutiveFailures: 0, flagged: false });
   });
 
   test("counts deliveries that died where the reading says so", async () => {

@@ -55,7 +55,7 @@ describe("an endpoint that always answers 500", () => {
     expect(endpoint.received).toHaveLength(6);
     expect(new Set(endpoint.received.map(({ body }) => body.toString("hex"))).size).toBe(1);
     expect(new Set(endpoint.received.map(({ signature }) => signature)).size).toBe(6);
-    expect(endpoint.received.map(({ t }) => t - (first?.t ?? 0))).toEqual([0, 7, 15, 22, 30, 38]);
+    expect(endpoint.received.map(({ t }) => t - (first?.t ?? 0))).toEqual([0, 8, 15, 23, 31, 38]);
     for (const { body, signature, t } of endpoint.received) {
       expect(verify({ headers: [signature], body, secrets: [secret], nowSeconds: t })).toMatchObject({
         ok: true,
