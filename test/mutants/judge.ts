@@ -29,7 +29,10 @@ export const QUICK: Partial<Timing> = {
   manyOthers: 45,
 };
 
-/** Judges the small receiver with `changes`, effects included; crashes need a separate process. */
+/** What most runs of tests have in common. */
+export const QUICK_RUN = { secret: SECRET, seed: "1", timing: QUICK, now: Date.now };
+
+/** Judges the small receiver with `changes` planted in it, effects included; crashes need a separate process. */
 export async function judge(
   changes: Partial<Behaviour>,
   options: {

@@ -2,21 +2,7 @@ import { expect, test } from "vitest";
 import { attempts } from "../../simulator/verify/attempts.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
 import { DEFAULT_TIMING } from "../../simulator/verify/timing.ts";
-
-function answered(status: number): Exchange {
-  return {
-    eventId: "evt_1",
-    request: {
-      url: "http://127.0.0.1:1/",
-      headers: [],
-      body: Buffer.alloc(0),
-      signature: { headerName: "X", recipe: { t: [], headers: [] } },
-      httpVersion: "1.1",
-    },
-    outcome: { kind: "answered", status, headers: [], body: Buffer.alloc(0), complete: true },
-    durationMs: 0,
-  };
-}
+import { exchange } from "./exchange.ts";
 
 /** Gives these answers one after another, and then 503. */
 async function attemptsAnswered(...statuses: number[]): Promise<(number | undefined)[]> {
@@ -24,7 +10,7 @@ async function attemptsAnswered(...statuses: number[]): Promise<(number | undefi
     {
       timing: { ...DEFAULT_TIMING, retryMs: 0 },
       answerTimeoutMs: () => DEFAULT_TIMING.responseTimeoutMs,
-      deliver: (): Promise<Exchange> => Promise.resolve(answered(statuses.shift() ?? 503)),
+      deliver: (): Promise<Exchange> => Promise.resolve(exchange(statuses.shift() ?? 503)),
     },
     Buffer.alloc(0),
   );
@@ -50,7 +36,7 @@ test("each retry waits longer than the one before", async () => {
       answerTimeoutMs: () => timing.responseTimeoutMs,
       deliver: (): Promise<Exchange> => {
         atMs.push(performance.now());
-        return Promise.resolve(answered(503));
+        return Promise.resolve(exchange(503));
       },
     },
     Buffer.alloc(0),

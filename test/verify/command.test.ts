@@ -9,7 +9,7 @@ import { EXIT_CODES } from "../../simulator/verify/report.ts";
 import { present } from "../../simulator/verify/reports/presented.ts";
 import { prettyReport } from "../../simulator/verify/reports/pretty.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
-import { QUICK } from "../mutants/judge.ts";
+import { QUICK, QUICK_RUN } from "../mutants/judge.ts";
 import { type Behaviour, CORRECT, type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
 import { run } from "../simulator/commands/in-process.ts";
 import { verifyCli } from "./cli.ts";
@@ -131,13 +131,11 @@ describe("verify", () => {
 
   test("fails on an --observe URL that reports nothing, with one result", async () => {
     const report = await runChecks({
+      ...QUICK_RUN,
       url: await start(),
-      secret: SECRET,
-      seed: "1",
       checks: CATALOGUE.filter(({ id }) => id === "effects.each-type"),
       observe: createObserver("http://127.0.0.1:1/{id}"),
       timing: { ...QUICK, settleMs: 100 },
-      now: Date.now,
     });
     const shown = prettyReport(present(report), (_, text) => text);
 

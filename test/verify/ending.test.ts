@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Check } from "../../simulator/verify/check.ts";
 import { EXIT_CODES } from "../../simulator/verify/report.ts";
+import { whenSettled } from "../../simulator/verify/judgement.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
@@ -33,20 +34,14 @@ async function reportOn(check: Check, signal?: AbortSignal) {
   return runChecks({ ...options, ...(signal !== undefined && { signal }) });
 }
 
+function oops(): never {
+  throw new Error("oops");
+}
+
 describe("a bug of ours", () => {
   test.each([
-    ["in a check", { run: () => Promise.reject(new Error("oops")) }],
-    [
-      "in its judgement of effects",
-      {
-        run: async () => ({
-          outcome: "pending" as const,
-          judge: () => {
-            throw new Error("oops");
-          },
-        }),
-      },
-    ],
+    ["in a check", { run: async () => oops() }],
+    ["in its judgement of effects", { run: async () => whenSettled(oops) }],
   ])("%s leaves what else was found, and says that the verdict is not whole", async (_, changes) => {
     const report = await reportOn(broken({ id: "acknowledgement.bug", ...changes }));
 
@@ -103,22 +98,11 @@ test.each(["SIGTERM", "SIGINT"] as const)(
     const folder = temporaryDirectory();
     const mark = join(folder, "silent");
     const file = join(folder, "verify.json");
-    const port = await freePort();
+    const url = `http://127.0.0.1:${await freePort()}/`;
+    const command = ["--", process.execPath, "-e", RECEIVER];
     const verify = runProcess(
       "simulator/main.ts",
-      [
-        "verify",
-        "--url",
-        `http://127.0.0.1:${port}/`,
-        "--skip",
-        "crash",
-        "--report",
-        `json=${file}`,
-        "--",
-        process.execPath,
-        "-e",
-        RECEIVER,
-      ],
+      ["verify", "--url", url, "--skip", "crash", "--report", `json=${file}`, ...command],
       { MARK: mark },
     );
     // It no longer answers, and all checks wait.

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { HandledCounts } from "../../simulator/verify/check.ts";
-import type { Exchange } from "../../simulator/verify/delivery.ts";
 import {
   allAcknowledged,
   allRefused,
@@ -13,52 +12,52 @@ import { resultOf, verdictOf } from "../../simulator/verify/report.ts";
 import { unprovenSentence } from "../../simulator/verify/summary.ts";
 import { createRedactor } from "../../simulator/text/redact.ts";
 import { reachableCheck } from "../../simulator/verify/preflight.ts";
-import type { NoAnswer } from "../../simulator/verify/wire.ts";
+import { exchange } from "./exchange.ts";
 
 describe("a delivery counts as acknowledged", () => {
   test.each([200, 201, 204, 299])("with %i", (status) => {
-    expect(allAcknowledged([answer(status)])).toEqual({ outcome: "passed" });
-    expect(allRefused([answer(status)]).outcome).toBe("failed");
-    expect(noneAcknowledged([answer(401), answer(status)]).outcome).toBe("failed");
+    expect(allAcknowledged([exchange(status)])).toEqual({ outcome: "passed" });
+    expect(allRefused([exchange(status)]).outcome).toBe("failed");
+    expect(noneAcknowledged([exchange(401), exchange(status)]).outcome).toBe("failed");
   });
 
   test.each([300, 302, 304, 400, 401, 404, 500, 503])("not with %i, which is a refusal", (status) => {
-    expect(allAcknowledged([answer(200), answer(status)])).toMatchObject({
+    expect(allAcknowledged([exchange(200), exchange(status)])).toMatchObject({
       outcome: "failed",
       problem: expect.stringContaining(`answered ${status}`),
     });
-    expect(allRefused([answer(status)])).toEqual({ outcome: "passed" });
-    expect(noneAcknowledged([answer(status)])).toEqual({ outcome: "passed" });
+    expect(allRefused([exchange(status)])).toEqual({ outcome: "passed" });
+    expect(noneAcknowledged([exchange(status)])).toEqual({ outcome: "passed" });
   });
 
   test.each(["dns", "refused", "tls", "reset", "closed", "timeout", "protocol", "cut"] as const)(
     "not without an answer: %s",
     (error) => {
-      expect(allAcknowledged([none(error)]).outcome).toBe("failed");
-      expect(noneAcknowledged([none(error)])).toEqual({ outcome: "passed" });
+      expect(allAcknowledged([exchange(error)]).outcome).toBe("failed");
+      expect(noneAcknowledged([exchange(error)])).toEqual({ outcome: "passed" });
     },
   );
 });
 
 describe("a forgery counts as refused", () => {
   test.each(["reset", "closed"] as const)("when the connection ends: %s", (error) => {
-    expect(allRefused([none(error)])).toEqual({ outcome: "passed" });
+    expect(allRefused([exchange(error)])).toEqual({ outcome: "passed" });
   });
 
   test("not without an answer in time: it may have been accepted", () => {
-    expect(allRefused([answer(401), none("timeout")])).toMatchObject({
+    expect(allRefused([exchange(401), exchange("timeout")])).toMatchObject({
       outcome: "failed",
       problem: expect.stringContaining("no answer"),
     });
   });
 
-  test.each(["dns", "refused", "tls", "protocol"] as const)("not without a server: %s", (error) => {
-    expect(allRefused([none(error)]).outcome).toBe("unverified");
+  test.each(["dns", "refused", "tls", "protocol"] as const)("nor proven without a server: %s", (error) => {
+    expect(allRefused([exchange(error)]).outcome).toBe("unverified");
   });
 
-  test("if every copy was refused, in any order", () => {
-    expect(allRefused([answer(401), answer(200)]).outcome).toBe("failed");
-    expect(allRefused([answer(200), answer(401)]).outcome).toBe("failed");
+  test("by all of them, whichever comes first", () => {
+    expect(allRefused([exchange(401), exchange(200)]).outcome).toBe("failed");
+    expect(allRefused([exchange(200), exchange(401)]).outcome).toBe("failed");
   });
 });
 
@@ -75,7 +74,7 @@ describe("an event counts as handled", () => {
     [0, 0, 0, "passed"],
     [1, 0, 0, "failed"],
   ])("%i times where %i to %i are right: %s", (count, least, most, outcome) => {
-    expect(handledTimes(counts(count), [answer(200)], { least, most }).outcome).toBe(outcome);
+    expect(handledTimes(counts(count), [exchange(200)], { least, most }).outcome).toBe(outcome);
   });
 
   test.each([
@@ -83,7 +82,7 @@ describe("an event counts as handled", () => {
     [{ isIgnored: true }, /ignores event evt_1: it has no handler for the type/, "failed"],
   ])("or is left open if the receiver reports %o", (more, reason, strict) => {
     const open: HandledCounts = { of: () => ({ known: true, count: 0, ...more }) };
-    const verdict = handledTimes(open, [answer(200)], { least: 1, most: 1 });
+    const verdict = handledTimes(open, [exchange(200)], { least: 1, most: 1 });
     expect(verdict).toMatchObject({ outcome: "unverified", reason: expect.stringMatching(reason) });
     // `--fail-on unverified` must not fail a receiver that only handles events in office hours.
     const redact = createRedactor([]);
@@ -102,20 +101,20 @@ describe("an event counts as handled", () => {
         count: 0,
         ...(id === ignored ? { isIgnored: true } : until),
       });
-      const both = [answer(200), { ...answer(200), eventId: "evt_2" }];
+      const both = [exchange(200), exchange(200, { eventId: "evt_2" })];
       expect(handledTimes({ of }, both, { least: 1, most: 1 })).toMatchObject({ isDeferred: false });
     }
   });
 
-  test("or fails by its answer, if it was never acknowledged", () => {
-    expect(handledTimes(counts(0), [answer(500)], { least: 1, most: 1 })).toMatchObject({
+  test("or fails by its answer, where it was never acknowledged", () => {
+    expect(handledTimes(counts(0), [exchange(500)], { least: 1, most: 1 })).toMatchObject({
       cause: "server_error",
     });
   });
 
   test("but not by a count that could not be read", () => {
     const unknown: HandledCounts = { of: () => ({ known: false, reason: "unreadable" }) };
-    expect(handledTimes(unknown, [answer(200)], { least: 0, most: 9 })).toEqual({
+    expect(handledTimes(unknown, [exchange(200)], { least: 0, most: 9 })).toEqual({
       outcome: "unverified",
       reason: "unreadable",
     });
@@ -123,7 +122,7 @@ describe("an event counts as handled", () => {
 
   test("each by its own count", () => {
     const first: HandledCounts = { of: (id) => ({ known: true, count: id === "evt_1" ? 1 : 0 }) };
-    const exchanges = [answer(200), { ...answer(200), eventId: "evt_2" }];
+    const exchanges = [exchange(200), exchange(200, { eventId: "evt_2" })];
     expect(handledTimes(first, exchanges, { least: 1, most: 1 })).toMatchObject({
       outcome: "failed",
       exchanges: [{ eventId: "evt_2" }],
@@ -132,8 +131,8 @@ describe("an event counts as handled", () => {
 });
 
 test("the attempts of an event end with the last of them", () => {
-  expect(taken([answer(503), answer(200)])).toEqual({ outcome: "passed" });
-  expect(taken([answer(200), answer(503)]).outcome).toBe("failed");
+  expect(taken([exchange(503), exchange(200)])).toEqual({ outcome: "passed" });
+  expect(taken([exchange(200), exchange(503)]).outcome).toBe("failed");
 });
 
 test("of several verdicts a failure has priority over an unverified one", () => {
@@ -145,30 +144,7 @@ test("of several verdicts a failure has priority over an unverified one", () => 
   expect(every()).toEqual({ outcome: "passed" });
 });
 
-function answer(status: number): Exchange {
-  return exchange({ kind: "answered", status, headers: [], body: Buffer.from("x"), complete: true });
-}
-
-function none(error: NoAnswer["error"]): Exchange {
-  return exchange({ kind: "no_answer", error, message: "No answer within 10 s." });
-}
-
-function exchange(outcome: Exchange["outcome"]): Exchange {
-  return {
-    eventId: "evt_1",
-    request: {
-      url: "http://127.0.0.1/",
-      headers: [],
-      body: Buffer.alloc(0),
-      signature: { headerName: "X-Service-Signature", recipe: { t: [], headers: [] } },
-      httpVersion: "1.1",
-    },
-    outcome,
-    durationMs: 1,
-  };
-}
-
-test("a report contains no secret that the receiver repeated", () => {
+test("what a report says of a check holds no secret that the receiver repeated", () => {
   const redact = createRedactor(["whsec_repeated_by_it"]);
   const problem = "It answered 500: whsec_repeated_by_it is wrong.";
   const result = resultOf(

@@ -4,28 +4,20 @@ import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import type { Recorded } from "../../simulator/verify/delivery.ts";
 import { createLedger } from "../../simulator/verify/ledger.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
+import { DEFAULT_TIMING } from "../../simulator/verify/timing.ts";
+import { exchange } from "./exchange.ts";
 
 const EVENT = "evt_1";
 
-function sent(how: { status?: number; checkId?: string; forged?: boolean; connected?: boolean }): Recorded {
-  const { status, checkId = "duplicates.some", forged = false, connected = true } = how;
-  const outcome =
-    status === undefined
-      ? { kind: "no_answer" as const, error: "closed" as const, message: "The connection ended." }
-      : { kind: "answered" as const, status, headers: [], body: Buffer.alloc(0) };
-  const request = {
-    url: "http://127.0.0.1:1/",
-    headers: [],
-    body: Buffer.alloc(0),
-    signature: { headerName: "x", recipe: { t: [], headers: [] } },
-    httpVersion: "1.1" as const,
-  };
-  return {
-    checkId,
-    forged,
-    connected,
-    exchange: { eventId: EVENT, request, outcome: outcome as never, durationMs: 1 },
-  };
+function sent(how: {
+  status?: number;
+  checkId?: string;
+  forged?: boolean;
+  connected?: boolean;
+  eventId?: string;
+}): Recorded {
+  const { status, checkId = "duplicates.some", forged = false, connected = true, eventId = EVENT } = how;
+  return { checkId, forged, connected, exchange: exchange(status ?? "closed", { eventId }) };
 }
 
 /** The result of the check at the end of a run if the event, sent like this, was handled `count` times. */
@@ -39,24 +31,13 @@ async function judged(deliveries: Recorded[], count: number, about?: "undocument
   return verdict.judge({ of: () => ({ known: true, count }) }).outcome;
 }
 
-test.each([
-  ["acknowledged", [sent({ status: 200 })], ["failed", "passed", "failed"]],
-  ["acknowledged at last", [sent({}), sent({ status: 200 })], ["failed", "passed", "failed"]],
-  ["refused, and may have been stored", [sent({ status: 500 })], ["passed", "passed", "failed"]],
-  ["sent, and its answer lost", [sent({})], ["passed", "passed", "failed"]],
-  ["never on its way", [sent({ connected: false })], ["passed", "failed", "failed"]],
-  ["forged, and refused", [sent({ status: 401, forged: true })], ["passed", "failed", "failed"]],
-  ["forged, and accepted", [sent({ status: 200, forged: true })], ["passed", "passed", "passed"]],
-  [
-    "genuine beside a forgery",
-    [sent({ status: 401, forged: true }), sent({ status: 200 })],
-    ["failed", "passed", "failed"],
-  ],
-  ["judged by effects", [sent({ status: 200, checkId: "effects.burst" })], ["passed", "passed", "passed"]],
-  ["judged by crash", [sent({ status: 200, checkId: "crash.kills" })], ["passed", "passed", "passed"]],
-] as const)("an event that was %s may be handled 0, 1, 2 times: %#", async (_what, deliveries, outcomes) => {
-  expect(await Promise.all([0, 1, 2].map((count) => judged([...deliveries], count)))).toEqual(outcomes);
-});
+test.each(["effects.burst", "crash.kills"])(
+  "an event that %s sent is judged by it alone",
+  async (checkId) => {
+    const outcomes = [0, 1, 2].map((count) => judged([sent({ status: 200, checkId })], count));
+    expect(await Promise.all(outcomes)).toEqual(["passed", "passed", "passed"]);
+  },
+);
 
 test.each(["undocumented", "superseded"] as const)(
   "an acknowledged event that is %s need not be handled",
@@ -96,3 +77,26 @@ test("of several deliveries of an event each outcome counts, in any order", asyn
     }),
   );
 });
+
+test.each([
+  [0, "unverified", true],
+  [1, "passed", true],
+  [9, "passed", true],
+  [10, "passed", false],
+])(
+  "an id that is known after %i others of 10 is %s, and a note says if that was not all: %s",
+  async (others, outcome, isNoted) => {
+    const ledger = createLedger();
+    for (let n = 0; n <= others; n += 1) ledger.record(sent({ status: 200, eventId: `evt_${n}` }));
+    const timing = { ...DEFAULT_TIMING, manyOthers: 10, manyOthersMs: 0 };
+    const check = CATALOGUE.find(({ id }) => id === "effects.after-many-others");
+    const deliver = async () => exchange(200, { eventId: "evt_0" });
+    const found = await check?.run({ ledger, timing, deliver } as unknown as CheckContext);
+    const verdict =
+      found?.outcome === "pending" ? found.judge({ of: () => ({ known: true, count: 1 }) }) : undefined;
+    expect([verdict?.outcome, JSON.stringify(verdict).includes(`After ${others} others`)]).toEqual([
+      outcome,
+      isNoted,
+    ]);
+  },
+);

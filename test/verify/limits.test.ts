@@ -6,9 +6,9 @@ import type { CheckContext } from "../../simulator/verify/context.ts";
 import type { Exchange } from "../../simulator/verify/delivery.ts";
 import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
-import { QUICK } from "../mutants/judge.ts";
+import { QUICK_RUN } from "../mutants/judge.ts";
 import { within } from "../mutants/planted/helpers.ts";
-import { type Behaviour, CORRECT, SECRET, startMutant } from "../mutants/receiver.ts";
+import { type Behaviour, CORRECT, startMutant } from "../mutants/receiver.ts";
 
 const LIMITS = CATALOGUE.filter(({ id }) => /^signature\.(?:past|future)-\d|signed-just-now/.test(id));
 const WIDE = { ageAccepted: within((age) => Math.abs(age) <= 310) };
@@ -102,14 +102,7 @@ async function judged(options: {
     itsClock,
   );
   try {
-    const { results } = await runChecks({
-      url: receiver.url,
-      secret: SECRET,
-      seed: "limits",
-      checks: LIMITS,
-      timing: QUICK,
-      now,
-    });
+    const { results } = await runChecks({ ...QUICK_RUN, url: receiver.url, checks: LIMITS, now });
     return results.filter(({ outcome }) => outcome !== "passed").map(({ check }) => check.id);
   } finally {
     await receiver.close();

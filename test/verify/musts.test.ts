@@ -6,9 +6,7 @@ import { jsonOf } from "../../simulator/domain/exact-json.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
-import { QUICK } from "../mutants/judge.ts";
-
-const SECRET = "whsec_musts";
+import { QUICK_RUN } from "../mutants/judge.ts";
 
 /** A request as the service sends it (SPEC §6 Delivery). */
 const deliverySchema = z.object({
@@ -26,7 +24,7 @@ test("no must sends a signed request that the service could not send", async () 
   const endpoint = await startEndpoint((response, _, { headers, body }) => {
     const given = [headers["x-service-signature"] ?? []].flat();
     const nowSeconds = Math.floor(Date.now() / 1_000);
-    const { ok } = verify({ body, headers: given, secrets: [SECRET], nowSeconds });
+    const { ok } = verify({ body, headers: given, secrets: [QUICK_RUN.secret], nowSeconds });
     response.writeHead(ok ? 200 : 401).end();
     if (!ok) return;
     signed += 1;
@@ -37,13 +35,10 @@ test("no must sends a signed request that the service could not send", async () 
   const odd: string[] = [];
   const musts = CATALOGUE.filter(({ level, group }) => level === "must" && group !== "crash");
   const report = await runChecks({
+    ...QUICK_RUN,
     url: `${endpoint.url}/webhooks`,
-    secret: SECRET,
-    seed: "musts",
     checks: musts,
     observe: async () => ({ known: true, count: 1 }),
-    timing: QUICK,
-    now: Date.now,
   });
   expect(odd).toEqual([]);
   expect([signed > musts.length, report.notRun]).toEqual([true, 0]);

@@ -5,11 +5,19 @@ import type { Check, Verdict } from "../../simulator/verify/check.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
 import { NEEDS } from "../../simulator/verify/context.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import { allAcknowledged, failed, whenSettled } from "../../simulator/verify/judgement.ts";
+import {
+  allAcknowledged,
+  failed,
+  handledTimes,
+  ONCE,
+  whenSettled,
+} from "../../simulator/verify/judgement.ts";
 import { ruleOf } from "../../simulator/verify/rules.ts";
 import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
-import { QUICK } from "../mutants/judge.ts";
+import { QUICK, QUICK_RUN } from "../mutants/judge.ts";
 import { SECRET, startMutant } from "../mutants/receiver.ts";
+import { exchange } from "./exchange.ts";
+import { fakeProcess } from "./fake-process.ts";
 
 /** How a run schedules its checks: their order, which run in parallel, the progress, and what is left out. */
 
@@ -23,8 +31,8 @@ function check(id: string, changes: Partial<Check> = {}): Check {
 async function play(checks: Check[], options: Partial<RunOptions> = {}) {
   const receiver = await startMutant({}, Date.now);
   onTestFinished(() => receiver.close());
-  const given = { url: receiver.url, secret: SECRET, seed: "1", checks, timing: QUICK, now: Date.now };
-  return { receiver, report: await runChecks({ ...given, ...options }) };
+  const given = { ...QUICK_RUN, url: receiver.url, checks, ...options };
+  return { receiver, report: await runChecks(given) };
 }
 
 test("the order is: musts by phase, kills, advice, and last the checks that send what the service never sends", async () => {
@@ -189,31 +197,12 @@ test("an unverified check names its first missing requirement", async () => {
   expect(await reasonsWith({})).toEqual(["passed", observe, command, observe]);
   const handled = { observe: () => Promise.resolve({ known: true as const, count: 1 }) };
   expect(await reasonsWith(handled)).toEqual(["passed", "passed", command, command]);
-  const receiver = fakeProcess();
+  const receiver = fakeProcess({});
   expect(await reasonsWith({ receiver })).toEqual(["passed", observe, "passed", observe]);
   expect(await reasonsWith({ ...handled, receiver })).toEqual(checks.map(() => "passed"));
 });
 
-const NOT_AGAIN = { ok: false, reason: "died", message: "", output: [] } as const;
-
-/** A process that cannot be started again, unless told otherwise. */
-function fakeProcess(
-  restart: ReceiverProcess["restart"] = () => Promise.resolve({ ...NOT_AGAIN, output: [] }),
-): ReceiverProcess {
-  const nothing = () => Promise.resolve();
-  return {
-    pid: 0,
-    command: [],
-    running: () => true,
-    output: () => ["a line", `its secret: ${SECRET}`],
-    exited: () => new Promise<never>(() => undefined),
-    kill: nothing,
-    stop: nothing,
-    restart,
-  };
-}
-
-test("a crash of the receiver fails the check that caused it, and the other checks name it", async () => {
+test("a receiver that is brought down fails the check that did it, and the others say which that was", async () => {
   for (const isOurs of [false, true]) {
     const receiver = await startMutant({}, Date.now);
     let again: Awaited<ReturnType<typeof startMutant>> | undefined;
@@ -223,7 +212,7 @@ test("a crash of the receiver fails the check that caused it, and the other chec
       again = await startMutant({}, Date.now, port);
       return { ok: true, receiver: process };
     };
-    const process: ReceiverProcess = fakeProcess(restart);
+    const process: ReceiverProcess = fakeProcess({ restart });
     const down = check("wire.down", {
       phase: "alone",
       run: async ({ deliver, event }) => {
@@ -260,9 +249,11 @@ test("of parallel checks, the one that crashes the receiver fails, and the other
   let running = await startMutant({}, Date.now);
   onTestFinished(() => running.close());
   const { url } = running;
-  const process = fakeProcess(async () => {
-    running = await startMutant({}, Date.now, Number(new URL(url).port));
-    return { ok: true, receiver: process };
+  const process = fakeProcess({
+    restart: async () => {
+      running = await startMutant({}, Date.now, Number(new URL(url).port));
+      return { ok: true, receiver: process };
+    },
   });
   const sending = (id: string) =>
     check(id, { run: async ({ deliver, event }) => allAcknowledged([await deliver(event())]) });
@@ -279,4 +270,57 @@ test("of parallel checks, the one that crashes the receiver fails, and the other
   });
   const failures = report.results.filter(({ outcome }) => outcome !== "passed");
   expect(failures.map(({ check: { id }, cause }) => [id, cause])).toEqual([["wire.deadly", "ended"]]);
+});
+
+test("once a must has timed out only what is tried for the last time is waited for in full, advice is not", async () => {
+  const waits: string[] = [];
+  const late = { outcome: "unverified", reason: "It was cut short.", isLate: true } as const;
+  const waiting = (id: string, level: Check["level"]) =>
+    check(id, {
+      level,
+      run: async ({ answerTimeoutMs }) => {
+        waits.push(`${id} ${answerTimeoutMs()}`);
+        return answerTimeoutMs() > 5_000 ? PASSED : late;
+      },
+    });
+  const timedOut = failed("timed_out", "", [exchange("timeout", { durationMs: 20_000 })]);
+  const checks = [
+    check("wire.slow", { run: async () => timedOut }),
+    { ...waiting("wire.must", "must"), phase: "alone" as const },
+    check("wire.last", { phase: "last", run: async () => (waits.push("wire.last"), PASSED) }),
+    waiting("wire.advice", "advice"),
+  ];
+  const { report } = await play(checks, { timing: { ...QUICK, hurriedTimeoutMs: 1_000 } });
+  const expected = "wire.must 1000, wire.must 20000, wire.last, wire.advice 1000, wire.advice 20000";
+  expect(waits.join(", ")).toBe(expected);
+  expect(report.results.filter(({ outcome }) => outcome !== "passed")).toHaveLength(1);
+});
+
+test("an event of a must that advice sends again is read back for the advice", async () => {
+  let body: Uint8Array = Buffer.alloc(0);
+  const first = check("wire.first", {
+    run: async ({ deliver, event }) => (({ body } = (await deliver(event())).request), PASSED),
+  });
+  const copy = check("wire.copy", {
+    level: "advice",
+    run: async ({ deliver }) => {
+      const sent = [await deliver(body)];
+      return whenSettled((handled) => handledTimes(handled, sent, ONCE));
+    },
+  });
+  const { report } = await play([first, copy], { observe: async () => ({ known: true, count: 1 }) });
+  expect(report.verdict).toBe("passed");
+  expect(report.results.at(-1)).toMatchObject({ outcome: "passed" });
+});
+
+test("a receiver of ours starts anew before it gets what the service never sends", async () => {
+  let restarts = 0;
+  const receiver: ReceiverProcess = fakeProcess({
+    restart: async () => ((restarts += 1), { ok: true, receiver }),
+  });
+  const seen: number[] = [];
+  const counting = (phase: "last" | "odd") =>
+    check(`wire.${phase}`, { level: "advice", phase, run: async () => (seen.push(restarts), PASSED) });
+  await play([counting("odd"), counting("last")], { receiver });
+  expect(seen).toEqual([0, 1]);
 });

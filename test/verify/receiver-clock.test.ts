@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Exchange } from "../../simulator/verify/delivery.ts";
 import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
+import { exchange } from "./exchange.ts";
 
 /** Our manual clock, and a receiver's clock `aheadMs` ahead of it that is shown in whole seconds. */
 function clocks({ aheadMs, local = false }: { aheadMs: number; local?: boolean }) {
@@ -14,7 +14,16 @@ function clocks({ aheadMs, local = false }: { aheadMs: number; local?: boolean }
       nowMs += wayMs;
       const itsMs = nowMs + aheadMs - (options.staleMs ?? 0);
       nowMs += wayMs;
-      clock.learn(answered(options.date === false ? undefined : new Date(itsMs).toUTCString()), sentAtMs);
+      const headers: [string, string][] =
+        options.date === false ? [] : [["DATE", new Date(itsMs).toUTCString()]];
+      const answer = {
+        kind: "answered",
+        status: 200,
+        headers,
+        body: Buffer.alloc(0),
+        complete: true,
+      } as const;
+      clock.learn(exchange(200, { outcome: answer }), sentAtMs);
     },
     pass: (ms: number): void => void (nowMs += ms),
   };
@@ -58,24 +67,3 @@ describe("the receiver's clock", () => {
     expect([here.clock.known()?.exact, there.clock.known()]).toEqual([true, undefined]);
   });
 });
-
-function answered(date: string | undefined): Exchange {
-  return {
-    eventId: "evt_1",
-    request: {
-      url: "http://127.0.0.1/",
-      headers: [],
-      body: Buffer.alloc(0),
-      signature: { headerName: "X-Service-Signature", recipe: { t: [], headers: [] } },
-      httpVersion: "1.1",
-    },
-    outcome: {
-      kind: "answered",
-      status: 200,
-      headers: date === undefined ? [] : [["DATE", date]],
-      body: Buffer.alloc(0),
-      complete: true,
-    },
-    durationMs: 4,
-  };
-}

@@ -132,8 +132,9 @@ export const DUPLICATES: Record<string, Mutant> = {
   },
   "handles-late": {
     bug: "starts on voicemails only at the next poll",
-    plant: { handledAfterMs: ({ type }) => (type === "voicemail.created" ? 3_600 : 0) },
+    plant: { handledAfterMs: ({ type }) => (type === "voicemail.created" ? 12_000 : 0) },
     caughtBy: "effects.prompt",
+    meets: "named",
     cause: "handled_late",
   },
   "handles-before-verifying": {

@@ -92,15 +92,18 @@ describe("what is refused", () => {
       send: async () => ({ outcome: { status: 200 }, durationMs: 1 }),
     });
     register(simulator, "http://localhost:9/");
-    const id = `evt_${"d".repeat(32)}`;
-    replay(simulator, id);
+    emit(simulator);
     await simulator.settled();
     await simulator.clock.advance(7_200);
-    const again = replay(simulator, id);
-    const [delivery] = again.ok ? (again.emitted[0]?.deliveries ?? []) : [];
-    const { createdAtMs, nextAttemptAtMs } = deliveryOf(simulator, delivery?.id ?? "");
+    const [known] = allEvents(simulator);
+    const [unknown, triggered] = [sampleEnvelope("order.created"), JSON.parse(String(known?.body))];
+    const again = simulator.events.replay([triggered, unknown], { newIds: false });
+    const deliveries = again.ok ? again.emitted.flatMap((one) => one.deliveries) : [];
     const nowMs = simulator.clock.now();
-    expect({ createdAtMs, nextAttemptAtMs }).toEqual({ createdAtMs: nowMs, nextAttemptAtMs: nowMs });
+    expect(deliveries.map(({ id }) => deliveryOf(simulator, id))).toMatchObject(
+      deliveries.map(() => ({ createdAtMs: nowMs, nextAttemptAtMs: nowMs })),
+    );
+    expect(deliveries).toHaveLength(2);
   });
 
   test("is the whole replay, if one of its ids belongs to another event", () => {

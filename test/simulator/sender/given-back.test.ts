@@ -1,7 +1,9 @@
 import { getEventListeners } from "node:events";
+import type { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
-import { senderTo } from "./harness.ts";
+import { startRawServer } from "../../helpers/raw-server.ts";
+import { senderTo, sendTo, SHORT_MS } from "./harness.ts";
 
 test("an attempt that has ended no longer listens to the signal that ends all of them", async () => {
   const endpoint = await startEndpoint();
@@ -11,4 +13,20 @@ test("an attempt that has ended no longer listens to the signal that ends all of
   expect(getEventListeners(signal, "abort")).toHaveLength(3);
   await Promise.all(sent);
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
+});
+
+const OK = "HTTP/1.1 200 OK\r\n";
+
+test.each<[string, (socket: Socket) => unknown]>([
+  ["has no answer in time", () => undefined],
+  ["has an answer from a server that keeps it", (socket) => socket.write(`${OK}Content-Length: 0\r\n\r\n`)],
+  ["has an answer longer than what is kept", (socket) => socket.write(`${OK}\r\n${"x".repeat(20_000)}`)],
+])("the connection of an attempt that %s is closed", async (_, answer) => {
+  const closed = Promise.withResolvers<void>();
+  const { url } = await startRawServer((socket) => {
+    socket.once("close", () => closed.resolve());
+    answer(socket);
+  });
+  await sendTo(url, { timeoutMs: SHORT_MS });
+  await closed.promise;
 });

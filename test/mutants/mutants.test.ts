@@ -21,25 +21,27 @@ function checksFor({ groups, meets, caughtBy }: Mutant): Check[] {
   });
 }
 
+/** When packets and timers come decides what these do: on a busy machine they may do nothing wrong. */
+const TIMED =
+  "works-before-answering check-then-insert busy-on-duplicate shut-each-other-out handles-late bounded-queue first-read impatient one-at-a-time too-busy too-busy-for-good dies-on-half-close few-copies";
+const MUTANTS_HERE = Object.entries(MUTANTS).filter(([name]) => ALL || !TIMED.split(" ").includes(name));
+
 const seen = new Set(Object.values(CRASH_MUTANTS).map(({ caughtBy }) => caughtBy));
 
-describe.concurrent("a receiver that is correct except for one bug", () => {
-  test.each(Object.entries(MUTANTS))(
-    "%s: the check meant for it fails, by that cause alone",
-    async (_, mutant) => {
-      const { caughtBy, cause, alsoCauses = [] } = mutant;
-      const report = await judge(mutant.plant, { ...mutant, checks: checksFor(mutant) });
-      const failures = report.results.filter(({ outcome }) => outcome === "failed");
-      for (const { check } of failures) seen.add(check.id);
+describe.concurrent("a receiver that is right but for one bug", () => {
+  test.each(MUTANTS_HERE)("%s: the check meant for it fails, by that cause alone", async (_, mutant) => {
+    const { caughtBy, cause, alsoCauses = [] } = mutant;
+    const report = await judge(mutant.plant, { ...mutant, checks: checksFor(mutant) });
+    const failures = report.results.filter(({ outcome }) => outcome === "failed");
+    for (const { check } of failures) seen.add(check.id);
 
-      expect(failures.find(({ check }) => check.id === caughtBy)?.cause, story(report)).toBe(cause);
-      const others = failures.filter(
-        (one) => one.cause !== undefined && ![cause, ...alsoCauses].includes(one.cause),
-      );
-      expect(others.map(({ check, cause: other }) => `${check.id}: ${other}`)).toEqual([]);
-      expect(report.incomplete).toBeUndefined();
-    },
-  );
+    expect(failures.find(({ check }) => check.id === caughtBy)?.cause, story(report)).toBe(cause);
+    const others = failures.filter(
+      (one) => one.cause !== undefined && ![cause, ...alsoCauses].includes(one.cause),
+    );
+    expect(others.map(({ check, cause: other }) => `${check.id}: ${other}`)).toEqual([]);
+    expect(report.incomplete).toBeUndefined();
+  });
 });
 
 test.runIf(ALL)("each check fails for at least one of them", () => {
