@@ -5,13 +5,7 @@ import type { Check, Verdict } from "../../simulator/verify/check.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
 import { NEEDS } from "../../simulator/verify/context.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import {
-  allAcknowledged,
-  failed,
-  handledTimes,
-  ONCE,
-  whenSettled,
-} from "../../simulator/verify/judgement.ts";
+import { allAcknowledged, failed, whenSettled } from "../../simulator/verify/judgement.ts";
 import { ruleOf } from "../../simulator/verify/rules.ts";
 import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
 import { QUICK, QUICK_RUN } from "../mutants/judge.ts";
@@ -294,23 +288,6 @@ test("once a must has timed out only what is tried for the last time is waited f
   const expected = "wire.must 1000, wire.must 20000, wire.last, wire.advice 1000, wire.advice 20000";
   expect(waits.join(", ")).toBe(expected);
   expect(report.results.filter(({ outcome }) => outcome !== "passed")).toHaveLength(1);
-});
-
-test("an event of a must that advice sends again is read back for the advice", async () => {
-  let body: Uint8Array = Buffer.alloc(0);
-  const first = check("wire.first", {
-    run: async ({ deliver, event }) => (({ body } = (await deliver(event())).request), PASSED),
-  });
-  const copy = check("wire.copy", {
-    level: "advice",
-    run: async ({ deliver }) => {
-      const sent = [await deliver(body)];
-      return whenSettled((handled) => handledTimes(handled, sent, ONCE));
-    },
-  });
-  const { report } = await play([first, copy], { observe: async () => ({ known: true, count: 1 }) });
-  expect(report.verdict).toBe("passed");
-  expect(report.results.at(-1)).toMatchObject({ outcome: "passed" });
 });
 
 test("a receiver of ours starts anew before it gets what the service never sends", async () => {

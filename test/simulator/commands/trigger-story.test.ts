@@ -1,14 +1,10 @@
 import { expect, test } from "vitest";
 import { startService } from "./in-process.ts";
 
-const OPTIONS = [
-  ["--set", "outcome=completed"],
-  ["--count", "2"],
-  ["--fault", "duplicate"],
-  ["--org", "ORGANIZATION"],
-];
+const OPTIONS = ["--set outcome=completed", "--count 2", "--fault duplicate", "--org ORGANIZATION"];
 
-test.each(OPTIONS)("a scenario does not take %s %s, which is for one event type", async (option, value) => {
+test.each(OPTIONS)("a story does not take %s, which is for one event type", async (words) => {
+  const [option = "", value = ""] = words.split(" ");
   const { sim, simulator } = await startService();
   const given = value === "ORGANIZATION" ? (simulator.organizations()[0]?.id ?? "") : value;
   const { code, out, err } = await sim("trigger", "busy-friday", option, given);

@@ -19,8 +19,8 @@ test("the report of the last run is served as a file in each format", async () =
   await ask("POST", `/endpoints/${String(endpoint["id"])}/verify`, {
     only: ["acknowledgement.call-completed"],
   });
-  const ended = await until(async () => (await ask("GET", "/verification")).body["verification"]);
-  expect(ended).toMatchObject({ state: "ended", verdict: "passed" });
+  const state = async () => (await ask("GET", "/verification")).body["verification"];
+  await expect.poll(state).toMatchObject({ state: "ended", verdict: "passed" });
 
   const files = await Promise.all(
     ["pretty", "json", "junit", "markdown", "github"].map(async (format) => saved(url, format)),
@@ -37,10 +37,3 @@ test("the report of the last run is served as a file in each format", async () =
   expect(none.status).toBe(404);
   expect(none.text).toContain("are pretty, json, junit, markdown, github");
 });
-
-async function until(look: () => Promise<unknown>): Promise<unknown> {
-  for (;;) {
-    const seen = await look();
-    if (typeof seen === "object" && seen !== null && "state" in seen && seen.state === "ended") return seen;
-  }
-}

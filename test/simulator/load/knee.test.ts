@@ -34,20 +34,24 @@ test.each([
   ["late answers", false],
   ["requests that were not sent", true],
 ])("the knee is doubled up to and then halved down to: by %s", async (_, drops) => {
-  const steps: [number, boolean][] = [];
+  const steps: string[] = [];
   const knee = await findKnee(PLAN, {
     run: receiver(330, drops),
     isStopped: () => false,
-    onStep: ({ rate, holds }) => steps.push([rate, holds]),
+    onStep: ({ rate, holds }) => steps.push(`${rate} ${holds}`),
   });
-  expect(steps).toEqual([
-    [50, true],
-    [100, true],
-    [200, true],
-    [400, false],
-    [300, true],
-    [350, false],
-    [325, true],
-  ]);
+  expect(steps.join(", ")).toBe("50 true, 100 true, 200 true, 400 false, 300 true, 350 false, 325 true");
   expect(knee).toMatchObject({ rate: 325, stopped: false });
+});
+
+test("a quantile is never below the exact value, and at most half a percent above it", () => {
+  const latencies = createLatencies();
+  for (let ms = 1; ms <= 100; ms++) latencies.add(ms);
+  for (const percent of [1, 50, 75, 99, 100]) {
+    const told = latencies.quantileMs(percent / 100);
+    expect(told).toBeGreaterThanOrEqual(percent - 1e-9);
+    expect(told).toBeLessThanOrEqual(percent * 1.005);
+  }
+  expect(latencies.largestMs()).toBe(100);
+  expect(createLatencies().quantileMs(0.99)).toBe(0);
 });

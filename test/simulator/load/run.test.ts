@@ -4,27 +4,25 @@ import { runLoad } from "../../../simulator/load/run.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { startRawServer } from "../../helpers/raw-server.ts";
 
-const BRIEFLY = { secret: "whsec_test", durationMs: 150, connections: 1 };
+const BRIEFLY = { secret: "whsec_test", durationMs: 150, connections: 1, duplicates: 0 };
+const { signal } = new AbortController();
 
 test("a redirect acknowledges nothing", async () => {
   const { url } = await startEndpoint(302);
-  const { signal } = new AbortController();
-  const { sent, acknowledged, failures } = await runLoad({ ...BRIEFLY, url, duplicates: 0 }, { signal });
+  const { sent, acknowledged, failures } = await runLoad({ ...BRIEFLY, url }, { signal });
   expect(sent).toBeGreaterThan(0);
   expect({ acknowledged, failures }).toEqual({ acknowledged: 0, failures: { 302: sent } });
 });
 
 test("the requested share of duplicates is sent, spread evenly", async () => {
   const { url } = await startEndpoint(200);
-  const { signal } = new AbortController();
   const { sent, duplicates } = await runLoad({ ...BRIEFLY, url, duplicates: 0.5 }, { signal });
   expect(duplicates).toBe(Math.floor(sent / 2));
 });
 
 test("with a rate, waiting for a receiver that stalls counts from the moment at which a request was due", async () => {
   const { url } = await startEndpoint((response) => void setTimeout(() => response.writeHead(200).end(), 60));
-  const { signal } = new AbortController();
-  const { sent, latencies } = await runLoad({ ...BRIEFLY, url, duplicates: 0, rate: 100 }, { signal });
+  const { sent, latencies } = await runLoad({ ...BRIEFLY, url, rate: 100 }, { signal });
   expect(sent).toBe(15);
   // The last was due 140 ms after the first, and was sent after fourteen answers.
   expect(latencies.quantileMs(1)).toBeGreaterThan(14 * 60 - 140);
@@ -56,9 +54,8 @@ test.each<[string, (socket: Socket) => unknown]>([
       },
       { onConnect: true },
     );
-    const { signal } = new AbortController();
     // Three requests, 30 ms apart.
-    const plan = { ...BRIEFLY, url, durationMs: 100, rate: 30, duplicates: 0 };
+    const plan = { ...BRIEFLY, url, durationMs: 100, rate: 30 };
     const { sent, acknowledged, failures, latencies } = await runLoad(plan, { signal });
     expect({ sent, acknowledged, failures, measured: latencies.count() }).toEqual({
       sent: 3,
