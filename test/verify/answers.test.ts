@@ -33,6 +33,8 @@ test.each([
   ["load.among-forgeries", { honest: 503 }, "unavailable 1"],
   ["acknowledgement.after-forgery", { forged: 200 }, "forgery_accepted 1"],
   ["acknowledgement.after-forgery", { honest: 409 }, "duplicate_refused 1"],
+  ["wire.forged-rubbish", { forged: 200 }, "forgery_accepted 1"],
+  ["wire.large-forgery", { forged: 200 }, "forgery_accepted 1"],
   ["duplicates.at-once-any", { honest: 409 }, "duplicate_refused 1"],
   ["load.burst", { honest: 429 }, "rate_limited 1"],
 ])("%s with answers such as %o: %s", async (id, answers, expected) => {

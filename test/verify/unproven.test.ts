@@ -42,12 +42,14 @@ test("nothing is printed if no check is open, or if they are open for other reas
   expect(unprovenSentence(other)).toBeUndefined();
 });
 
-test("a failure and an advice of one cause are two groups, the failure first", () => {
-  const checks = ["advice", "must"].flatMap((level) => CATALOGUE.find((one) => one.level === level) ?? []);
-  const failed = checks.map((check): CheckResult => {
-    return { check, outcome: "failed", cause: "refused", exchanges: [], durationMs: 0 };
+test("failures come before advice of the same cause, and the cause of more failures before that of one", () => {
+  const found = [0, 1, 2, 3].flatMap((n): CheckResult[] => {
+    const check = CATALOGUE.find(({ level }) => level === (n === 0 ? "advice" : "must"));
+    const cause = n < 2 ? "refused" : "slow";
+    return check === undefined ? [] : [{ check, outcome: "failed", cause, exchanges: [], durationMs: 0 }];
   });
-  expect(groupByCause(failed).map(({ standing }) => standing)).toEqual(["failed", "advice"]);
+  const groups = groupByCause(found).map(({ standing, cause }) => `${standing} ${cause}`);
+  expect(groups).toEqual(["failed slow", "failed refused", "advice refused"]);
 });
 
 test("the sentence is in the summary of a build server, its annotations and the JSON", () => {

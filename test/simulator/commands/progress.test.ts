@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { createOutput } from "../../../simulator/commands/output.ts";
+import { alignColumns, createOutput } from "../../../simulator/commands/output.ts";
 
 const { isTTY } = process.stderr;
 
@@ -24,3 +24,14 @@ test.each([
     expect(written).toEqual(expected);
   },
 );
+
+test("columns are aligned by visible width, even with wide characters, emoji and accents", () => {
+  expect(
+    alignColumns([
+      ["山田太郎", "a"],
+      ["Zoë", "b"],
+      ["🍕", "c"],
+      ["e\u0301", "d"],
+    ]),
+  ).toEqual(["山田太郎  a", "Zoë       b", "🍕        c", "e\u0301         d"]);
+});
