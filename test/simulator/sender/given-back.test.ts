@@ -22,11 +22,11 @@ test.each<[string, (socket: Socket) => unknown]>([
   ["has an answer from a server that keeps it", (socket) => socket.write(`${OK}Content-Length: 0\r\n\r\n`)],
   ["has an answer longer than what is kept", (socket) => socket.write(`${OK}\r\n${"x".repeat(20_000)}`)],
 ])("the connection of an attempt that %s is closed", async (_, answer) => {
-  const closed = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<string>();
   const { url } = await startRawServer((socket) => {
-    socket.once("close", () => closed.resolve());
+    socket.once("close", () => closed.resolve("closed"));
     answer(socket);
   });
   await sendTo(url, { timeoutMs: SHORT_MS });
-  await closed.promise;
+  expect(await closed.promise).toBe("closed");
 });
