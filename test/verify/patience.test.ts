@@ -98,17 +98,6 @@ test.each([
   },
 );
 
-test("a failure is repeated in the first half of a run alone, and only if it took less than half of an answer's time", () => {
-  const timing = { ...DEFAULT_TIMING, lateMs: 40_000, responseTimeoutMs: 10_000 };
-  const isRepeated = (ageMs: number, tookMs: number) =>
-    createPatience({ timing, begunAtMs: performance.now() - ageMs }).hasTimeToRepeat(tookMs);
-  expect([isRepeated(15_000, 4_999), isRepeated(15_000, 5_000), isRepeated(20_001, 1)]).toEqual([
-    true,
-    false,
-    false,
-  ]);
-});
-
 test("no more others are sent between an event and its copy than there is time for", async () => {
   const receiver = await startMutant({ beforeAnswer: () => sleep(30) }, Date.now);
   const report = await runChecks({

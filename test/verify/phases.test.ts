@@ -289,15 +289,3 @@ test("once a must has timed out only what is tried for the last time is waited f
   expect(waits.join(", ")).toBe(expected);
   expect(report.results.filter(({ outcome }) => outcome !== "passed")).toHaveLength(1);
 });
-
-test("a receiver of ours starts anew before it gets what the service never sends", async () => {
-  let restarts = 0;
-  const receiver: ReceiverProcess = fakeProcess({
-    restart: async () => ((restarts += 1), { ok: true, receiver }),
-  });
-  const seen: number[] = [];
-  const counting = (phase: "last" | "odd") =>
-    check(`wire.${phase}`, { level: "advice", phase, run: async () => (seen.push(restarts), PASSED) });
-  await play([counting("odd"), counting("last")], { receiver });
-  expect(seen).toEqual([0, 1]);
-});
