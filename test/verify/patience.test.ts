@@ -89,7 +89,6 @@ test.each([
   async (level, waitsMs) => {
     const timing = { ...DEFAULT_TIMING, responseTimeoutMs: 1_500, hurriedTimeoutMs: 100 };
     const patience = createPatience({ timing, begunAtMs: performance.now() });
-    // A timer of Node.js may be early.
     const exchange = { ...FROM_NOWHERE, durationMs: 1_460 };
     const failed: Verdict = { outcome: "failed", cause: "timed_out", problem: "", exchanges: [exchange] };
     expect(patience.answerTimeoutMs()).toBe(1_500);
