@@ -46,6 +46,15 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(down).toEqual(sent.toReversed());
     });
 
+    test("finds the first and the last of thousands of events by their type, in both directions", async () => {
+      const store = await openStore(await createBackend());
+      const types = ["rare.type", ...Array.from({ length: 2_000 }, () => "call.completed"), "rare.type"];
+      const sent = await accept(store, ...types.map((type) => event({ type })));
+      const ends = [sent[0], sent.at(-1)];
+      expect(ids(await store.ledger.list({ type: "rare.type" }, { limit: 5, afterSeq: 0 }))).toEqual(ends);
+      expect(ids(await store.ledger.list({ type: "rare.type" }, { limit: 5 }))).toEqual(ends.toReversed());
+    });
+
     test("filters by state, handler and type of the same job; a dead job is found while a sibling is unfinished", async () => {
       const store = await openWorker(await createBackend(), [handler(), handler({ name: "other" })]);
       const [dead = "", order = "", running = "", waiting = ""] = await accept(

@@ -11,6 +11,7 @@ const note = async ({ atomically }: HandlerContext, text: string): Promise<void>
 const behaviours: Record<string, (context: HandlerContext) => unknown> = {
   works: (context) => note(context, `${JSON.stringify(context.services)} ${String(process.pid)}`),
   waits: () => setTimeout(600_000),
+  lingers: async () => console.log(await setTimeout(500, "lingered")),
   blocks: () => {
     for (;;);
   },

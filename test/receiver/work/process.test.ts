@@ -35,10 +35,11 @@ test("handlers run with their services, which are closed on a drain, and a termi
   await state(await send("works"), "done");
   expect((await notes())[2]).toBe(first);
   await until(() => ended.length > 0);
+  await state(await send("lingers"), "running");
   await supervisor.stop(5_000);
-  expect(printed()).toContain("services closed");
+  expect(printed()).toMatch(/lingered[^]*services closed/);
   // Each is reported once, the last one too.
-  expect(ended).toEqual(["sends-strangely", "works", "works"]);
+  expect(ended).toEqual(["sends-strangely", "works", "works", "lingers"]);
   expect(isAlive(pid)).toBe(false);
 });
 
