@@ -5,6 +5,8 @@ import { LongestFirst } from "./test/helpers/run/longest-first.ts";
 
 // What was compiled once need not be compiled again, in the workers and in every process that they start.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled");
+// Far from UTC, so that a time of the wrong zone is noticed.
+process.env["TZ"] ??= "Asia/Kolkata";
 
 const { LONG_RUNS, TEST_ALL } = process.env;
 /** A slow file that is named is meant. */

@@ -50,7 +50,9 @@ describe("events", () => {
     expect(words(list)).toContain(`Events: dead, log-call, ${CAUSE}`);
     expect(words(await get(`${url}/event?id=%20${crashed}%20`))).toContain("kitchen dead 1 ended");
     const later = await inbox.handled({ kind: "later", error: "closed", delayMs: 7_200_000 });
-    expect(words(await get(`${url}/event?id=${later}`))).toMatch(/deferred until \S+ \S+ in 2 h/);
+    const { nextAttemptAtMs } = (await inbox.ledger.find(later)) ?? {};
+    const utc = new Date(nextAttemptAtMs ?? 0).toISOString().slice(0, 19).replace("T", " ");
+    expect(words(await get(`${url}/event?id=${later}`))).toContain(`deferred until ${utc} in 2 h`);
     expect((await get(`${url}/event?id=${newEventId()}`)).status).toBe(404);
     expect((await get(`${url}/event?id=..%2f..`)).status).toBe(404);
   });
