@@ -216,7 +216,7 @@ describe("a drain", () => {
     const [first] = [await begin(GET, idle)];
     responses[2]?.end("[1]");
     await readAnswer(first);
-    const drained = drain(60_000);
+    const drained = drain(600_000);
     await gone(idle);
     const refused = connect(port, "127.0.0.1");
     expect(await once(refused, "error")).toMatchObject([{ code: "ECONNREFUSED" }]);
