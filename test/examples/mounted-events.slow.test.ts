@@ -38,10 +38,7 @@ test.each(APPS)("an event from %s is handled in a separate process, which ends w
     () => handled(id),
     (answer) => isDeepStrictEqual(answer, { handled: 1, state: "done" }),
   );
-  await until(
-    () => log,
-    (text) => text.includes('"msg":"handled"'),
-  );
+  await until(() => log.includes('"msg":"handled"'));
   expect(await handled(id.replace(/.$/, "z"))).toEqual({ handled: 0 });
   expect(await handled("no-id")).toEqual({ handled: 0 });
   expect(await (await fetch(origin)).text()).toBe("The app that was there before.");

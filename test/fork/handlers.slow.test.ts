@@ -65,10 +65,7 @@ const said = ({ lines }: ReceiverProcess, text: string): string[] =>
 
 /** Log lines come a moment after what they report. */
 async function saidTimes(receiver: ReceiverProcess, text: string, times: number): Promise<void> {
-  await until(
-    () => said(receiver, text),
-    ({ length }) => length >= times,
-  );
+  await until(() => said(receiver, text).length >= times);
   expect(said(receiver, text)).toHaveLength(times);
 }
 

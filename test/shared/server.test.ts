@@ -42,10 +42,7 @@ async function startWaiting(options: Partial<Parameters<typeof serve>[1]> = {}) 
   const begin = async (bytes = GET, socket = connection(started.port)): Promise<Socket> => {
     const before = responses.length;
     socket.write(bytes);
-    await until(
-      () => responses.length,
-      (count) => count > before,
-    );
+    await until(() => responses.length > before);
     return socket;
   };
   return { ...started, responses, begin };

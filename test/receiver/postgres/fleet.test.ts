@@ -319,10 +319,7 @@ test.skipIf(noServer())(
       const [id, type] = [newEventId(), `${name}.came`];
       const envelope = { id, type, created: 1, api_version: "v1", org_id: "org_1", data: { object: {} } };
       await accept(store, event({ id, type, envelope }));
-      await until(
-        () => done.size,
-        () => done.has(`${name}.came`),
-      );
+      await until(() => done.has(`${name}.came`));
     }
     const listening = "FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
     const ended = await query(url, `SELECT pid, pg_terminate_backend(pid) ${listening}`);
@@ -334,10 +331,7 @@ test.skipIf(noServer())(
     const sent = vi.spyOn(Client.prototype, "query");
     onTestFinished(() => sent.mockRestore());
     const fromMs = performance.now();
-    await until(
-      () => sent.mock.calls.length,
-      (calls) => calls >= 8,
-    );
+    await until(() => sent.mock.calls.length >= 8);
     expect(8 / ((performance.now() - fromMs) / 1_000)).toBeLessThan(5);
     await worker.drain(1_000);
     await store.close();

@@ -117,10 +117,7 @@ describe("the process", () => {
     expect((await readAnswer(idle)).json).toMatchObject({ checks: { draining: "ok" } });
     receiver.child.kill("SIGTERM");
     // Even after the port is closed, open connections are served.
-    await until(
-      async () => knock(receiver.url),
-      (isOpen) => !isOpen,
-    );
+    await until(async () => !(await knock(receiver.url)));
     socket.write(request.subarray(-1));
     const begun = await readAnswer(socket);
     expect({ status: begun.status, connection: begun.headers.get("connection") }).toEqual({
