@@ -34,10 +34,7 @@ test.each(APPS)("an event from %s is handled in a separate process, which ends w
   expect(await answer.json()).toEqual({ received: true, duplicate: false });
   const handled = async (id: string): Promise<unknown> => (await fetch(`${origin}/handled/${id}`)).json();
   const { id } = envelopeSchema.parse(JSON.parse(String(body)));
-  await until(
-    () => handled(id),
-    (answer) => isDeepStrictEqual(answer, { handled: 1, state: "done" }),
-  );
+  await until(async () => isDeepStrictEqual(await handled(id), { handled: 1, state: "done" }));
   await until(() => log.includes('"msg":"handled"'));
   expect(await handled(id.replace(/.$/, "z"))).toEqual({ handled: 0 });
   expect(await handled("no-id")).toEqual({ handled: 0 });

@@ -15,8 +15,6 @@ import { runProgram, runReceiver } from "./receiver-in-process.ts";
 const SIMULATOR = `
 2 serv => serv
 2 --verison => --verison
-2 serve extra => extra
-2 serve --port => --port
 2 serve --port 70000 => 70000
 3 serve --port {port} => {port}
 3 serve --host no.such.host.invalid => no.such.host.invalid
@@ -26,7 +24,6 @@ const SIMULATOR = `
 3 serve --data {dir}/typo/x.db => {dir}/typo
 3 serve --data {dir}/newer.db => {dir}/newer.db
 3 serve --data {dir}/text => {dir}/text
-3 serve --data {dir}/folder => {dir}/folder
 2 serve --forward-to localhost:3000 => --forward-to
 2 serve --port 0 --forward-to http://example.com/x => https
 2 serve --events call.complete => call.complete
@@ -34,7 +31,6 @@ const SIMULATOR = `
 2 serve --fault sabotage => duplicate
 2 serve --observe http://localhost/x => {id}
 2 dev --url localhost:3000 -- node => --url
-2 dev --ready-timeout 0 -- node => --ready-timeout
 2 verify => --secret
 2 verify localhost:3000 => http://localhost:3000
 2 verify http://localhost:1/w => SIGNING_SECRET
@@ -42,7 +38,6 @@ const SIMULATOR = `
 2 verify http://localhost:1/w --url http://localhost:2/w --secret s => http://localhost:2/w
 2 verify http://localhost:1/w --secret s --only nonsense => nonsense
 2 verify http://localhost:1/w --secret s --report pdf => pdf
-2 verify http://localhost:1/w --secret s --level should => must, advice
 2 verify http://localhost:1/w --secret s --observe http://localhost:1/ => {id}
 2 verify http://localhost:1/w --secret @/no/such/file => /no/such/file
 2 trigger => what
@@ -50,26 +45,19 @@ const SIMULATOR = `
 3 trigger call.completed --simulator http://127.0.0.1:{port} => http://127.0.0.1:{port}
 2 trigger call.completed --simulator {sim} --org org_x => org_x
 2 trigger call.completed --set x => --set
-2 trigger call.completed --count 0 => --count
 2 replay evt_x => evt_x
 2 replay {dir}/nope.json => {dir}/nope.json
 2 replay {dir}/bad.json => {dir}/bad.json:1
-2 replay {dir}/empty => {dir}/empty
 2 replay call.completed --to http://localhost:1/x => SIGNING_SECRET
-2 load http://localhost:1/x --secret s --rate 0 => --rate
 2 load http://localhost:1/x --secret s --duplicates 200% => --duplicates
-2 load http://example.com/x --secret s => example.com
 2 sign --secret s --body {} {dir}/bad.json => --body
 2 explain --secret s --body {} => --header
 2 explain --header t=1,v1=ab --secret s {dir}/nope => {dir}/nope
 2 endpoints ad => add
 2 endpoints add http://example.com/ --simulator {sim} => https
-2 endpoints show ep_x --simulator {sim} => ep_x
-2 endpoints add http://localhost/ --org org_x --simulator {sim} => org_x
 2 endpoints remove ep_x --simulator {sim} => ep_x
 2 endpoints rotate ep_x --overlap 90 => 90s
 2 events show evt_x --simulator {sim} => evt_x
-2 deliveries show dlv_x --simulator {sim} => dlv_x
 2 deliveries resend dlv_x --simulator {sim} => dlv_x
 2 deliveries --state late => attempting
 2 clock advance => clock advance
@@ -78,7 +66,6 @@ const SIMULATOR = `
 2 readings set limit_out_of_rang=clamp --simulator {sim} => "limit_out_of_range"
 1 doctor --port {port} => {port}
 3 health --simulator http://127.0.0.1:1 => http://127.0.0.1:1
-3 health --simulator http://127.0.0.1:{port} => http://127.0.0.1:{port}
 2 mcp --simulator nonsense => nonsense
 `;
 /** The same for the receiver; settings stand before its words. */
@@ -86,7 +73,6 @@ const RECEIVER = `
 2 SIGNING_SECRET= => SIGNING_SECRET
 2 SIGNING_SECRET= SIGNING_SECRET_FILE=/no/such => /no/such
 2 SIGNING_SECRET_FILE={dir}/empty => SIGNING_SECRET_FILE
-2 PORT=70000 => PORT: must be a whole number from 0 to 65535
 2 WEBHOOK_PATH=webhooks => WEBHOOK_PATH
 2 WEBHOOK_PATH=/healthz => WEBHOOK_PATH
 2 ADMIN_HOST=0.0.0.0 => ADMIN_TOKEN
@@ -99,9 +85,7 @@ const RECEIVER = `
 3 DATABASE_URL=sqlite:{dir}/text => {dir}/text
 3 PORT={port} => {port}
 3 HOST=no.such.host.invalid => no.such.host.invalid
-3 HOST=192.0.2.1 => 192.0.2.1
 2 WEBHOOK_PATH=/a/../b => WEBHOOK_PATH
-2 WEBHOOK_PATH=//x => WEBHOOK_PATH
 2 DATABASE_URL=postgres://u:a%zz@h/db => DATABASE_URL: is not an address
 2 DATABASE_URL=sqlite:~/r.db => begins with ~
 3 DATABASE_URL=sqlite:{dir}/damaged.db inbox stats => the database cannot be used
@@ -111,7 +95,6 @@ const RECEIVER = `
 2 strat => strat
 2 start now => now
 2 inbox lst => lst
-2 inbox list --limit 0 => whole number
 2 inbox list --state late => choices are waiting, running, done, dead, ignored, pruned
 2 inbox show => event_id
 3 DATABASE_URL=sqlite:{dir}/none.db inbox list => {dir}/none.db

@@ -1,6 +1,8 @@
 import { type ComponentChild, h } from "preact";
+import { act } from "preact/test-utils";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { loopTurns } from "../../helpers/loop-turns.ts";
+import type { ListHandle } from "../../../simulator/dashboard/app/components/windowed-list.tsx";
 import type * as Actions from "../../../simulator/dashboard/app/core/actions.ts";
 import type * as Live from "../../../simulator/dashboard/app/core/live.ts";
 import type * as Load from "../../../simulator/dashboard/app/core/load.ts";
@@ -211,6 +213,33 @@ test("loaded data belongs to its key, stays visible during a reload, and is relo
   expect(calls).toHaveLength(6);
 });
 
+test("the pages of a list belong to the organization that they were loaded for", async () => {
+  const List = ({ apiKey }: { apiKey: string }) =>
+    load.useApiPages("/api/v1/calls", apiKey).items.map(({ id }) => id) as never;
+  const { root, again } = await show(h(List, { apiKey: "k1" }));
+  await act(() => asked[0]?.answer({ data: [{ id: "call_1" }], has_more: false }));
+  expect(root.words).toBe("call_1");
+  await again(h(List, { apiKey: "k2" }));
+  expect([root.words, asked.length]).toEqual(["", 2]);
+});
+
+test("a step beyond the ends of a list leaves the focus on its row", async () => {
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe() {}
+      disconnect() {}
+    },
+  );
+  const { WindowedList } = await import("../../../simulator/dashboard/app/components/windowed-list.tsx");
+  const handle = { current: null as ListHandle | null };
+  const ignored = () => undefined;
+  const props = { count: 2, rowHeight: 1, row: String, keyOf: String, onNearEnd: ignored, onAway: ignored };
+  await show(h(WindowedList, { ...props, handle, label: "", foot: "" }));
+  for (const index of [1, 2, -1]) handle.current?.focus(index);
+  expect(handle.current?.focusedIndex()).toBe(1);
+});
+
 test("a request is sent once its key stops changing, and again while its answer says so and the page is visible", async () => {
   const answers: (number | undefined)[] = [1, undefined, 3];
   const calls: string[] = [];
@@ -312,12 +341,8 @@ test("the form of an event sends its fields, overridden by the JSON, and shows t
     transfer_to: "+1",
     more: 2,
   };
-  const type = {
-    type: "call.completed",
-    emitted_when: "",
-    schema: { properties },
-    example,
-  } as unknown as EventTypeForm;
+  const schema = { properties };
+  const type = { type: "call.completed", emitted_when: "", schema, example } as unknown as EventTypeForm;
   const fields = fieldsOf(type);
   expect(fields.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
     "notes long",
@@ -346,9 +371,15 @@ test("the form of an event sends its fields, overridden by the JSON, and shows t
   expect(root.words).not.toContain("--count");
   await fill("How many", "3");
   asked.length = 0;
-  await root.parts.find(({ localName }) => localName === "form")?.tell("submit");
+  const submit = () => root.parts.find(({ localName }) => localName === "form")?.tell("submit");
+  await submit();
   expect(asked.map(({ body }) => body)).toEqual([
     { type: "call.completed", count: 3, object: { notes: "ring twice" }, faults: [] },
   ]);
+  await act(() => asked[0]?.answer({ error: "full", message: "Too many wait." }, 503));
+  expect(root.words).toContain("Too many wait.");
+  await submit();
+  await act(() => asked[1]?.answer({ events: [], deliveries: [] }));
+  expect(root.words).not.toContain("Too many wait.");
   expect(root.words).toContain("trigger call.completed --set 'notes=ring twice' --count 3");
 });

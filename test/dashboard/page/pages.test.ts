@@ -105,8 +105,11 @@ test("the palette goes through its choices by arrows without leaving them, and s
     ["retry", "Docs: webhooks and their retries"],
     ["curl", "Docs: the REST API"],
     ["resend thi", last],
-  ] as const)
-    expect((await type(text))[0]).toBe(action);
+  ] as const) {
+    await press("ArrowDown");
+    await type(text);
+    expect(await press()).toBe(action);
+  }
   const detail = await open(h(() => (useActions([own]), null), {}));
   expect((await type("resend this"))[0]).toBe(own.words);
   await press("Escape");

@@ -195,14 +195,15 @@ test("failing endpoints come first, and many of them in pages, by what one searc
       .slice(0, 2)
       .map((name) => name.trim())
       .join();
-    expect([view.words().includes(words), names, view.button("Next").disabled]).toEqual([
-      true,
-      first,
-      turns > 0,
-    ]);
+    expect(view.words()).toContain(words);
+    expect([names, view.button("Next").disabled]).toEqual([first, turns > 0]);
     await view.close();
   }
-  const view = await show(20);
+  const view = await show(21);
+  for (const button of ["Next", "Next"]) await view.press(button);
+  live.endpoints = new Map([...(live.endpoints ?? [])].slice(0, 20));
+  await view.again(h(EndpointsPage, { query: new URLSearchParams() }));
+  expect(view.words()).toContain("11 to 20 of 20");
   await view.fill("Search endpoints", "Failing N15");
   expect(view.words()).toContain("1 to 1 of 1");
   await view.close();

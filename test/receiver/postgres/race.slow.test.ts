@@ -49,10 +49,7 @@ async function openFleet(url: string) {
   const stores = [await openPostgres(url), await openPostgres(url), await openPostgres(url)];
   onTestFinished(async () => void (await Promise.all(stores.map(async (store) => store.close()))));
   const workers = [1, 2, 3].map(() => startRacingWorker(url));
-  await until(
-    async () => query(url, "SELECT FROM receiver.announced"),
-    ({ length }) => length === 2,
-  );
+  await until(async () => (await query(url, "SELECT FROM receiver.announced")).length === 2);
   return { stores, workers };
 }
 

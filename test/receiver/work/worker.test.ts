@@ -349,10 +349,7 @@ describe("a drain", () => {
       }),
     });
     const [id = ""] = await send("quick");
-    await until(
-      async () => job(id, "quick"),
-      (one) => one?.state === "running",
-    );
+    await until(async () => (await job(id, "quick"))?.state === "running");
     const drained = worker.drain(30_000);
     claiming.give();
     await drained;
@@ -434,10 +431,7 @@ test("expired bodies are pruned a minute after the start and each hour, and no t
     await end(round + 2);
     clock.move(31 * 86_400_000);
     await timers.pass(ms);
-    await until(
-      async () => store.ledger.find(id),
-      (event) => event?.state === "pruned",
-    );
+    await until(async () => (await store.ledger.find(id))?.state === "pruned");
   }
   expect((await store.ledger.find(ended[1]?.id ?? ""))?.state).toBe("pruned");
   await worker.drain(0);
