@@ -17,7 +17,7 @@ async function judged({ bug, again }: { bug?: string; again?: StartFailure["reas
   const [accepted, seen] = [new Set<string>(), new Set<string>()];
   const [counts, refusals] = [new Map<string, number>(), new Map<string, number>()];
   let running: RunningReceiver;
-  let kills = 0;
+  let [kills, order] = [0, ""];
   const start = async (port?: number): Promise<RunningReceiver> =>
     startMutant(
       {
@@ -33,7 +33,10 @@ async function judged({ bug, again }: { bug?: string; again?: StartFailure["reas
           return true;
         },
         remember: (id) => !seen.has(id) && seen.add(id) === seen,
-        afterHandled: ({ id }) => void counts.set(id, (counts.get(id) ?? 0) + 1),
+        afterHandled({ id, type }) {
+          counts.set(id, (counts.get(id) ?? 0) + 1);
+          if (type === "order.created") order = id;
+        },
       },
       Date.now,
       port,
@@ -45,6 +48,7 @@ async function judged({ bug, again }: { bug?: string; again?: StartFailure["reas
     if (isKilled) kills += 1;
     if (again !== "port_taken") await running.close();
     if (bug === "forgets ids") seen.clear();
+    if (bug === "forgets an order") seen.delete(order);
     if (bug === "loses counts" && isKilled) counts.clear();
     if (bug === "drops at sigterm" && !isKilled) counts.delete([...counts.keys()].at(-1) ?? "");
     for (const [id, count] of counts) {
@@ -83,6 +87,7 @@ const [LAST, BEFORE, RETRIED] = [
 test.each<[bug: string, CauseName, failing: string]>([
   ["has none", "lost_in_crash", ""],
   ["forgets ids", "repeated_after_crash", BEFORE],
+  ["forgets an order", "repeated_after_crash", "handled-before"],
   ["loses counts", "lost_in_crash", `${LAST} ${BEFORE} ${RETRIED} stored-before-answer`],
   ["loses some", "lost_in_crash", "stored-before-answer"],
   ["starts over", "repeated_after_crash", `${LAST} ${BEFORE} ${RETRIED} while-handling`],

@@ -75,6 +75,20 @@ test("a clock half a second behind is distinguished from ours, however early in 
   }
 });
 
+test.each([-5, 5])("a clock that is %i s off, and known within 5 s, fails no limit", async (aheadSeconds) => {
+  const deliver = async (_: unknown, { ageSeconds }: { ageSeconds: number }) => {
+    const status = Math.abs(ageSeconds + aheadSeconds) > 300 ? 401 : 200;
+    return { outcome: { kind: "answered", status, headers: [], body: "" } };
+  };
+  const clock = { known: () => ({ at: 0, least: -5, most: 5, exact: false }) };
+  const moment = { now: () => 1_000_100, nowSeconds: () => 1_000 };
+  const context = { ...moment, clock, deliver, event: () => ({}) } as unknown as CheckContext;
+  const failed: string[] = [];
+  for (const [id, run] of Object.entries(signatureTimeRuns))
+    if (/-\d+$/.test(id) && (await (run as Check["run"])(context)).outcome !== "passed") failed.push(id);
+  expect(failed).toEqual([]);
+});
+
 /** A clock that starts at this part of a second, and may run slower than ours. */
 function clockFrom(intoSecondMs: number, slower = 1): () => number {
   const beganMs = Math.floor(Date.now() / 1_000) * 1_000 + intoSecondMs;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
+import { loopTurns } from "../../helpers/loop-turns.ts";
 import { startService } from "../../helpers/service.ts";
 import { emit, openSimulator, register, resendAll } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
@@ -227,6 +228,8 @@ test("a reset starts no attempts that become due while it waits", async () => {
   emit(simulator, "call.completed", 3);
   await begun;
   const reset = simulator.reset({ endpoints: false });
+  await loopTurns(20);
+  expect(simulator.counts.deliveries().total).toBe(3);
   answer(200);
   await reset;
   expect(sent()).toBe(1);
