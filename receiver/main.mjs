@@ -15,7 +15,8 @@ if (manifest !== undefined) {
 
 // Checked first: on a Node.js that is too old, the next import would fail with an unrelated error. One that is older still
 // cannot even read the check.
-const { endOnOldNode } = await import("../shared/node-version.ts").catch(() => {
+const { endOnOldNode } = await import("../shared/node-version.ts").catch((error) => {
+  if (error.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
   process.stderr.write(
     `Node.js ${process.versions.node} cannot run TypeScript. Install Node.js 24, or use npm start.\n`,
   );

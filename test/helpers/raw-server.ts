@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 export type Conversation = (socket: Socket, connection: number) => void;
 
 /**
- * A server below HTTP: it writes whatever the test wants, after a whole request has arrived (with `onConnect` at once).
+ * A server below HTTP: it writes the bytes that a test gives it, after a whole request has arrived (with `onConnect` at once).
  * It is closed with all its connections when the test is over.
  */
 export async function startRawServer(

@@ -17,10 +17,11 @@ test.each(["22.18.9", "22.9.0", "21.99.0", "20.20.2", "4.0.0", "", "next"])(
   },
 );
 
+const NO_BUN = "Bun 1.4.5 is not supported: run this with Node.js 22.19 or newer, or";
 test.each([
   [{ node: "22.19.0" }, 0, "went on\n", ""],
   [{ node: "20.20.2" }, 78, "", "Node.js 20.20.2 is too old: "],
-  [{ node: "26.3.0", bun: "1.4.5" }, 78, "", "Bun 1.4.5 is not supported: run this with Node.js 22.19"],
+  [{ node: "26.3.0", bun: "1.4.5" }, 78, "", NO_BUN],
 ])(
   "a program on %o exits with %i, and runs only if the version is new enough",
   (runtime, code, stdout, said) => {

@@ -35,7 +35,7 @@ async function start(handle: RequestListener, options: Partial<Parameters<typeof
 
 const here: RequestListener = (_request, response) => void response.end("[1]");
 
-/** A server whose answers the test provides. */
+/** A server that answers only when the test does: `responses` has the open ones. */
 async function startWaiting(options: Partial<Parameters<typeof serve>[1]> = {}) {
   const responses: ServerResponse[] = [];
   const started = await start((_request, response) => void responses.push(response), options);

@@ -36,6 +36,8 @@ const SIMULATOR = `
 2 verify http://example.com/w --secret s => example.com
 2 verify http://localhost:1/w --url http://localhost:2/w --secret s => http://localhost:2/w
 2 verify http://localhost:1/w --secret s --only nonsense => nonsense
+2 verify http://localhost:1/w --secret s --report pdf => pdf
+2 verify http://localhost:1/w --secret s --level should => must, advice
 2 verify http://localhost:1/w --secret s --observe http://localhost:1/ => {id}
 2 verify http://localhost:1/w --secret @/no/such/file => /no/such/file
 2 trigger => what
@@ -60,17 +62,24 @@ const SIMULATOR = `
 2 readings set limit_out_of_rang=clamp --simulator {sim} => "limit_out_of_range"
 1 doctor --port {port} => {port}
 3 health --simulator http://127.0.0.1:1 => http://127.0.0.1:1
+2 mcp --simulator nonsense => nonsense
 `;
 /** The same for the receiver; settings stand before its words. */
 const RECEIVER = `
 2 SIGNING_SECRET= => SIGNING_SECRET
 2 SIGNING_SECRET_FILE={dir}/empty => SIGNING_SECRET_FILE
+2 WEBHOOK_PATH=webhooks => WEBHOOK_PATH
 2 WEBHOOK_PATH=/healthz => WEBHOOK_PATH
+2 WEBHOOK_PATH=/a/../b => WEBHOOK_PATH
+2 WEBHOOK_PATH=//x => WEBHOOK_PATH
+2 RECEIVER_ROLE=both => all, ingest, worker
+2 MAX_BODY_BYTES=1MB => MAX_BODY_BYTES
 3 DATABASE_URL=sqlite:{dir}/typo/folder/r.db => {dir}/typo
 3 DATABASE_URL=sqlite:{dir}/newer.db => {dir}/newer.db
 3 DATABASE_URL=sqlite:{dir}/text => {dir}/text
 3 PORT={port} => {port}
 3 HOST=no.such.host.invalid => no.such.host.invalid
+3 HOST=192.0.2.1 => 192.0.2.1
 2 DATABASE_URL=postgres://u:a%zz@h/db => DATABASE_URL: is not an address
 3 DATABASE_URL=sqlite:{dir}/damaged.db inbox stats => the database cannot be used
 1 DATABASE_URL=sqlite:{dir}/damaged.db RECEIVER_ROLE=ingest SIGNING_SECRET=whsec_0123456789 doctor => restore a backup

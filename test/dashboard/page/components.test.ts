@@ -102,7 +102,7 @@ test("equal requests are sent once, combined with others, and a slow one is coun
   expect(toasts.get().map(({ text }) => text)).toEqual(["b", "c", "d"]);
 });
 
-test("addresses, views and commands keep their meaning, whatever characters they contain", async () => {
+test("addresses, views and commands keep their meaning with any characters in them", async () => {
   const { hrefTo } = await import("../../../simulator/dashboard/app/core/route.ts");
   const { apiCurl } = await import("../../../simulator/dashboard/app/core/snippets.ts");
   const { saveView, useViews } = await import("../../../simulator/dashboard/app/core/views.ts");

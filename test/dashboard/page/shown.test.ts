@@ -4,7 +4,7 @@ import type { AttemptDetail, Check, Delivery } from "../../../simulator/dashboar
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 import { clockOf, endpointOf, NO_SIGNATURE, openForms } from "./forms.ts";
 
-/** What a reader is told: words, figures and marks, by what is known. */
+/** The words, figures and marks on a page, for each state of the data. */
 
 const { live, answers, wait, open, sent } = await openForms();
 const read = async (component: ComponentChild) => (await open(component)).words();
@@ -190,11 +190,8 @@ test("failing endpoints come first, and many of them in pages, by what one searc
   ] as const) {
     const view = await show(count);
     for (let turn = 0; turn < turns; turn += 1) await view.press("Next");
-    const names = view
-      .all("h2")
-      .slice(0, 2)
-      .map((name) => name.trim())
-      .join();
+    const heads = view.all("h2").map((name) => name.trim());
+    const names = heads.slice(0, 2).join();
     expect(view.words()).toContain(words);
     expect([names, view.button("Next").disabled]).toEqual([first, turns > 0]);
     await view.close();

@@ -120,10 +120,8 @@ describe.skipIf(noServer())("a worker that", () => {
   test("lives keeps its job", async () => {
     const { databaseUrl, store, job, age, join } = await openWith(systemClock);
     await age(20);
-    await until(
-      async () => query(databaseUrl, "SELECT FROM receiver.job WHERE heartbeat_on > now() - interval '12 s'"),
-      ({ length }) => length === 1,
-    );
+    const beating = "SELECT FROM receiver.job WHERE heartbeat_on > now() - interval '12 s'";
+    await until(async () => (await query(databaseUrl, beating)).length === 1);
     await join();
     expect(await jobOf(store, job.id)).toMatchObject({ state: "running", attempts: 1 });
   });

@@ -110,10 +110,8 @@ test.skipIf(noServer())(
     // Otherwise the standby may lack writes that the primary has confirmed.
     await query(url, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
     await query(url, "SELECT pg_reload_conf()");
-    await until(
-      async () => query(url, "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"),
-      ({ length }) => length === 1,
-    );
+    const inSync = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'";
+    await until(async () => (await query(url, inSync)).length === 1);
     const { stores } = await openFleet(url);
     const sent = Array.from({ length: 1_200 }, (_, place) => orderOf(`k${String(place % KEYS)}`, place));
     for (let at = 0; at < sent.length; at += BATCH) {
