@@ -122,11 +122,10 @@ const VERIFY: Run[] = [
   },
 ];
 
-/** What new users do first, on several versions of Node.js, which needs a registry. */
-const ADOPTION: Run[] = [
-  { name: "adoption", minutes: 5, pace: "fixed", script: "test/torture/adoption/trials.ts" },
+/** Needs a registry. */
+const CREATE: Run[] = [
   { name: "projects made by create", minutes: 2, pace: "fixed", files: ["test/e2e/create.long.ts"] },
 ];
 
 /** Every long run. */
-export const RUNS: readonly Run[] = [...RECEIVER, ...SIMULATOR, ...VERIFY, ...ADOPTION];
+export const RUNS: readonly Run[] = [...RECEIVER, ...SIMULATOR, ...VERIFY, ...CREATE];
