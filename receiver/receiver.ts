@@ -14,7 +14,7 @@ import { createMetrics, type Metrics } from "./operations/metrics.ts";
 import { createOperatorPage } from "./operations/page/index.ts";
 import { createCleaner, secretsOf } from "./operations/present.ts";
 import type { Intake, Store } from "./store/port.ts";
-import { startSupervisor, type Supervisor } from "./work/supervisor.ts";
+import { startSupervisor, type Supervisor, type SupervisorOptions } from "./work/supervisor.ts";
 
 export type Started = Awaited<ReturnType<typeof startReceiver>>;
 
@@ -80,7 +80,9 @@ export async function startReceiver(options: StartOptions) {
 }
 
 /** Starts the handlers' process, without the secrets that handlers do not need. */
-export function superviseHandlers(options: StartOptions & { metrics: Metrics }): Supervisor {
+export function superviseHandlers(
+  options: StartOptions & Pick<SupervisorOptions, "onLine"> & { metrics: Metrics },
+): Supervisor {
   const { config, store, metrics } = options;
   return startSupervisor({
     ...options,

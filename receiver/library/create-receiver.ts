@@ -43,7 +43,9 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
       throw new Error(`createReceiver(): the role "${config.role}" handles events: give it \`handlers\`.`);
     if (!(handlers instanceof URL)) return workHere({ ...parts, ...own, handlers });
     const watchHandlers = isInDevelopment(environment);
-    return superviseHandlers({ ...parts, handlersModule: handlers, watchHandlers });
+    // Lines that handlers print are not of the log.
+    const onLine = logTo && ((line: string) => (LOGGED.test(line) ? logTo(`${line}\n`) : console.log(line)));
+    return superviseHandlers({ ...parts, handlersModule: handlers, watchHandlers, onLine });
   };
   const receiver = await compose({ config, store, clock, log, startWork }).catch(async (error: unknown) => {
     await store.close();
@@ -77,6 +79,9 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
     stop: (): Promise<void> => (stopped ??= receiver.drain().then(receiver.close)),
   };
 }
+
+/** A line of the log of the handlers' process. */
+const LOGGED = /^\{"level":".*\}$/;
 
 /** How long a start waits for the handlers. While another worker has yet to end, events are already taken. */
 const BEGINNING_MS = 1_000;

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess, type ForkOptions } from "node:child_process";
 import { unwatchFile, watchFile } from "node:fs";
+import { createInterface } from "node:readline";
 import { setImmediate } from "node:timers";
 import { within, type Clock } from "../clock.ts";
 import type { Log } from "../operations/log.ts";
@@ -38,6 +39,8 @@ export type SupervisorOptions = {
   running: () => Promise<readonly { handler: string; id: string }[]>;
   onEnded: (attempts: readonly Ended[]) => void;
   onDeath: () => void;
+  /** Gets the lines that the process prints. Default: standard output. */
+  onLine?: ((line: string) => void) | undefined;
   fork?: (file: URL, args: string[], options: ForkOptions) => ChildProcess;
 };
 
@@ -45,7 +48,7 @@ export type Supervisor = ReturnType<typeof startSupervisor>;
 
 /** Keeps one process for the handlers running: restarts it when it dies, and kills it when it blocks or grows too large. */
 export function startSupervisor(options: SupervisorOptions) {
-  const { clock, log, memoryMegabytes } = options;
+  const { clock, log, memoryMegabytes, onLine } = options;
   const module = options.handlersModule ?? siblingFile(import.meta.url, "../handlers/index");
   let child: ChildProcess | undefined;
   let status: Status = { state: "starting" };
@@ -75,6 +78,7 @@ export function startSupervisor(options: SupervisorOptions) {
       const words = [module.href, String(awaySinceMs)];
       const started = (options.fork ?? fork)(siblingFile(import.meta.url, "process"), words, {
         cwd,
+        ...(onLine && { stdio: ["inherit", "pipe", "inherit", "ipc"] }),
         // Other users of the machine could write into tsx's cache.
         env: { ...options.environment(), TSX_DISABLE_CACHE: "1" },
         execArgv: [
@@ -82,6 +86,7 @@ export function startSupervisor(options: SupervisorOptions) {
           `--max-old-space-size=${String(memoryMegabytes)}`,
         ],
       });
+      if (onLine && started.stdout) createInterface(started.stdout).on("line", onLine);
       started.on("message", onMessage);
       started.on("error", (error) => log.error({ err: error }, "the handlers' process failed"));
       // Not `exit`, which may precede its last message. `close` is also emitted if the process could not start.

@@ -18,16 +18,19 @@ function appWith(word: string) {
       join(folder, "handlers.ts"),
       `import { defineHandler, PermanentFailure } from "${ROOT}receiver/index.ts";
 export const handlers = [
-  defineHandler({ name: "say", type: "*", handle: async (): Promise<void> => { throw new PermanentFailure("${text}"); } }),
+  defineHandler({ name: "say", type: "*", handle: async (): Promise<void> => { console.log("printed"); throw new PermanentFailure("${text}"); } }),
 ];`,
     );
   write(word);
+  const logged: string[] = [];
+  const print = vi.spyOn(console, "log").mockReturnValue();
+  onTestFinished(() => print.mockRestore());
   const start = async (file: string) => {
     const receiver = await createReceiver({
       signingSecrets: [SECRET],
       databaseUrl: `sqlite:${join(folder, "receiver.db")}`,
       handlers: pathToFileURL(join(folder, file)),
-      logTo: () => undefined,
+      logTo: (line) => void logged.push(line),
     });
     onTestFinished(receiver.stop);
     return async (): Promise<string | null | undefined> => {
@@ -41,12 +44,15 @@ export const handlers = [
       return event?.lastError;
     };
   };
-  return { write, start };
+  return { write, start, logged, printed: print.mock.calls };
 }
 
-test("a module named by its built file is found as TypeScript", async () => {
-  const said = await (await appWith("one").start("handlers.js"))();
-  expect(said).toContain("one");
+test("a module named by its built file is found as TypeScript, and `logTo` also gets the lines of its process", async () => {
+  const app = appWith("one");
+  const say = await app.start("handlers.js");
+  expect(await say()).toContain("one");
+  await until(() => app.logged.some((line) => line.endsWith("\n") && JSON.parse(line)?.handler === "say"));
+  expect(app.printed).toEqual([["printed"]]);
 });
 
 test("a missing module is refused, with its URL", async () => {

@@ -9,7 +9,7 @@ import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** The operator's page mounted in another app. */
 
-async function mount(options: Pick<ReceiverOptions, "operatorGuard"> = {}): Promise<string> {
+async function mount(options: Pick<ReceiverOptions, "operatorGuard" | "logTo"> = {}): Promise<string> {
   const databaseUrl = `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
   const receiver = await createReceiver({ signingSecrets: [SECRET], databaseUrl, ...options });
   onTestFinished(receiver.stop);
@@ -43,7 +43,10 @@ test("admits whoever the guard admits, checked each time, with links below the a
   expect(asked).toEqual(["session=owner", undefined, undefined]);
 });
 
-test("is closed when the guard fails", async () => {
-  const url = await mount({ operatorGuard: () => Promise.reject(new Error("no session store")) });
+test("is closed when the guard fails, and the log says why", async () => {
+  const lines: string[] = [];
+  const operatorGuard = async () => Promise.reject(new Error("no session store"));
+  const url = await mount({ operatorGuard, logTo: (line) => void lines.push(line) });
   expect((await fetch(`${url}/operator`)).status).toBe(500);
+  expect(lines.join()).toContain("no session store");
 });

@@ -131,6 +131,7 @@ test.for(["waits", "blocks"])(
     const parent = fork(new URL("./supervising.ts", import.meta.url), [HOSTILE.href], {
       env: { ...process.env, DATABASE_URL: `sqlite:${file}` },
       execArgv: [],
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     const pid = await new Promise<number>((resolve) =>
       parent.once("message", (message) => resolve(Number(message))),

@@ -264,12 +264,12 @@ test("a body that was form-decoded or cut off is named from the header alone", (
   expect(idOf(body.subarray(0, 300))).toBe("body-incomplete");
 });
 
-test.each([" ", "=", '"'])("a megabyte of %j is examined in linear time", (piece) => {
-  const long = `${piece.repeat(1024 * 1024)}!`;
+test.each([" ", "=", '"'])("a long run of %j is examined in linear time", (piece) => {
+  const long = `${piece.repeat(256 * 1024)}!`;
   const before = process.cpuUsage();
   diagnose({ header, body: Buffer.from(long), secret, nowSeconds, computed: long });
   diagnose({ header: header + long, body, secret, nowSeconds });
   const { user } = process.cpuUsage(before);
-  // A quadratic algorithm takes minutes.
-  expect(user / 1e6).toBeLessThan(30);
+  // A quadratic algorithm takes half a minute.
+  expect(user / 1e6).toBeLessThan(10);
 });
