@@ -87,8 +87,8 @@ export function openPage() {
   vi.stubGlobal("Element", Part);
   vi.stubGlobal("HTMLElement", Part);
   vi.stubGlobal("HTMLButtonElement", Part);
-  const location = { origin: "http://simulator", hostname: "simulator", pathname: "/dashboard", search: "" };
-  vi.stubGlobal("location", location);
+  const location = { origin: "http://simulator", hostname: "simulator", pathname: "/dashboard" };
+  vi.stubGlobal("location", Object.assign(location, { search: "", hash: "" }));
   const kept = new Map<string, string>();
   const setItem = (name: string, value: string) => kept.set(name, value);
   vi.stubGlobal("localStorage", { getItem: (name: string) => kept.get(name) ?? null, setItem });

@@ -45,21 +45,31 @@ export const NO_SIGNATURE = {
   age_at_send_seconds: 0,
 };
 
-/** A page whose simulator answers at once: each path with what `answers` has for it, by default with an empty list. */
+/**
+ * A page whose simulator answers at once: each path with what `answers` has for it, a value or a whole answer, by default
+ * with an empty list.
+ */
 export async function openForms() {
   vi.useFakeTimers({ toFake: ["setInterval", "setTimeout", "clearTimeout", "performance"] });
   const page = openPage();
   const answers: Record<string, unknown> = {};
   /** Each change that was asked for: its method, its path and its body. */
   const sent: [method: string, path: string, body: unknown][] = [];
-  vi.stubGlobal("fetch", async (url: string, { method = "GET", body = "null" } = {}) => {
-    const { pathname, searchParams } = new URL(url, "http://simulator");
-    const answerTo = (path: string) => answers[path] ?? answers[path.split("?")[0] ?? ""] ?? { data: [] };
-    if (method !== "GET") sent.push([method, pathname.replace("/control", ""), JSON.parse(body)]);
-    const paths = searchParams.getAll("path");
-    const data = paths.map((path) => ({ status: 200, body: answerTo(path) }));
-    return Response.json(paths.length > 0 ? { data } : answerTo(url.replace("/control", "")));
-  });
+  /** The REST API's requests, with their keys. */
+  const called: [path: string, key: string | null][] = [];
+  vi.stubGlobal(
+    "fetch",
+    async (url: string, { method = "GET", body = "null", headers = new Headers() } = {}) => {
+      const { pathname, searchParams } = new URL(url, "http://simulator");
+      const answerTo = (path: string) => answers[path] ?? answers[path.split("?")[0] ?? ""] ?? { data: [] };
+      if (method !== "GET") sent.push([method, pathname.replace("/control", ""), JSON.parse(body)]);
+      const paths = searchParams.getAll("path");
+      if (url.startsWith("/api/")) called.push([url, headers.get("authorization")]);
+      const data = paths.map((path) => ({ status: 200, body: answerTo(path) }));
+      const answer = paths.length > 0 ? { data } : answerTo(url.replace("/control", ""));
+      return answer instanceof Response ? answer.clone() : Response.json(answer);
+    },
+  );
   vi.stubGlobal("matchMedia", () => ({ matches: true, addEventListener() {}, removeEventListener() {} }));
   vi.stubGlobal("CSS", {});
   (await import("../../../simulator/dashboard/app/core/api.ts")).beginReading();
@@ -67,7 +77,7 @@ export async function openForms() {
   const { listenToKeys } = await import("../../../simulator/dashboard/app/core/actions.ts");
   listenToKeys();
   beforeEach(() => {
-    for (const list of [sent, page.visits]) list.length = 0;
+    for (const list of [sent, called, page.visits]) list.length = 0;
     for (const path of Object.keys(answers)) delete answers[path];
     Object.assign(live, { clock: clockOf(), endpoints: new Map(), jobs: [], verification: undefined });
   });
@@ -124,5 +134,5 @@ export async function openForms() {
     };
   }
   const key = (name: string, more = {}) => page.tell("keydown", { key: name, target: page, ...more });
-  return { page, live, answers, sent, wait, open, key };
+  return { page, live, answers, sent, called, wait, open, key };
 }

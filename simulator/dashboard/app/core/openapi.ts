@@ -18,7 +18,7 @@ type Schema = {
   pattern?: string;
   properties?: Record<string, Schema>;
   required?: string[];
-  type?: string;
+  type?: string | string[];
 };
 type Content = Record<string, { schema?: Schema; example?: unknown }>;
 type Parameter = { name: string; in: string; description: string; schema: Schema };
@@ -121,7 +121,7 @@ function typeOf(schema: Schema): string {
   if (schema.$ref !== undefined) return nameOf(schema.$ref);
   if (schema.anyOf !== undefined) return schema.anyOf.map(typeOf).join(" or ");
   if (schema.type === "array") return `list of ${typeOf(schema.items ?? {})}`;
-  return schema.type ?? "not stated";
+  return [schema.type ?? "not stated"].flat().join(" or ");
 }
 
 function referenceOf({ $ref = "", items }: Schema): string | undefined {
