@@ -6,7 +6,7 @@ import { openDashboard } from "./open-dashboard.ts";
 const browser = useBrowser();
 const send = () => Promise.resolve({ outcome: { status: 200 } as const, durationMs: 40 });
 
-test("a phone number is found in its printed form, fields are suggested, and matches are highlighted", async () => {
+test("a phone number is found in its printed form, and matches are highlighted", async () => {
   const { url, simulator } = await openDashboard({ calls: 0, send });
   register(simulator, "http://localhost:1/never-asked");
   emit(simulator, "order.created", 3);
@@ -21,10 +21,6 @@ test("a phone number is found in its printed form, fields are suggested, and mat
   const marked = `[...(CSS.highlights.get("search") ?? [])].map(String)`;
   await expect.poll(() => page.evaluate(marked)).toEqual(["12125550194".slice(1)]);
 
-  await search.fill("status:200 ty");
-  const offered = page.locator("datalist option");
-  await expect.poll(() => offered.count()).toBe(1);
-  expect(await offered.getAttribute("value")).toBe("status:200 type:");
   await search.fill("status:200 type:order.created");
   await expect.poll(() => rows.count()).toBe(3);
   // Deliveries that arrive during a search are searched, too.

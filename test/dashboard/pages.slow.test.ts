@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { expectShown, useBrowser } from "../helpers/browser.ts";
+import { useBrowser } from "../helpers/browser.ts";
 import { control } from "../helpers/control.ts";
 import { openDashboard } from "./open-dashboard.ts";
 
@@ -25,16 +25,4 @@ test("a call shows its transcript line by line, and its recording can be played"
   });
   const seconds = () => recording.evaluate((audio: { duration: number }) => audio.duration);
   await expect.poll(seconds).toBeGreaterThan(0);
-});
-
-test("the call of an old voicemail is found at any distance", async () => {
-  const { url } = await openDashboard({ calls: 400 });
-  const origin = new URL(url).origin;
-  const response = await fetch(`${origin}/api/v1/voicemails?limit=100`, {
-    headers: { authorization: "Bearer va_test_restaurant" },
-  });
-  const { data } = (await response.json()) as { data: { call_id: string; phone: string }[] };
-  const last = data.at(-1);
-  const page = await browser.openPage(`${url}/world/calls?open=${last?.call_id}`);
-  await expectShown(page.getByRole("dialog", { name: `Call from ${last?.phone}` }));
 });

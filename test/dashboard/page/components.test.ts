@@ -1,15 +1,12 @@
 import { type ComponentChild, h } from "preact";
 import { act } from "preact/test-utils";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import type { ListHandle } from "../../../simulator/dashboard/app/components/windowed-list.tsx";
-import type * as Actions from "../../../simulator/dashboard/app/core/actions.ts";
-import type * as Live from "../../../simulator/dashboard/app/core/live.ts";
-import type * as Load from "../../../simulator/dashboard/app/core/load.ts";
 import type { Delivery, EventTypeForm } from "../../../simulator/dashboard/app/core/types.ts";
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
-import { openPage, Part, show } from "./dom.ts";
-import { clockOf } from "./forms.ts";
+import { Part, show } from "./dom.ts";
+import { clockOf, openForms } from "./forms.ts";
 
 /** Components rendered without a browser: what a click, a key or an answer changes. */
 
@@ -24,38 +21,16 @@ const fetchOfTheTest = (url: string, { body = "null" }: { body?: string } = {}):
     asked.push({ path: url.replace("/control", ""), body: JSON.parse(body), answer });
   });
 
-let page: ReturnType<typeof openPage>;
-let live: typeof Live.live;
-let keys: typeof Actions;
-let load: typeof Load;
-
-beforeAll(async () => {
-  vi.useFakeTimers({ toFake: ["setInterval", "setTimeout", "clearTimeout", "performance"] });
-  page = openPage();
-  vi.stubGlobal("fetch", fetchOfTheTest);
-  ({ live } = await import("../../../simulator/dashboard/app/core/live.ts"));
-  keys = await import("../../../simulator/dashboard/app/core/actions.ts");
-  load = await import("../../../simulator/dashboard/app/core/load.ts");
-  keys.listenToKeys();
-});
-afterAll(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-  vi.resetModules();
-});
-beforeEach(() => {
-  asked.length = 0;
-  live.clock = clockOf();
-});
-
-const press = (key: string, more: object = {}) => page.tell("keydown", { key, target: page, ...more });
-const buttonOf = ({ parts }: Part, words: string) =>
-  parts.find(({ localName, words: own }) => localName === "button" && own.includes(words));
+const { page, live, open, key: press } = await openForms();
+vi.stubGlobal("fetch", fetchOfTheTest);
+const keys = await import("../../../simulator/dashboard/app/core/actions.ts");
+const load = await import("../../../simulator/dashboard/app/core/load.ts");
+beforeEach(() => void (asked.length = 0));
 
 test("three presses of a step are three steps, each after the answer to the one before, failed or not", async () => {
   const { ClockBar } = await import("../../../simulator/dashboard/app/components/clock-bar.tsx");
-  const { root, close } = await show(h(ClockBar, {}));
-  await buttonOf(root, "+1 min")?.tell("click");
+  const { root, close, ...view } = await open(h(ClockBar, {}));
+  await view.press("+1 min");
   for (const key of ["m", "h"]) await press(key);
   const isBusy = () => root.parts.some(({ attributes }) => attributes.has("aria-busy"));
   expect(isBusy()).toBe(true);
@@ -73,24 +48,29 @@ test("three presses of a step are three steps, each after the answer to the one 
 });
 
 test("equal requests are sent once, combined with others, and a slow one is counted until it ends", async () => {
-  const { beginReading, control, slowRequests } =
-    await import("../../../simulator/dashboard/app/core/api.ts");
-  const { attempt, toast, toasts } = await import("../../../simulator/dashboard/app/core/toasts.ts");
-  const all = Promise.all([control.get("/counts"), control.get("/clock"), control.get("/counts")]);
-  beginReading();
+  const { control, slowRequests } = await import("../../../simulator/dashboard/app/core/api.ts");
+  const { attempt, dismiss, toast, toasts } = await import("../../../simulator/dashboard/app/core/toasts.ts");
+  const paths = ["/counts", "/clock", "/counts", "/events?x=1"] as const;
+  const all = Promise.allSettled(paths.map((path) => control.get(path)));
   await loopTurns(5);
   const later = attempt(() => control.get("/counts"));
   await loopTurns(5);
-  expect(asked.map(({ path }) => path)).toEqual(["/many?path=%2Fcounts&path=%2Fclock", "/counts"]);
+  expect(asked.map(({ path }) => path)).toEqual([
+    "/many?path=%2Fcounts&path=%2Fclock&path=%2Fevents%3Fx%3D1",
+    "/counts",
+  ]);
   vi.advanceTimersByTime(2_000);
   expect(slowRequests.get().count).toBe(2);
   await asked[0]?.answer({
     data: [
       { status: 200, body: "counts" },
       { status: 200, body: "clock" },
+      { status: 400, body: { message: "no x" } },
     ],
   });
-  expect(await all).toEqual(["counts", "clock", "counts"]);
+  const [counts, clock, same, failed] = await all;
+  expect([counts, clock, same]).toMatchObject(["counts", "clock", "counts"].map((value) => ({ value })));
+  expect(failed).toMatchObject({ reason: { status: 400, message: "no x" } });
   await asked[1]?.answer({ message: "no" }, 404);
   expect([await later, slowRequests.get().count]).toEqual([undefined, 0]);
   void control.get("/counts").catch(() => undefined);
@@ -99,7 +79,13 @@ test("equal requests are sent once, combined with others, and a slow one is coun
   vi.advanceTimersByTime(2_000);
   expect(slowRequests.get().count).toBe(0);
   for (const text of ["b", "c", "d"]) toast("ok", text);
-  expect(toasts.get().map(({ text }) => text)).toEqual(["b", "c", "d"]);
+  const shown = () => toasts.get().map(({ text }) => text);
+  expect(shown()).toEqual(["b", "c", "d"]);
+  dismiss(toasts.get()[1]?.id ?? 0);
+  vi.advanceTimersByTime(5_999);
+  expect(shown()).toEqual(["b", "d"]);
+  vi.advanceTimersByTime(1);
+  expect(shown()).toEqual([]);
 });
 
 test("addresses, views and commands keep their meaning with any characters in them", async () => {
@@ -359,27 +345,19 @@ test("the form of an event sends its fields, overridden by the JSON, and shows t
   });
   for (const wrong of ["[]", "1", "null", "{"]) expect(overridesOf(fields, {}, wrong).ok, wrong).toBe(false);
 
-  const { root } = await show(h(EventForm, { type }));
-  const field = (label: string) => {
-    const id = root.parts
-      .find(({ localName, words }) => localName === "label" && words === label)
-      ?.attributes.get("for");
-    return root.parts.find(({ attributes }) => attributes.get("id") === id);
-  };
-  const fill = (label: string, value: string) => field(label)?.tell("input", { currentTarget: { value } });
+  const { words, fill, submit } = await open(h(EventForm, { type }));
   await fill("notes", "ring twice");
-  expect(root.words).not.toContain("--count");
+  expect(words()).not.toContain("--count");
   await fill("How many", "3");
   asked.length = 0;
-  const submit = () => root.parts.find(({ localName }) => localName === "form")?.tell("submit");
   await submit();
   expect(asked.map(({ body }) => body)).toEqual([
     { type: "call.completed", count: 3, object: { notes: "ring twice" }, faults: [] },
   ]);
   await act(() => asked[0]?.answer({ error: "full", message: "Too many wait." }, 503));
-  expect(root.words).toContain("Too many wait.");
+  expect(words()).toContain("Too many wait.");
   await submit();
   await act(() => asked[1]?.answer({ events: [], deliveries: [] }));
-  expect(root.words).not.toContain("Too many wait.");
-  expect(root.words).toContain("trigger call.completed --set 'notes=ring twice' --count 3");
+  expect(words()).not.toContain("Too many wait.");
+  expect(words()).toContain("trigger call.completed --set 'notes=ring twice' --count 3");
 });

@@ -235,6 +235,16 @@ test("the latest attempt is the one made last, even if an older delivery is upda
   expect([feed.latest()?.id, feed.heardOf("ep_2")?.id]).toEqual(["again", "other"]);
 });
 
+test("of more than 5,000 updates, the one that was heard longest ago is forgotten", async () => {
+  const { feed } = await feedOf([], { state: "dead" });
+  for (const id of ["a", "b", "a"]) feed.put(deliveryAt(0, id));
+  for (let n = 2; n < 5_000; n += 1) feed.put(deliveryAt(0, `d${n}`));
+  const known = () => ["a", "b"].map((id) => [feed.get(id)?.id, typeof feed.litAt(id)].join());
+  expect(known()).toEqual(["a,number", "b,number"]);
+  feed.put(deliveryAt(0, "last"));
+  expect(known()).toEqual(["a,number", ",undefined"]);
+});
+
 test("of several answers to one request the newest counts, even if an older one arrives later", async () => {
   const newest = createNewest();
   const taken: number[] = [];

@@ -43,6 +43,27 @@ test("an endpoint is registered, and changed, with exactly what its form says", 
   ]);
 });
 
+test("an error is in the words of the answer or in ours, and an id cannot climb to another route", async () => {
+  const { control } = await import("../../../simulator/dashboard/app/core/api.ts");
+  const silent = { toJSON: () => expect.fail("no connection") };
+  const broken = new Response("<html>", { status: 502, statusText: "Bad Gateway" });
+  for (const [answer, status, message] of [
+    [Response.json({ message: "It ended." }, { status: 409 }), 409, "It ended."],
+    [broken, 502, "The simulator answered 502 Bad Gateway."],
+    [new Response("", { status: 500 }), 500, "The simulator answered 500."],
+    [silent, 0, "The simulator does not answer. Is it still running? This page reloads when it does."],
+  ] as const) {
+    answers["/jobs/a/cancel"] = answer;
+    await expect(control.post("/jobs/a/cancel")).rejects.toMatchObject({ status, message });
+  }
+  answers["/endpoints/ep_1"] = new Response(null, { status: 204 });
+  expect(await control.delete("/endpoints/ep_1")).toBeUndefined();
+  sent.length = 0;
+  const climbing = "/control/jobs/../reset/cancel does not exist.";
+  await expect(control.post("/jobs/../reset/cancel")).rejects.toThrow(climbing);
+  expect(sent).toEqual([]);
+});
+
 test("an address is checked again while nothing listens there, and is not sent while it is refused", async () => {
   const { EndpointForm } = await import("../../../simulator/dashboard/app/components/endpoint-form.tsx");
   let checks = 0;
@@ -224,6 +245,17 @@ test("a found receiver is registered, another asks for its path, and what is not
   }
   expect(page.visits).toEqual(["push /dashboard/endpoints?new&url=http%3A%2F%2Fa%2Fb"]);
   await view.close();
+  const { EndpointsPage } = await import("../../../simulator/dashboard/app/pages/endpoints.tsx");
+  answers["/listeners/probe"] = { finding: "no_path", url: "http://c/d", sentence: "" };
+  const form = await open(h(EndpointsPage, { query: new URLSearchParams("new&url=http%3A%2F%2Fa%2Fb") }));
+  await form.submit();
+  await form.press(":3000");
+  await form.submit();
+  const registered = sent.flatMap(([, path, body]) =>
+    path === "/endpoints" ? [(body as { url: string }).url] : [],
+  );
+  expect(registered).toEqual(["http://a/b", "http://c/d"]);
+  await form.close();
 });
 
 test("a list is narrowed by one period at a time, and a view is kept and forgotten by its name", async () => {

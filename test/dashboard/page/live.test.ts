@@ -11,6 +11,7 @@ const told = new Map<string, (message: { data: string }) => void>();
 const asked: { paths: string[]; fail: () => void; answer: (clock: Clock, version: string) => void }[] = [];
 let core: typeof Live;
 let firstGeneration: number;
+const first: unknown[] = [];
 
 /** Answers the paths of one combined request. */
 async function fetchOfTheTest(url: string): Promise<Response> {
@@ -52,7 +53,16 @@ beforeAll(async () => {
   vi.resetModules();
   core = await import("../../../simulator/dashboard/app/core/live.ts");
   core.startLive();
+  const { control } = await import("../../../simulator/dashboard/app/core/api.ts");
+  void control.get("/traffic").catch(() => undefined);
+  void control.get("/counts").catch(() => undefined);
+  await loopTurns(5);
+  first.push(core.live.connection, asked.length);
+  tell("error");
+  await loopTurns(5);
+  first.push(core.live.connection, asked.length);
   tell("open");
+  first.push(core.live.connection);
   firstGeneration = core.live.generation;
 });
 afterAll(() => {
@@ -64,6 +74,28 @@ beforeEach(async () => {
   tell("open");
   tell("reset");
   await until(() => asked.length > 0);
+});
+
+test("what the stream brings is read first, and lists only when it is known whether there is one", () => {
+  expect(first).toEqual(["connecting", 1, "lost", 2, "open"]);
+});
+
+test("what the stream tells is kept, also over an answer that was under way", async () => {
+  const { live } = core;
+  const job = (id: string) => ({ id, ended_at: null }) as Job;
+  const before = live.told;
+  for (const id of ["ep_1", "ep_2"]) tell("endpoint", { id });
+  tell("endpoint_deleted", { id: "ep_1" });
+  tell("event", { id: "evt_9", type: "order.created", created_at: at(9) });
+  for (const id of ["job_a", "job_b"]) tell("job", job(id));
+  for (const { answer } of asked) answer(clockAt(1), "told");
+  await expect.poll(() => live.about?.version).toBe("told");
+  expect([...(live.endpoints?.keys() ?? [])]).toEqual(["ep_2"]);
+  expect(live.jobs.slice(0, 2)).toEqual([job("job_b"), job("job_a")]);
+  expect(live.feed.rows().map(({ key }) => key)).toEqual(["evt_9"]);
+  expect(live.told).toBe(before);
+  for (const minute of [2, 3]) tell("clock", clockAt(minute));
+  expect(live.told).toBe(before + 2);
 });
 
 test("a clock from the stream wins over an older one still loading", async () => {
@@ -122,6 +154,7 @@ test("pages that load more data reload it after a reset, after missed events, an
 
 test("a job that has ended stays ended when a late answer arrives", () => {
   const job = (ended_at: string | null) => ({ object: "job", id: "job_1", ended_at }) as Job;
+  core.live.jobs = [];
   for (const ended of [null, at(1), at(2), null]) core.keepJob(job(ended));
   expect(core.live.jobs).toEqual([job(at(2))]);
 });

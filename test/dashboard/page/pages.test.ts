@@ -6,7 +6,7 @@ import { clockOf, endpointOf, NO_SIGNATURE, openForms } from "./forms.ts";
 
 /** Pages as one uses them: where a key, a press or a drag leads, and what it moves. */
 
-const { page, live, answers, sent, wait, open, key } = await openForms();
+const { page, live, answers, sent, called, wait, open, key } = await openForms();
 class Observer {
   observe() {}
   disconnect() {}
@@ -16,7 +16,8 @@ test("time is moved on the line by keys and by dragging, to a mark that is near,
   const { TimeStrip } = await import("../../../simulator/dashboard/app/components/time-strip.tsx");
   const { AskedQuestion } = await import("../../../simulator/dashboard/app/components/dialog.tsx");
   const { placeOnLine } = await import("../../../simulator/dashboard/app/core/ahead.ts");
-  answers["/clock/ahead"] = { data: [{ kind: "attempt", due_at: at(5), count: 1, delivery_id: "a" } as Due] };
+  const due = { kind: "attempt", due_at: at(5), count: 1, delivery_id: "a" } as Due;
+  answers["/clock/ahead"] = { data: [due] };
   answers["/clock/advance"] = clockOf({ now: at(1) });
   const [asked, view] = [await open(h(AskedQuestion, {})), await open(h(TimeStrip, {}))];
   const slider = view.field("Move schedule time ahead");
@@ -60,6 +61,16 @@ test("time is moved on the line by keys and by dragging, to a mark that is near,
   await asked.press("Move");
   await steer("ArrowRight Enter");
   expect(sent.map(([, , body]) => body)).toEqual([{ seconds: 300 }, { seconds: 60 }]);
+  const step = { kind: "step", due_at: at(9), count: 1, event_type: "order.created" };
+  answers["/clock/ahead"] = { data: [{ ...due, count: 2 }, step] };
+  live.told += 1;
+  await view.again(h(TimeStrip, {}));
+  for (const ms of [249, 1]) await wait(ms);
+  expect(view.byClass("strip-sum")[0]?.words).toBe("2 attempts and 1 scenario step");
+  expect(view.all("title")).toEqual(["2 attempts, in 4:00", "1 scenario step, in 8:00: order.created"]);
+  expect(view.byClass("mark-step order-created")[0]?.attributes.get("cx")).toBe(
+    `${placeOnLine(480_000) * 100}%`,
+  );
   // Another step was quicker: what is past is no goal.
   expect(await steer("ArrowRight")).toMatch(/^in/);
   live.clock = clockOf({ now: at(20) });
@@ -115,6 +126,95 @@ test("the palette goes through its choices by arrows without leaving them, and s
   await press("Escape");
   expect(closed).toBe(2);
   for (const { close } of [detail, view]) await close();
+});
+
+test("each action of the palette goes where it says, or does it, and leads on only if that worked", async () => {
+  const { Palette } = await import("../../../simulator/dashboard/app/components/palette.tsx");
+  const { rememberList } = await import("../../../simulator/dashboard/app/core/route.ts");
+  live.endpoints = new Map([["ep_1", endpointOf({ name: "Kitchen" })]]);
+  live.about = { event_types: ["order.created"] } as never;
+  rememberList("/?state=dead");
+  const done: string[] = [];
+  const toggles = { toggleTheme: () => done.push("theme"), openHelp: () => done.push("help") };
+  const does = async (words: string) => {
+    const view = await open(h(Palette, { onClose() {}, ...toggles }));
+    await view.fill("Go to, or do", words);
+    await view.root.parts.find(({ localName }) => localName === "li")?.tell("click");
+    await view.close();
+    const asked = sent.splice(0).map(([, path, body]) => `${path} ${JSON.stringify(body)}`);
+    return [...asked, ...page.visits.splice(0), ...done.splice(0)].join();
+  };
+  answers["/clock/advance"] = clockOf({ now: at(7) });
+  answers["/events"] = { events: [{ id: "evt_1" }], deliveries: [] };
+  for (const [words, what] of [
+    ["go to live", "push /dashboard?state=dead"],
+    ["go to world", "push /dashboard/world"],
+    ["what is not right", "push /dashboard?verdict=not"],
+    ["what gave up", "push /dashboard?state=lost"],
+    ["what timed out", "push /dashboard?q=status:timeout"],
+    ["register an endpoint", "push /dashboard/endpoints?new"],
+    ["recover what was lost", "push /dashboard?state=lost&resend"],
+    ["docs: objects", "push /dashboard/docs#objects"],
+    ["deliveries to kitchen", "push /dashboard?endpoint=ep_1"],
+    ["rotate the secret of", "push /dashboard/endpoints/ep_1?rotate"],
+    ["change the theme", "theme"],
+    ["keyboard", "help"],
+    ["step to the next", '/clock/advance {"until":"next"}'],
+    ["one minute", '/clock/advance {"seconds":60}'],
+    ["one hour", '/clock/advance {"seconds":3600}'],
+    ["until nothing waits", '/clock/advance {"until":"idle"}'],
+    ["trigger order", '/events {"type":"order.created"},push /dashboard/events/evt_1'],
+    ["verify kitchen", "/endpoints/ep_1/verify {},push /dashboard/verify"],
+  ] as const)
+    expect([words, await does(words)]).toEqual([words, what]);
+  expect(live.clock?.now).toBe(at(7));
+  answers["/events"] = { events: [{ id: "evt_1" }], deliveries: [{ id: "dlv_1" }] };
+  expect(await does("trigger order")).toContain(",push /dashboard/deliveries/dlv_1");
+  for (const path of ["/events", "/endpoints/ep_1/verify"])
+    answers[path] = Response.json({ message: "no" }, { status: 409 });
+  for (const words of ["trigger order", "verify kitchen"]) expect(await does(words)).toMatch(/\}$/);
+});
+
+test("searched words are marked wherever they are, and a phone number in any notation from seven digits on", async () => {
+  const { useHighlight } = await import("../../../simulator/dashboard/app/core/filters.ts");
+  const marks = new Map<string, Range[]>();
+  class Range {
+    from = 0;
+    to = 0;
+    setStart = (_: unknown, from: number) => (this.from = from);
+    setEnd = (_: unknown, to: number) => (this.to = to);
+  }
+  vi.stubGlobal("CSS", { highlights: marks });
+  vi.stubGlobal("Range", Range);
+  vi.stubGlobal("NodeFilter", {});
+  vi.stubGlobal("Highlight", function Highlight(...ranges: Range[]) {
+    return ranges;
+  });
+  const text = "Ada (ADA) at +1 (212) 555-0194, a.a";
+  const texts = [{ textContent: text }, { textContent: "and ada" }];
+  const walker = () => ({ nextNode: () => left.shift() ?? null });
+  let left: typeof texts = [];
+  Object.assign(page, { createTreeWalker: walker, querySelector: () => page });
+  const Marks = ({ q }: { q: string }) => (useHighlight(q), null);
+  for (const [q, marked] of [
+    ["ada", "Ada,ADA,ada"],
+    ["2125550194", "212) 555-0194"],
+    ["phone:5550194", "555-0194"],
+    ["555019", ""],
+    ["(ADA) status:500", "(ADA)"],
+    [".a", ".a"],
+  ] as const) {
+    left = [...texts];
+    await open(h(Marks, { q }));
+    const found = (marks.get("search") ?? []).map(({ from, to }, n, { length }) =>
+      (n === length - 1 && q === "ada" ? "and ada" : text).slice(from, to),
+    );
+    expect([q, found.join()]).toEqual([q, marked]);
+  }
+  await open(h(Marks, { q: "status:500" }));
+  expect(marks.has("search")).toBe(false);
+  Object.assign(page, { querySelector: () => null });
+  vi.stubGlobal("CSS", {});
 });
 
 test("a filter is a step back, a letter of a search is none, and what was chosen belongs to its list", async () => {
@@ -182,6 +282,21 @@ test("one goes through the attempts of a delivery, acts on it by keys, and each 
   for (const name of ["Right", "Left", "Left", "Left", "Right"]) seen.push(await press(`Arrow${name}`));
   expect(seen.join()).toBe("3,3,2,1,1,2");
   expect(page.visits.at(-1)).toBe("replace /dashboard/deliveries/d%201?q=x&attempt=2");
+  const copied: string[] = [];
+  vi.stubGlobal("navigator", { clipboard: { writeText: async (text: string) => copied.push(text) } });
+  const headers = { host: "h", "content-length": "1", connection: "close", "x-signed": "it's" };
+  answers["/deliveries/d%201/sign"] = { url: "http://h/a?b=1&c", headers, body: '{"a":1}' };
+  await press("c");
+  const curl = [
+    "curl -i",
+    String.raw`-H 'x-signed: it'\''s'`,
+    `--data-binary '{"a":1}'`,
+    "'http://h/a?b=1&c'",
+  ];
+  expect([sent.pop(), copied]).toEqual([
+    ["POST", "/deliveries/d%201/sign", { attempt: 2 }],
+    [curl.join(" \\\n  ")],
+  ]);
   for (const name of ["a", "r"]) await press(name);
   expect(sent.map(([, path]) => path)).toEqual(["/deliveries/d%201/attempt", "/deliveries/d%201/resend"]);
   const visits = ["replace /dashboard/deliveries/d%201?q=x", "push /dashboard/deliveries/dlv_2?q=x"];
@@ -239,10 +354,17 @@ test("the world shows each kind of an organization page by page, and plays only 
   answers["/api/v1/calls?limit=50"] = { data, has_more: true };
   answers["/api/v1/calls?limit=50&starting_after=c2"] = { data: [call("c3", script)], has_more: false };
   const show = (query: string) => h(WorldPage, { query: new URLSearchParams(query) });
+  // What is open is looked for page by page.
+  const searched = await open(show("org=org_2&open=c3"));
+  await wait();
+  expect(searched.words()).toContain("3 items in all.");
+  await searched.close();
+  called.length = 0;
   const view = await open(show("org=org_2"));
   for (const words of ["k2", "completed · 1 min 1 s"]) expect(view.words()).toContain(words);
   await view.press("Load the next 50");
   expect(view.words()).toContain("3 items in all.");
+  expect(called.map(([, key]) => key)).toEqual(["Bearer k2", "Bearer k2"]);
   await view.byClass("row edge")[0]?.tell("click");
   await view.choose("Organization", "org_1");
   const played: unknown[] = [];

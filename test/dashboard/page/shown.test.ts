@@ -1,12 +1,13 @@
 import { type ComponentChild, h } from "preact";
-import { expect, test } from "vitest";
+import { act } from "preact/test-utils";
+import { expect, test, vi } from "vitest";
 import type { AttemptDetail, Check, Delivery } from "../../../simulator/dashboard/app/core/types.ts";
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 import { clockOf, endpointOf, NO_SIGNATURE, openForms } from "./forms.ts";
 
 /** The words, figures and marks on a page, for each state of the data. */
 
-const { live, answers, wait, open, sent } = await openForms();
+const { page, live, answers, wait, open, sent, key } = await openForms();
 const read = async (component: ComponentChild) => (await open(component)).words();
 
 const check = (id: string, outcome: string, level = "must", hint?: string) =>
@@ -263,12 +264,84 @@ test("the history names a slot by its beginning and end, and puts the failed abo
   view.field("4 attempts: 3 acknowledged, 1 failed; the slowest answer took 1.5 s");
 });
 
-test("a theme is the next of three, and is kept", async () => {
-  const { useTheme } = await import("../../../simulator/dashboard/app/components/shell.tsx");
-  const view = await open(h(() => h("button", { onClick: useTheme().toggle }, "Next"), {}));
+test("the frame says where one is, what needs a look, and whether the simulator answers", async () => {
+  const { Shell } = await import("../../../simulator/dashboard/app/components/shell.tsx");
+  const { slowRequests } = await import("../../../simulator/dashboard/app/core/api.ts");
+  const { toast } = await import("../../../simulator/dashboard/app/core/toasts.ts");
+  live.clock = clockOf({ deliveries: { attempting: 1_000, delivered: 0, dead: 0 } });
+  live.endpoints = new Map(["a", "b"].map((id) => [id, endpointOf({ id, flagged: id === "b" })]));
+  live.problem = "It cannot.";
+  const frame = (path = "/") => h(Shell, { path, children: [] });
+  const view = await open(frame());
+  const current = async (path: string) => {
+    await view.again(frame(path));
+    const links = view.root.parts.filter(({ attributes }) => attributes.get("aria-current") === "page");
+    return links.map((link) => link.attributes.get("title")).join();
+  };
+  for (const path of ["/", "/deliveries/dlv_1", "/events/evt_1"]) expect(await current(path)).toBe("Live");
+  for (const path of ["/endpoints", "/endpoints/ep_1"]) expect(await current(path)).toBe("Endpoints");
+  expect([await current("/docs"), await current("/endpointsx")]).toEqual(["API docs", ""]);
+  expect(view.byClass("badge").map(({ words }) => words)).toEqual([
+    "999+ deliveries in progress",
+    "1 endpoints failing",
+  ]);
+  const states: unknown[] = [];
+  for (const [connection, count] of [
+    ["connecting", 0],
+    ["open", 0],
+    ["open", 1],
+    ["lost", 1],
+  ] as const) {
+    live.connection = connection;
+    slowRequests.set({ count });
+    await view.again(frame());
+    states.push([view.byClass("connection")[0]?.words, view.words().includes("It cannot.")]);
+  }
+  const words = ["Connecting…", "Live", "Waiting…", "Reconnecting…"];
+  expect(states).toEqual(words.map((state, n) => [state, n === 1 || n === 2]));
+  slowRequests.set({ count: 0 });
+  Object.assign(live, { connection: "connecting", problem: undefined });
+  toast("ok", "Sent.", { href: "/dashboard", words: "Watch it" });
+  await wait();
+  expect(view.words()).toContain("Sent.Watch it");
+  await view.press("Dismiss");
+  expect(view.words()).not.toContain("Sent.");
+  for (const [name, ctrlKey, title] of [
+    ["?", false, "Keyboard shortcuts"],
+    ["k", true, "Go to, or do"],
+  ] as const) {
+    await key(name, { ctrlKey });
+    expect(view.all("dialog").join()).toContain(title);
+    await view.again(frame());
+  }
+  for (const name of ["g", "e", "g", "d"]) await key(name);
+  expect(page.visits).toEqual(["push /dashboard/endpoints", "push /dashboard/docs"]);
   for (const theme of ["light", "dark", "auto"]) {
-    await view.press("Next");
+    await key("d");
     const { dataset } = document.documentElement;
     expect([localStorage.getItem("theme"), dataset["theme"]]).toEqual([theme, theme]);
   }
+  await view.close();
+});
+
+test("what changes is shown once a frame, and in a hidden tab after a moment", async () => {
+  const { setReach, useLive } = await import("../../../simulator/dashboard/app/core/live.ts");
+  const frames: (() => void)[] = [];
+  vi.stubGlobal("requestAnimationFrame", (frame: () => void) => frames.push(frame));
+  const view = await open(h(() => String(useLive().reachMs), {}));
+  await wait(150);
+  Object.assign(document, { visibilityState: "visible" });
+  for (const reach of [1, 2]) setReach(reach);
+  frames.splice(1).forEach(() => expect.fail("two frames"));
+  await act(() => frames[0]?.());
+  expect(view.words()).toBe("2");
+  setReach(3);
+  expect(frames).toHaveLength(2);
+  await act(() => frames[1]?.());
+  Object.assign(document, { visibilityState: "hidden" });
+  setReach(undefined);
+  await wait(149);
+  expect([frames.length, view.words()]).toEqual([2, "3"]);
+  await wait(1);
+  expect(view.words()).toBe("undefined");
 });
