@@ -29,11 +29,6 @@ export async function openDashboard(
   return { url: `${server.url}/dashboard`, port: server.port, simulator, close };
 }
 
-/** Scrolls to the end of the loaded list. */
-export async function scrollDown(page: Page): Promise<void> {
-  await page.evaluate("document.querySelector('.scroller').scrollTo(0, 1e9)");
-}
-
 /** Opens a page of the dashboard as a link does, without a reload. */
 export async function visit(page: Page, path: string): Promise<void> {
   await page.evaluate(
