@@ -38,7 +38,7 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
   const log = await open(path, constants.O_RDWR);
   await log.sync();
   await syncFolder(dirname(db.name));
-  /** Both: if only the file was moved, the next start would create a new, empty one. */
+  /** Both: if only the file was moved, even before this, the next start would create a new, empty one. */
   const files = [path, db.name];
   const found = () => files.map(statsOf);
   const opened = found();
@@ -51,7 +51,7 @@ export async function openLog(db: Database.Database, onFatal: (problem: string) 
         .datasync()
         .catch(async (error: unknown) => fail(`${path} could not be synced: ${String(error)}`));
       const named = found();
-      const lost = files.find((_name, index) => named[index]?.ino !== opened[index]?.ino);
+      const lost = files.find((_name, index) => !named[index] || named[index].ino !== opened[index]?.ino);
       if (lost !== undefined) await fail(`${lost} was moved, deleted or replaced while it was in use`);
       if ((named[0]?.size ?? 0) > LONGEST_LOG_BYTES) db.pragma("wal_checkpoint(RESTART)");
     },
