@@ -91,7 +91,13 @@ const RECEIVER = `
 2 inbox list --state late => choices are waiting, running, done, dead, ignored, pruned
 2 inbox show => event_id
 3 DATABASE_URL=sqlite:{dir}/none.db inbox list => {dir}/none.db
+2 inbox list --limit 0 => whole number from 1 to 99999
 2 reconcile --since x => duration such as 30m
+2 DATABASE_URL=sqlite:{dir}/inbox.db reconcile => API_BASE_URL
+2 move --to sqlite:x => postgres://host/database
+2 DATABASE_URL=postgres://h/db move --to postgres://h/db => name the SQLite file
+3 DATABASE_URL=sqlite:{dir}/none.db move --to postgres://h/db => {dir}/none.db
+0 --help => Usage: voice-agent-receiver
 3 PORT=1 health => http://127.0.0.1:1
 `;
 const FORK = `

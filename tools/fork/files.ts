@@ -32,11 +32,11 @@ const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/room\.ts"\).*\n/m;
 
 /**
  * Tests that stay with the kit, of parts that an owner uses and does not change: the contract, small tools, the server below
- * the app, what other frameworks do in front of it, the supervisor's states one by one, the REST API. A fork has the suite
+ * the app, what other frameworks do in front of it, how its processes start and stop, the REST API. A fork has the suite
  * that defines the store, the table of answers, crashes, and what its handlers, settings and operators meet.
  */
 const KIT_TESTS =
-  /^test\/(?:shared\/(?:contract|host|node-version|server|text)|receiver\/(?:clock|config-files|intake\/(?:adapters|properties|slow-clients)|operations\/(?:doctor|page-bounds|reconcile|rest-client)|store\/(?:causes|private-file)|whole\/signals|work\/(?:bench|call-service|module|supervisor)))\.test\.ts$/;
+  /^test\/(?:shared\/(?:contract|host|node-version|server|text)|receiver\/(?:clock|config-files|intake\/(?:adapters|properties|slow-clients)|operations\/(?:doctor|page-bounds|reconcile|rest-client)|store\/(?:causes|private-file)|whole\/(?:roles|signals)|work\/(?:bench|call-service|module|supervisor)))\.test\.ts$/;
 
 /** Only in a fork that asked for it. */
 export type Rooms = { library: boolean; postgres?: boolean };

@@ -11,7 +11,6 @@ import {
   makeVoicemails,
   startRestService,
 } from "../helpers/rest-service.ts";
-import { runCommand } from "../helpers/process.ts";
 import { openInbox } from "./inbox.ts";
 
 const DAY_MS = 86_400_000;
@@ -131,23 +130,6 @@ test("a database that refuses writes ends it with the reason", async () => {
   const accept: Store["intake"]["accept"] = async () => ({ ok: false, reason: "full", detail: "no room" });
   const report = await run({ store: { ...inbox, intake: { ...inbox.intake, accept } } });
   expect(report).toMatchObject({ healed: [], problem: "The inbox accepts no events (full): no room" });
-});
-
-test("the program looks back as far as --since says, and a week by default", async () => {
-  const { file } = await openInbox();
-  const { baseUrl } = await startRestService();
-  const environment = { DATABASE_URL: `sqlite:${file}`, API_BASE_URL: baseUrl, API_KEY };
-  const sinceMs = async (...words: string[]) => {
-    const { stdout } = await runCommand(["reconcile", "--dry-run", "--json", ...words], environment);
-    return Date.parse((JSON.parse(stdout) as { since: string }).since);
-  };
-  const [week, hours, minutes] = [
-    await sinceMs(),
-    await sinceMs("--since=36h"),
-    await sinceMs("--since=120m"),
-  ];
-  expect(Math.round((hours - week) / 3_600_000)).toBe(7 * 24 - 36);
-  expect(Math.round((minutes - week) / 3_600_000)).toBe(7 * 24 - 2);
 });
 
 test("it names what it cannot recover: orders and bookings", async () => {

@@ -1,11 +1,16 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { EventEmitter, once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { systemClock } from "../../../receiver/clock.ts";
+import { start } from "../../../receiver/operations/commands/start.ts";
+import { freePort } from "../../helpers/free-port.ts";
 import { isAlive } from "../../helpers/is-alive.ts";
 import { newBody, post, SECRET } from "../helpers/events.ts";
 import { MAIN, runCommand, startProcess } from "../helpers/process.ts";
+import { open, rawRequest } from "../helpers/raw.ts";
+import { testConfig } from "../helpers/receiver.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 import { ALL } from "../../helpers/run/sizes.ts";
@@ -101,6 +106,54 @@ test("under npm it stops cleanly once the shell between them has ended, which fo
   expect(log).toMatch(/"listening".*"msg":"stopped"\}\n$/s);
 });
 
+/** A receiver in this process, which only notes its exits. `tell` calls its own listeners. */
+async function startHere(ownDatabase = database()) {
+  const exit = vi.spyOn(process, "exit").mockImplementation((() => undefined) as never);
+  const own = new EventEmitter();
+  const listening = vi.spyOn(process, "on").mockImplementation((event, run) => (own.on(event, run), process));
+  const port = String(await freePort());
+  const environment = { RECEIVER_ROLE: "ingest", LOG_LEVEL: "silent", SHUTDOWN_TIMEOUT_SECONDS: "3" };
+  const config = testConfig({ ...environment, DATABASE_URL: ownDatabase, PORT: port });
+  await start({ config, environment: () => ({}) }, {});
+  listening.mockRestore();
+  const tell = (event: string, given: unknown = event) => own.emit(event, given);
+  const exits = (): unknown[] => exit.mock.calls.map(([code]) => code);
+  onTestFinished(async () => {
+    if (!exits().includes(0)) tell("SIGTERM");
+    await until(() => exits().includes(0));
+    exit.mockRestore();
+  });
+  return { tell, exits, url: `http://127.0.0.1:${port}/webhooks` };
+}
+
+test("a second Ctrl-C ends it at once, and so does an error; not npm's repetition of the first, nor another signal", async () => {
+  const { tell, exits, url } = await startHere();
+  const socket = open(url);
+  onTestFinished(() => void socket.destroy());
+  socket.write(rawRequest(url, { body: newBody() }).subarray(0, -1));
+  const { monotonicMs } = systemClock;
+  let passedMs = 0;
+  const clock = vi.spyOn(systemClock, "monotonicMs").mockImplementation(() => monotonicMs() + passedMs);
+  onTestFinished(() => clock.mockRestore());
+  for (const signal of ["SIGINT", "SIGINT", "SIGTERM"]) tell(signal);
+  passedMs = 100;
+  for (const signal of ["SIGTERM", "SIGHUP"]) tell(signal);
+  expect(exits()).toEqual([]);
+  tell("SIGINT");
+  tell("uncaughtException", new Error("again"));
+  expect(exits()).toEqual([130, 1]);
+});
+
+test("it answers nothing and ends with 1 once its database was moved", async () => {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const { exits, url } = await startHere(`sqlite:${file}`);
+  expect((await post(url, newBody())).status).toBe(200);
+  renameSync(file, `${file}-moved`);
+  post(url, newBody()).catch(() => undefined);
+  await until(() => exits().length > 0);
+  expect(exits()).toEqual([1]);
+});
+
 const NO_FILE_LEFT = `
   import { Server } from "node:net";
   Server.prototype.listen = () => {
@@ -186,6 +239,8 @@ test.skipIf(!existsSync("/dev/full"))("an unusable output or .env is reported in
     });
     return [status, stderr];
   };
+  // Whoever reads the output has seen enough.
+  expect(said('{ "$@" doctor; echo $? >&2; } | true')).toEqual([0, "0\n"]);
   expect(said('"$@" doctor > /dev/full')).toEqual([
     3,
     expect.stringMatching(/^voice-agent-receiver: cannot write the output: .*\n$/),
