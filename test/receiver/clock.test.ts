@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock, within } from "../../receiver/clock.ts";
 import { standingClock } from "./helpers/clock.ts";
@@ -12,7 +13,9 @@ test("a sleep takes its time, unless its signal is aborted, before or meanwhile"
   await expect(sleeping).resolves.toBeUndefined();
   await expect(systemClock.sleep(HOUR_MS, patience.signal)).resolves.toBeUndefined();
   const startedAtMs = systemClock.monotonicMs();
-  await systemClock.sleep(5, new AbortController().signal);
+  const { signal } = new AbortController();
+  await systemClock.sleep(5, signal);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
   expect(systemClock.monotonicMs() - startedAtMs).toBeGreaterThan(3);
 });
 

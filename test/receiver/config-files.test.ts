@@ -42,6 +42,7 @@ describe("a file that holds a secret", () => {
       expect(secretOf(file)).toEqual([
         expect.stringMatching(/^SIGNING_SECRET_FILE: .*(?:UTF-16|bytes|no secret|ENOENT)/),
       ]);
+    expect(secretOf(fileWith("s".repeat(65_536)))).toEqual(["s".repeat(65_536)]);
     for (const blank of [" ", "whsec_\u200B1", Buffer.from([0xef, 0xbf, 0xbd, 0x31])])
       expect(secretOf(fileWith(blank))).toEqual([expect.stringContaining("white space")]);
   });

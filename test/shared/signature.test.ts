@@ -118,6 +118,7 @@ describe("verify", () => {
   test("accepts nothing without a secret", () => {
     const header = sign({ body: BODY, secret: SECRET, timestampSeconds: NOW });
     expect(check(header, { secrets: [] })).toEqual({ ok: false, reason: "no_match" });
+    expect(check(header, { secrets: ["", " ", SECRET] })).toMatchObject({ ok: true, secretIndex: 2 });
   });
 });
 

@@ -58,7 +58,7 @@ test("reconcile looks back a week, or as far as --since says, and changes nothin
   const inbox = await openInbox();
   const { state, baseUrl } = await startRestService();
   state.calls = makeCalls(1, systemClock.nowMs() - 3 * DAY_MS);
-  const [{ id = "", created_at: at = "" } = {}] = state.calls;
+  const { id, created_at: at } = state.calls[0]!;
   const environment = { DATABASE_URL: `sqlite:${inbox.file}`, API_BASE_URL: baseUrl, API_KEY };
   const run = async (...words: string[]) => runReceiver(["reconcile", ...words], environment);
   const sinceMs = async (...words: string[]) =>

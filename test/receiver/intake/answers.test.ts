@@ -140,6 +140,7 @@ describe("a signed body", () => {
       Buffer.concat([Buffer.from('{"id":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
     ],
     ["that is not JSON", Buffer.from("id=1&type=2")],
+    ["that ends within a text", Buffer.from('{"id":"evt_')],
     ["that is cut short", newBody().subarray(0, -1)],
   ])("%s is invalid JSON", async ([, body]) => {
     const { url } = receiver();

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createBodyReader, type BodyReader } from "../../../receiver/intake/body.ts";
 import { newBody } from "../helpers/events.ts";
 import { stoppedTimers } from "../helpers/clock.ts";
 import { startIntake } from "../helpers/intake.ts";
@@ -66,6 +67,25 @@ describe("when too much arrives at once", () => {
     // The next look at the disk.
     expect(clock.waiting()).toBe(1);
   });
+});
+
+test("the limits: 4,096 pieces of any size, 16 bytes a piece beyond them, and of equally large bodies the first is dropped", () => {
+  const clock = stoppedTimers();
+  const problems = (reader: BodyReader, pieces: number, bytes: number, of = 1): unknown[] => {
+    const bodies: unknown[] = Array.from({ length: of });
+    const all = bodies.map((_, n) =>
+      reader.collect((body) => (bodies[n] = "problem" in body && body.problem)),
+    );
+    for (const { take } of all) for (let piece = 0; piece < pieces; piece += 1) take(Buffer.alloc(bytes));
+    for (const { end } of all) end(true);
+    return bodies;
+  };
+  const reader = createBodyReader({ maxBodyBytes: 1_048_576, clock });
+  expect(problems(reader, 4_096, 1)).toEqual([false]);
+  expect(problems(reader, 4_097, 16)).toEqual([false]);
+  expect(problems(reader, 4_097, 15)).toEqual(["in_pieces"]);
+  const small = createBodyReader({ maxBodyBytes: KB, maximumArrivingBytes: 2_047, clock });
+  expect(problems(small, 1, KB, 2)).toEqual(["overloaded", false]);
 });
 
 describe("a body", () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
@@ -7,6 +7,7 @@ import {
   createReceiver,
   defineHandler,
   PermanentFailure,
+  RetryAfter,
   type Handler,
   type ReceiverOptions,
 } from "../../../receiver/index.ts";
@@ -16,27 +17,35 @@ import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** Handlers that an app gives as an array: they run in its own process. */
 
-async function start(handlers: readonly Handler[], databaseUrl: string, onDead?: ReceiverOptions["onDead"]) {
-  const lines: { msg: string; handler?: string; outcome?: string }[] = [];
-  const receiver = await createReceiver({
-    signingSecrets: [SECRET],
-    databaseUrl,
-    handlers,
-    ...(onDead && { onDead }),
-    logTo: (line) => void lines.push(JSON.parse(line) as (typeof lines)[0]),
-  });
+const databaseUrl = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
+
+/** A receiver in this process, which is stopped when the test is over. `send` resolves with the answer. */
+async function mount(options: ReceiverOptions = {}) {
+  const silent = { LOG_LEVEL: "silent" };
+  const common = { signingSecrets: [SECRET], databaseUrl: databaseUrl(), environment: silent };
+  const receiver = await createReceiver({ ...common, ...options });
   onTestFinished(receiver.stop);
-  const send = async (type: string): Promise<void> => {
-    const body = newBody("call.completed", { type });
+  const send = async (body = newBody()): Promise<Response> => {
     const headers = { [SIGNATURE_HEADER]: signatureFor(body) };
-    expect(
-      (await receiver.fetch(new Request("http://app.test/", { method: "POST", body, headers }))).status,
-    ).toBe(200);
+    return receiver.fetch(new Request("http://app.test/", { method: "POST", body, headers }));
+  };
+  return { receiver, send };
+}
+
+async function start(handlers: readonly Handler[], url: string, onDead?: ReceiverOptions["onDead"]) {
+  const lines: { msg: string; handler?: string; outcome?: string }[] = [];
+  const logTo = (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[0]);
+  const options = { databaseUrl: url, handlers, logTo, environment: {}, ...(onDead && { onDead }) };
+  const { receiver, send: post } = await mount(options);
+  const send = async (type: string): Promise<void> => {
+    expect((await post(newBody("call.completed", { type }))).status).toBe(200);
   };
   return { receiver, lines, send };
 }
 
 const object = z.looseObject({});
+/** A time that a RetryAfter may name. */
+const FAR = new Date(Date.now() + 3_600_000).toISOString();
 
 test("handlers in an array handle events in this process, with retries, dead letters, onDead and metrics", async () => {
   const handled: { type: string; process: number }[] = [];
@@ -55,10 +64,8 @@ test("handlers in an array handle events in this process, with retries, dead let
     }),
   ];
   const dead: unknown[] = [];
-  const { receiver, lines, send } = await start(
-    handlers,
-    `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
-    ({ event, ...rest }) => dead.push({ type: event.type, ...rest }),
+  const { receiver, lines, send } = await start(handlers, databaseUrl(), ({ event, ...rest }) =>
+    dead.push({ type: event.type, ...rest }),
   );
   await send("one");
   await send("two");
@@ -116,7 +123,7 @@ test.each([
   const handlers = [
     defineHandler({ name: "h", type: "one", object, handle: async ({ type }) => handled.resolve(type) }),
   ];
-  const { receiver, send } = await start(handlers, `sqlite:${join(temporaryDirectory(), "receiver.db")}`);
+  const { receiver, send } = await start(handlers, databaseUrl());
   vi.useFakeTimers(config);
   onTestFinished(() => void vi.useRealTimers());
   await send("one");
@@ -125,7 +132,7 @@ test.each([
 });
 
 test("a stop waits for the running handler, and other jobs remain for the next start", async () => {
-  const databaseUrl = `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
+  const url = databaseUrl();
   const begun = Promise.withResolvers<void>();
   const go = Promise.withResolvers<void>();
   const ended: string[] = [];
@@ -146,58 +153,40 @@ test("a stop waits for the running handler, and other jobs remain for the next s
     object,
     handle: async () => void late.push("late"),
   });
-  const first = await start([slow, handler], databaseUrl);
+  const first = await start([slow, handler], url);
   await first.send("slow");
   await begun.promise;
   // A second receiver on this file waits until the first ends, and can be stopped while it waits.
-  await (await start([slow, handler], databaseUrl)).receiver.stop();
+  await (await start([slow, handler], url)).receiver.stop();
   const stopped = first.receiver.stop().then(() => ended.push("stopped"));
   go.resolve();
   await stopped;
   expect(ended).toEqual(["slow", "stopped"]);
 
-  const onlyTakes = await createReceiver({
-    signingSecrets: [SECRET],
-    databaseUrl,
-    environment: { LOG_LEVEL: "silent" },
-  });
-  const body = newBody("call.completed", { type: "late" });
-  const headers = { [SIGNATURE_HEADER]: signatureFor(body) };
-  await onlyTakes.fetch(new Request("http://app.test/", { method: "POST", body, headers }));
-  await onlyTakes.stop();
-  await start([slow, handler], databaseUrl);
+  const onlyTakes = await mount({ databaseUrl: url });
+  await onlyTakes.send(newBody("call.completed", { type: "late" }));
+  await onlyTakes.receiver.stop();
+  await start([slow, handler], url);
   await expect.poll(() => late).toEqual(["late"]);
 });
 
-const databaseUrl = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
 const NOTHING = { handlers: [] as Handler[] };
 
-test.each<[string, ReceiverOptions, string]>([
+const SEVERAL = { ...NOTHING, environment: { MAX_ATTEMPTS: "0", RETENTION_DAYS: "0" } };
+
+test.each<[string, ReceiverOptions, RegExp]>([
   [
     "a role that handles, without handlers",
     { role: "worker" },
-    'the role "worker" handles events: give it `handlers`.',
+    /"worker" handles events: give it `handlers`\./,
   ],
-  [
-    "a role that does both, without handlers",
-    { role: "all" },
-    'the role "all" handles events: give it `handlers`.',
-  ],
-  ["no secret", { ...NOTHING, signingSecrets: [] }, "SIGNING_SECRET: is missing"],
-  [
-    "several mistakes",
-    { ...NOTHING, environment: { MAX_ATTEMPTS: "0", RETENTION_DAYS: "0" } },
-    "MAX_ATTEMPTS: must be a whole number from 1 to 100",
-  ],
-  [
-    "several mistakes",
-    { ...NOTHING, environment: { MAX_ATTEMPTS: "0", RETENTION_DAYS: "0" } },
-    " RETENTION_DAYS: must be a whole number from 1 to 3650",
-  ],
+  ["a role that does both, without handlers", { role: "all" }, /"all" handles events: give it `handlers`\./],
+  ["no secret", { ...NOTHING, signingSecrets: [] }, /SIGNING_SECRET: is missing/],
+  ["several mistakes", SEVERAL, /MAX_ATTEMPTS: must be .* from 1 to 100.* RETENTION_DAYS: .* 1 to 3650/],
 ])("a receiver with %s is refused in words", async (_what, options, words) => {
   vi.stubEnv("SIGNING_SECRET", "");
   onTestFinished(() => void vi.unstubAllEnvs());
-  const creating = createReceiver({ signingSecrets: [SECRET], databaseUrl: databaseUrl(), ...options });
+  const creating = mount({ environment: {}, ...options });
   await expect(creating).rejects.toThrow(/^createReceiver\(\): /);
   await expect(creating).rejects.toThrow(words);
 });
@@ -212,15 +201,9 @@ test.each<[string, ReceiverOptions, string, string]>([
   vi.stubEnv("RECEIVER_ROLE", role);
   onTestFinished(() => void vi.unstubAllEnvs());
   const url = databaseUrl();
-  const receiver = await createReceiver({
-    signingSecrets: [SECRET],
-    databaseUrl: url,
-    environment: { LOG_LEVEL: "silent" },
-    ...options,
-  });
-  const body = newBody("call.completed");
-  const signed = { [SIGNATURE_HEADER]: signatureFor(body) };
-  await receiver.fetch(new Request("http://app.test/", { method: "POST", body, headers: signed }));
+  const { receiver, send } = await mount({ databaseUrl: url, ...options });
+  const body = newBody();
+  await send(body);
   await expect.poll(async () => (await receiver.event(idOf(body)))?.state).toBe(state);
   expect(await receiver.event(idOf(body))).toMatchObject({ id: idOf(body), state, jobs: [] });
   expect(await receiver.event(idOf(body).toUpperCase().replace("EVT", "evt"))).toMatchObject({
@@ -233,9 +216,7 @@ test.each<[string, ReceiverOptions, string, string]>([
     checks: expect.objectContaining({ database: "ok", disk: "ok", draining: "ok" }),
   });
   const stopped = receiver.stop();
-  const refused = await receiver.fetch(
-    new Request("http://app.test/", { method: "POST", body, headers: signed }),
-  );
+  const refused = await send(body);
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(await receiver.health()).toMatchObject({ ready: false, checks: { draining: "shutting down" } });
   // A second stop has no effect.
@@ -245,13 +226,8 @@ test.each<[string, ReceiverOptions, string, string]>([
 });
 
 test("fetch() returns the same status, headers and text as the other adapters", async () => {
-  const receiver = await createReceiver({
-    signingSecrets: [SECRET],
-    databaseUrl: databaseUrl(),
-    environment: { LOG_LEVEL: "silent" },
-  });
-  onTestFinished(receiver.stop);
-  const body = newBody("call.completed");
+  const { receiver } = await mount();
+  const body = newBody();
   const signed = { method: "POST", body, headers: { [SIGNATURE_HEADER]: signatureFor(body) } };
   const ask = async (init: RequestInit) => {
     const answer = await receiver.fetch(new Request("http://app.test/hooks", init));
@@ -274,16 +250,11 @@ test("the services of an app are closed when its handlers have ended", async () 
     await go.promise;
     ended.push("handled");
   };
-  const receiver = await createReceiver({
-    signingSecrets: [SECRET],
-    databaseUrl: databaseUrl(),
-    environment: { LOG_LEVEL: "silent" },
+  const { receiver, send } = await mount({
     handlers: [defineHandler({ name: "slow", type: "*", handle })],
     createServices: async () => ({ services: {}, close: () => void ended.push("closed") }),
   });
-  const body = newBody();
-  const headers = { [SIGNATURE_HEADER]: signatureFor(body) };
-  await receiver.fetch(new Request("http://app.test/", { method: "POST", body, headers }));
+  await send();
   await begun.promise;
   const stopped = receiver.stop();
   go.resolve();
@@ -294,14 +265,40 @@ test("the services of an app are closed when its handlers have ended", async () 
 test("a receiver in an app makes a file for its owner alone, and logs no secret", async () => {
   const url = databaseUrl();
   const lines: string[] = [];
-  const receiver = await createReceiver({
-    signingSecrets: [SECRET],
-    databaseUrl: url,
-    logTo: (line) => void lines.push(line),
-  });
-  onTestFinished(receiver.stop);
+  const logTo = (line: string) => void lines.push(line);
+  const { receiver } = await mount({ databaseUrl: url, environment: {}, logTo });
   expect(statSync(url.slice("sqlite:".length)).mode & 0o777).toBe(0o600);
   await receiver.fetch(new Request(`http://app.test/hooks/${SECRET}`, { method: "POST", body: "{}" }));
   expect(lines.join("")).toContain("header_missing");
   expect(lines.join("")).not.toContain(SECRET);
+});
+
+test("handled() says how often an event was handled, its state, and until when it is deferred", async () => {
+  const later = defineHandler({
+    name: "later",
+    type: "order.created",
+    handle: () => Promise.reject(new RetryAfter(new Date(FAR))),
+  });
+  const all = defineHandler({ name: "all", type: "call.completed", handle: () => undefined });
+  const { receiver, send } = await mount({ handlers: [later, all] });
+  const [call, order] = [newBody(), newBody("order.created")];
+  for (const body of [call, order]) await send(body);
+  const look = async (body: Buffer) => receiver.handled(idOf(body));
+  await expect.poll(async () => look(call)).toEqual({ handled: 1, state: "done" });
+  const deferred = { handled: 0, state: "waiting", deferred_until: expect.stringMatching(FAR.slice(0, 16)) };
+  await expect.poll(async () => look(order)).toEqual(deferred);
+  expect(await receiver.handled(newEventId())).toEqual({ handled: 0 });
+});
+
+test("a receiver whose file was moved answers nothing and ends the process of its app", async () => {
+  const exit = vi.spyOn(process, "exit").mockImplementation((() => undefined) as never);
+  onTestFinished(() => exit.mockRestore());
+  const url = databaseUrl();
+  const lines: string[] = [];
+  const environment = { SHUTDOWN_TIMEOUT_SECONDS: "1" };
+  const { send } = await mount({ databaseUrl: url, environment, logTo: (line) => void lines.push(line) });
+  renameSync(url.slice("sqlite:".length), `${url.slice("sqlite:".length)}-moved`);
+  void send();
+  await expect.poll(() => exit.mock.calls).toEqual([[1]]);
+  expect(lines.join("")).toMatch(/"level":"fatal".*was moved/);
 });

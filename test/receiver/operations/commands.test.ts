@@ -119,6 +119,9 @@ test("backup writes a copy that opens, for its owner alone", async () => {
   const copy = await openSqliteStore({ file, clock: systemClock, isWorker: false, onFatal: () => undefined });
   expect((await copy.ledger.find(id))?.id).toBe(id);
   await copy.close();
+  const { backup: _, ...ledger } = inbox.ledger;
+  const onServer = commands.backup({ ...context, store: { ...inbox, ledger } }, `${file}-2`);
+  await expect(onServer).rejects.toThrow("PostgreSQL's own tools");
   // SQLite takes an empty name as a database in memory, and would overwrite an existing file.
   for (const name of ["", file])
     await expect(commands.backup(context, name)).rejects.toMatchObject({ name: "Refused", exitCode: 2 });

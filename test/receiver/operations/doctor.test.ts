@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
-import { examine } from "../../../receiver/operations/doctor.ts";
+import { doctor, examine } from "../../../receiver/operations/doctor.ts";
 import { createRestClient } from "../../../receiver/operations/rest-client.ts";
 import type { Store } from "../../../receiver/store/port.ts";
 import { movableClock } from "../helpers/clock.ts";
@@ -61,6 +61,22 @@ test("api: the key's owner, a wrong key, and a wrong clock are distinguished", a
   const wrong = createRestClient({ baseUrl, key: "key_wrong", pauseMs: 1 });
   expect((await found("api", { api: wrong })).join()).toMatch(/^problem: .*Check API_KEY\.$/);
   expect((await found("api")).join()).toMatch(/^warning: .*reconcile cannot recover lost events/);
+});
+
+test("the command exits 1 only for a problem, and asks the API that is set", async () => {
+  const { baseUrl } = await startRestService();
+  const { file } = await openInbox();
+  const run = async (environment: Record<string, string>) =>
+    doctor({
+      config: testConfig({ RECEIVER_ROLE: "ingest", DATABASE_URL: `sqlite:${file}`, ...environment }),
+    });
+  const ok = await run({ API_BASE_URL: baseUrl, API_KEY });
+  expect([ok.exitCode, ok.lines.at(-1)]).toEqual([
+    0,
+    expect.stringMatching(/^ok {7}api {7}The key belongs to /),
+  ]);
+  expect((await run({})).exitCode).toBe(0);
+  expect((await run({ MIN_FREE_DISK_BYTES: String(Number.MAX_SAFE_INTEGER) })).exitCode).toBe(1);
 });
 
 test("handlers: they are loaded in their own process, without the secrets, and an error is a problem", async () => {

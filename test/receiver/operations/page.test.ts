@@ -53,6 +53,15 @@ describe("events", () => {
     const { nextAttemptAtMs } = (await inbox.ledger.find(later)) ?? {};
     const utc = new Date(nextAttemptAtMs ?? 0).toISOString().slice(0, 19).replace("T", " ");
     expect(words(await get(`${url}/event?id=${later}`))).toContain(`deferred until ${utc} in 2 h`);
+    const healed = await inbox.handled({ kind: "done" }, { source: "reconcile", objectId: "call_1" });
+    await inbox.stored({ objectId: "call_1" });
+    const from = words(await get(`${url}/event?id=${healed}`));
+    expect(from).toMatch(/call\.completed .* done · found missing by reconcile · .* · 1 more deliveries/);
+    const done = await inbox.handled({ kind: "done" });
+    await inbox.ledger.prune({ bodiesMs: Date.now() + 1_000, idsMs: 0 });
+    const gone = words(await get(`${url}/event?id=${done}`));
+    expect(gone).toMatch(/pruned .*Its jobs are not known\. Envelope It is pruned\./);
+    expect(words(await get(`${url}/events?type=x.y`))).toContain("No event matches.");
     expect((await get(`${url}/event?id=${newEventId()}`)).status).toBe(404);
     expect((await get(`${url}/event?id=..%2f..`)).status).toBe(404);
   });

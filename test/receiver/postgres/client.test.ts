@@ -1,13 +1,16 @@
-import { Pool, type Client } from "pg";
+import { Pool, type PoolClient } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
+import { createDatabase, refusalOf, type Database } from "../../../receiver/postgres/connection.ts";
 import { openServerStore } from "../../../receiver/postgres/index.ts";
+import { createSchema } from "../../../receiver/postgres/schema.ts";
 import { createReceiver, defineHandler } from "../../../receiver/index.ts";
 import type { HandlerDatabase } from "../../../receiver/store/port.ts";
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
 import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
 import {
   accept,
+  atomically,
   acceptAndClaim,
   claimOne,
   effects,
@@ -18,12 +21,12 @@ import {
   openWorker,
   writeEffect,
 } from "../store-suite/harness.ts";
-import { postgresBackend } from "./backend.ts";
+import { openPostgres, postgresBackend } from "./backend.ts";
 import { newDatabase, noServer, query } from "./server.ts";
 
-function clientOf({ client }: HandlerDatabase): Pick<Client, "query"> {
+function clientOf({ client }: HandlerDatabase): PoolClient {
   if (typeof client !== "object" || client === null || !("query" in client)) throw new Error("no client");
-  return client as Client;
+  return client as PoolClient;
 }
 
 describe.skipIf(noServer())("the pg client of atomically", () => {
@@ -36,26 +39,30 @@ describe.skipIf(noServer())("the pg client of atomically", () => {
     const store = await openWorker(backend);
     const [id = ""] = await accept(store, event());
     const job = await claimOne(store);
-    const write = async (db: HandlerDatabase) =>
-      clientOf(db).query("INSERT INTO orders VALUES ($1, $2, $3)", [id, true, { a: [1] }]);
-    const failing = store.jobs.atomically(
-      job,
-      async (db) => {
-        await write(db);
-        await clientOf(db).query("SELECT 1 / 0");
-      },
-      never,
-    );
+    // As ORMs do, which also release what they were given.
+    const write = async (db: HandlerDatabase) => {
+      const client = clientOf(db);
+      await client.query({ text: "INSERT INTO orders VALUES ($1, $2)", values: [id, true] });
+      for (const name of ["release", "end", "connect"] as const) client[name]();
+      await client.query("UPDATE orders SET doc = $1", [{ a: [1] }]);
+    };
+    const failing = atomically(store, job, async (db) => {
+      await write(db);
+      await clientOf(db).query("SELECT 1 / 0");
+    });
     await expect(failing).rejects.toThrow("division by zero");
     expect(await query(backend.url, "SELECT * FROM orders")).toEqual([]);
 
-    await store.jobs.atomically(job, write, never);
+    await atomically(store, job, write);
     expect(await query(backend.url, "SELECT * FROM orders")).toEqual([{ id, paid: true, doc: { a: [1] } }]);
     expect(await jobOf(store, id)).toMatchObject({ state: "done" });
     // db.query returns the app's columns as on SQLite.
-    expect(
-      await store.jobs.query("SELECT paid, doc, '2026-03-01T00:00:00Z'::timestamptz AS at FROM orders"),
-    ).toEqual([{ paid: 1, doc: '{"a":[1]}', at: "2026-03-01T00:00:00.000Z" }]);
+    const others = `'2026-03-01T00:00:00Z'::timestamptz AS at, '2026-03-01 10:00'::timestamp AS local, '2026-03-01'::date AS day,
+      9007199254740993 AS big, 5::bigint AS small, '{"b":  1}'::json AS text, NOT paid AS unpaid`;
+    const at = { at: "2026-03-01T00:00:00.000Z", local: "2026-03-01T10:00:00.000Z", day: "2026-03-01" };
+    const values = { big: 9_007_199_254_740_993n, small: 5, text: '{"b":  1}', unpaid: 0 };
+    const found = await store.jobs.query(`SELECT paid, doc, ${others} FROM orders`);
+    expect(found).toEqual([{ paid: 1, doc: '{"a":[1]}', ...at, ...values }]);
   });
 
   test.each(["COMMIT", "begin", "SAVEPOINT s"])("cannot end the transaction: %s", async (sql) => {
@@ -63,17 +70,51 @@ describe.skipIf(noServer())("the pg client of atomically", () => {
     const store = await openWorker(backend);
     const [id = ""] = await accept(store, event());
     const job = await claimOne(store);
-    const outcome = store.jobs.atomically(
-      job,
-      async (db) =>
-        clientOf(db)
-          .query(sql)
-          .catch(() => 0),
-      never,
+    const outcome = atomically(store, job, async (db) =>
+      clientOf(db)
+        .query(sql)
+        .catch(() => 0),
     );
     await expect(outcome).rejects.toThrow(/refused here/);
     expect(await jobOf(store, id)).toMatchObject({ state: "running" });
   });
+});
+
+const ofServer = { severity: "ERROR" };
+
+test.each([
+  ["ECONNREFUSED", {}, "connection_lost"],
+  ["ENOTFOUND", {}, "connection_lost"],
+  ["ECONNRESET", {}, "outcome_unknown"],
+  ["", {}, "outcome_unknown"],
+  ["25006", ofServer, "read_only"],
+  ["53100", ofServer, "full"],
+  ["53300", ofServer, "overloaded"],
+  ["57014", ofServer, "timeout"],
+  ["57P03", ofServer, "connection_lost"],
+  ["57P01", ofServer, "outcome_unknown"],
+  ["08006", ofServer, "connection_lost"],
+  ["58030", ofServer, "io_error"],
+  ["XX001", ofServer, "corrupt"],
+  ["40001", ofServer, "busy"],
+])("an error with the code %o and %o is refused as %s", (code, more, reason) => {
+  const error = Object.assign(new Error("no"), code === "" ? {} : { code }, more);
+  const detail: unknown = expect.stringMatching(code === "" ? /^no$/ : new RegExp(`^no \\(${code}\\)`));
+  expect(refusalOf(error)).toEqual({ ok: false, reason, detail });
+});
+
+test("a server older than PostgreSQL 13, and a pool of another package, are refused", async () => {
+  const run = async () => [{ isThere: 0, schema: null, version: 129_999 }] as never;
+  const old = { schema: "receiver", run } as unknown as Database;
+  await expect(createSchema(old)).rejects.toThrow("PostgreSQL 12 is too old. Use 13 or newer.");
+  expect(() => createDatabase("postgres://h/db", "receiver", { query: 1 })).toThrow("must be a Pool");
+});
+
+test.skipIf(noServer())("two that start at once on a new database create its tables once", async () => {
+  const url = await newDatabase(false);
+  const stores = await Promise.all([openPostgres(url), openPostgres(url)]);
+  for (const store of stores) expect(await store.intake.accept([event()])).toMatchObject({ ok: true });
+  await Promise.all(stores.map(async (store) => store.close()));
 });
 
 test.skipIf(noServer())("a transaction over 5 s is rolled back, and its job continues", async () => {
@@ -89,14 +130,10 @@ test.skipIf(noServer())("a transaction over 5 s is rolled back, and its job cont
   onTestFinished(async () => store.close());
   await store.jobs.begin([handler()], never);
   const job = await acceptAndClaim(store);
-  const slow = store.jobs.atomically(
-    job,
-    async (db) => {
-      await writeEffect(db, job);
-      await db.query("SELECT pg_sleep(1)");
-    },
-    never,
-  );
+  const slow = atomically(store, job, async (db) => {
+    await writeEffect(db, job);
+    await db.query("SELECT pg_sleep(1)");
+  });
   await expect(slow).rejects.toThrow(/took over 5 s and was rolled back/);
   expect(await effects(backend)).toEqual([]);
   expect(await store.jobs.end(job, { kind: "done" })).toBe(true);

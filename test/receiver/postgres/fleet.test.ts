@@ -14,6 +14,7 @@ import { testConfig } from "../helpers/receiver.ts";
 import { until } from "../helpers/until.ts";
 import {
   accept,
+  atomically,
   claim,
   claimOne,
   event,
@@ -137,7 +138,7 @@ describe.skipIf(noServer())("a worker that", () => {
     const next = await claimOne(other);
     expect(next.attempt).toBe(2);
     await expect(store.jobs.recordStep(job, "charge", "1")).rejects.toThrow(/no longer this attempt's/);
-    const late = store.jobs.atomically(job, async (db) => writeEffect(db, job), never);
+    const late = atomically(store, job, async (db) => writeEffect(db, job));
     await expect(late).rejects.toThrow(/no longer this attempt's/);
     expect(await store.jobs.end(job, { kind: "dead", error: "late" })).toBe(false);
     expect(await other.jobs.end(next, { kind: "done" })).toBe(true);
@@ -156,7 +157,7 @@ describe.skipIf(noServer())("a worker that", () => {
       await query(url, `SELECT pg_terminate_backend(${String(pid)}, 9000)`);
       await db.query("SELECT 1");
     };
-    await expect(store.jobs.atomically(job, write, never)).rejects.toThrow(/terminat|not queryable/);
+    await expect(atomically(store, job, write)).rejects.toThrow(/terminat|not queryable/);
     expect(await query(databaseUrl, "SELECT FROM receiver_handlers.effects")).toEqual([]);
     expect(await store.jobs.end(job, { kind: "done" })).toBe(true);
   });
@@ -167,7 +168,7 @@ describe.skipIf(noServer())("a worker that", () => {
     [
       "done by its transaction, goes on",
       async (store: Store, job: Job) =>
-        store.jobs.atomically(job, async (db) => writeEffect(db, job), never).then(() => true),
+        atomically(store, job, async (db) => writeEffect(db, job)).then(() => true),
     ],
   ])("can write no heartbeat for 20 s, its job %s", async (_, end) => {
     let nowMs = 0;
@@ -272,7 +273,7 @@ test.skipIf(noServer())("DATABASE_SCHEMA names both schemas, and no others are c
   const job = await claimOne(store);
   await store.jobs.recordStep(job, "charge", "1");
   expect(await store.jobs.findStep(job, "charge")).toBe("1");
-  await store.jobs.atomically(job, async (db) => writeEffect(db, job), never);
+  await atomically(store, job, async (db) => writeEffect(db, job));
   await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
   expect(await store.ledger.requeue([second])).toBe(1);
   expect(await store.ledger.discard([second], { reason: "test" })).toBe(1);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Job } from "../../../receiver/store/port.ts";
+import type { HandlerDatabase, Job } from "../../../receiver/store/port.ts";
 import {
   accept,
+  atomically,
   acceptAndClaim,
   begin,
   claim,
@@ -11,7 +12,6 @@ import {
   event,
   handler,
   jobOf,
-  never,
   openWorker,
   writeEffect,
 } from "./harness.ts";
@@ -22,15 +22,11 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const { backend, store } = await begin(createBackend);
       const job = await acceptAndClaim(store);
       const { id } = job;
-      const result = await store.jobs.atomically(
-        job,
-        async (db) => {
-          const [before] = await db.query("SELECT count(*) AS n FROM effects");
-          await writeEffect(db, job);
-          return Number(before?.["n"]) + 1;
-        },
-        never,
-      );
+      const result = await atomically(store, job, async (db) => {
+        const [before] = await db.query("SELECT count(*) AS n FROM effects");
+        await writeEffect(db, job);
+        return Number(before?.["n"]) + 1;
+      });
       expect(result).toBe(1);
       expect(await effects(backend)).toEqual([id]);
       expect(await jobOf(store, id)).toMatchObject({ state: "done", handled: 1, attempts: 1 });
@@ -42,14 +38,10 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       await accept(store, event(), event(), event());
       const jobs = await claim(store);
       const write = async (job: Job, isFailing = false): Promise<void> =>
-        store.jobs.atomically(
-          job,
-          async (db) => {
-            await writeEffect(db, job);
-            if (isFailing) throw new Error("changed my mind");
-          },
-          never,
-        );
+        atomically(store, job, async (db) => {
+          await writeEffect(db, job);
+          if (isFailing) throw new Error("changed my mind");
+        });
       const outcomes = await Promise.allSettled(jobs.map(async (job, index) => write(job, index === 1)));
       expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
       expect(await effects(backend)).toHaveLength(2);
@@ -65,15 +57,11 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     test("a failed statement fails the transaction, also if its error was caught", async () => {
       const { backend, store } = await begin(createBackend);
       const job = await acceptAndClaim(store);
-      const outcome = store.jobs.atomically(
-        job,
-        async (db) => {
-          await writeEffect(db, job);
-          await db.query("INSERT INTO nowhere VALUES (1)").catch(() => undefined);
-          await db.query("SELECT 1").catch(() => undefined);
-        },
-        never,
-      );
+      const outcome = atomically(store, job, async (db) => {
+        await writeEffect(db, job);
+        await db.query("INSERT INTO nowhere VALUES (1)").catch(() => undefined);
+        await db.query("SELECT 1").catch(() => undefined);
+      });
       await expect(outcome).rejects.toThrow(/nowhere/);
       expect(await effects(backend)).toEqual([]);
     });
@@ -82,7 +70,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const { backend, store } = await begin(createBackend);
       const job = await acceptAndClaim(store);
       await store.jobs.end(job, { kind: "returned" });
-      const late = async () => store.jobs.atomically(job, async (db) => writeEffect(db, job), never);
+      const late = async () => atomically(store, job, async (db) => writeEffect(db, job));
       await expect(late()).rejects.toThrow(/no longer this attempt's/);
       // Nor while another attempt has it.
       await claimOne(store);
@@ -95,14 +83,11 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       const { backend, store } = await begin(createBackend);
       const job = await acceptAndClaim(store);
       const abort = new AbortController();
-      const outcome = store.jobs.atomically(
-        job,
-        async (db) => {
-          await writeEffect(db, job);
-          abort.abort(new Error("too late"));
-        },
-        abort.signal,
-      );
+      const work = async (db: HandlerDatabase): Promise<void> => {
+        await writeEffect(db, job);
+        abort.abort(new Error("too late"));
+      };
+      const outcome = store.jobs.atomically(job, work, abort.signal);
       await expect(outcome).rejects.toThrow("too late");
       await expect(store.jobs.atomically(job, async () => 1, abort.signal)).rejects.toThrow("too late");
       expect(await effects(backend)).toEqual([]);
@@ -114,14 +99,10 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       async (sql) => {
         const { backend, store } = await begin(createBackend);
         const job = await acceptAndClaim(store);
-        const outcome = store.jobs.atomically(
-          job,
-          async (db) => {
-            await writeEffect(db, job);
-            await db.query(sql);
-          },
-          never,
-        );
+        const outcome = atomically(store, job, async (db) => {
+          await writeEffect(db, job);
+          await db.query(sql);
+        });
         await expect(outcome).rejects.toThrow(/refused here/);
         expect(await effects(backend)).toEqual([]);
       },
@@ -130,7 +111,7 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
     test("a query after the transaction has ended is refused", async () => {
       const { backend, store } = await begin(createBackend);
       const job = await acceptAndClaim(store);
-      const kept = await store.jobs.atomically(job, async (db) => db, never);
+      const kept = await atomically(store, job, async (db) => db);
       await expect(writeEffect(kept, job)).rejects.toThrow(/ended/);
       expect(await effects(backend)).toEqual([]);
     });
@@ -205,15 +186,11 @@ export function describeAtomically(name: string, createBackend: CreateBackend): 
       await accept(store, ...Array.from({ length: 60 }, () => event()));
       const jobs = await claim(store);
       const add = async (job: (typeof jobs)[number]): Promise<void> =>
-        store.jobs.atomically(
-          job,
-          async (db) => {
-            // The row is locked, where several transactions may be open at once.
-            const [row] = await db.query(`SELECT n FROM counter${backend.isSqlite ? "" : " FOR UPDATE"}`);
-            await db.query("UPDATE counter SET n = $1", [Number(row?.["n"]) + 1]);
-          },
-          never,
-        );
+        atomically(store, job, async (db) => {
+          // The row is locked, where several transactions may be open at once.
+          const [row] = await db.query(`SELECT n FROM counter${backend.isSqlite ? "" : " FOR UPDATE"}`);
+          await db.query("UPDATE counter SET n = $1", [Number(row?.["n"]) + 1]);
+        });
       await Promise.all(jobs.map(add));
       expect(Number((await backend.rows("SELECT n FROM counter"))[0]?.["n"])).toBe(60);
     });

@@ -97,6 +97,15 @@ export async function begin(createBackend: CreateBackend, handlers?: readonly Jo
   return { backend, store: await openWorker(backend, handlers) };
 }
 
+/** Runs `work` in the transaction that also makes the job done. */
+export async function atomically<Result>(
+  store: Store,
+  job: Job,
+  work: (db: HandlerDatabase) => Promise<Result>,
+): Promise<Result> {
+  return store.jobs.atomically(job, work, never);
+}
+
 /** Stores an event and claims its job. */
 export async function acceptAndClaim(store: Store): Promise<Job> {
   await accept(store, event());

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { renameSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -63,6 +63,26 @@ describe("the file of the inbox", () => {
     gate.resolve();
     await Promise.all([first, second, copy]);
   });
+});
+
+test("a log over 256 MB begins anew after the next sync", async () => {
+  const file = join(temporaryDirectory(), "receiver.db");
+  const store = await openFile(file);
+  for (let count = 0; count < 30; count += 1) await accept(store, event());
+  truncateSync(`${file}-wal`, 256 * 1_048_576 + 1);
+  await accept(store, event());
+  await accept(store, event());
+  const other = new Database(file);
+  onTestFinished(() => void other.close());
+  expect(other.pragma("wal_checkpoint(PASSIVE)")).toMatchObject([
+    { log: expect.toSatisfy((pages) => pages < 30) },
+  ]);
+});
+
+test("thousands of jobs in one state are counted, slice by slice", async () => {
+  const store = await openWorker(await sqliteBackend(), [handler({ migrations: [] })]);
+  await accept(store, ...Array.from({ length: 5_001 }, () => event()));
+  expect(await store.ledger.counts()).toMatchObject({ events: 5_001, handlers: [{ waiting: 5_001 }] });
 });
 
 describe("several processes on one file", () => {

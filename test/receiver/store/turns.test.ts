@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   accept,
+  atomically,
   acceptAndClaim,
   claim,
   claimOne,
@@ -9,7 +10,6 @@ import {
   event,
   handler,
   jobOf,
-  never,
   openStore,
   openWorker,
   writeEffect,
@@ -28,16 +28,12 @@ describe("a transaction on SQLite ends within one turn of the event loop", () =>
     const [id = ""] = await accept(store, event());
     const job = await claimOne(store);
     let late: Promise<unknown> = Promise.resolve();
-    const outcome = store.jobs.atomically(
-      job,
-      async (db) => {
-        await writeEffect(db, job);
-        await wait();
-        late = writeEffect(db, job).catch((error: unknown) => error);
-        await late;
-      },
-      never,
-    );
+    const outcome = atomically(store, job, async (db) => {
+      await writeEffect(db, job);
+      await wait();
+      late = writeEffect(db, job).catch((error: unknown) => error);
+      await late;
+    });
     await expect(outcome).rejects.toThrow(/Call the service before/);
     // The lock is free again, and the late query is refused.
     await accept(await openStore(backend), event());
@@ -52,16 +48,12 @@ describe("a transaction on SQLite ends within one turn of the event loop", () =>
     const backend = await sqliteBackend();
     const store = await openWorker(backend);
     const job = await acceptAndClaim(store);
-    await store.jobs.atomically(
-      job,
-      async (db) => {
-        for (let n = 0; n < 1_000; n += 1) await db.query("INSERT INTO effects VALUES ($1, $2)", [job.id, n]);
-        await Promise.all([1, 2, 3].map(async () => writeEffect(db, job)));
-        const [row] = await db.query("SELECT count(*) AS n FROM effects");
-        expect(row).toEqual({ n: 1_003 });
-      },
-      never,
-    );
+    await atomically(store, job, async (db) => {
+      for (let n = 0; n < 1_000; n += 1) await db.query("INSERT INTO effects VALUES ($1, $2)", [job.id, n]);
+      await Promise.all([1, 2, 3].map(async () => writeEffect(db, job)));
+      const [row] = await db.query("SELECT count(*) AS n FROM effects");
+      expect(row).toEqual({ n: 1_003 });
+    });
     expect(await effects(backend)).toHaveLength(1_003);
   });
 
@@ -72,9 +64,7 @@ describe("a transaction on SQLite ends within one turn of the event loop", () =>
     const jobs = await claim(store);
     const before = await commits(backend.file);
     await Promise.all([
-      ...jobs
-        .slice(0, 15)
-        .map(async (job) => store.jobs.atomically(job, async (db) => writeEffect(db, job), never)),
+      ...jobs.slice(0, 15).map(async (job) => atomically(store, job, async (db) => writeEffect(db, job))),
       ...jobs.slice(15).map(async (job) => store.jobs.end(job, { kind: "done" })),
     ]);
     expect((await commits(backend.file)) - before).toBe(1);
@@ -87,7 +77,7 @@ describe("a transaction on SQLite ends within one turn of the event loop", () =>
     const store = await openWorker(await sqliteBackend(), [handler({ migrations: [tables] })]);
     const job = await acceptAndClaim(store);
     const insert = async (db: HandlerDatabase) => db.query("INSERT INTO lines VALUES (7)");
-    await expect(store.jobs.atomically(job, insert, never)).rejects.toThrow(/FOREIGN KEY/);
+    await expect(atomically(store, job, insert)).rejects.toThrow(/FOREIGN KEY/);
     expect(await store.jobs.end(job, { kind: "done" })).toBe(true);
   });
 });

@@ -14,11 +14,13 @@ import { signalled } from "../helpers/until.ts";
 /** How attempts end. The bench runs them as the receiver does. */
 
 const HOUR = 3_600;
+const text = (part: string): unknown => expect.stringContaining(part);
 
 test("an attempt whose handler returns is done, and its context is as documented", async () => {
-  const { run, event, contexts } = await bench(() => "what it returns is ignored", {
-    services: { crm: "ours" },
-  });
+  const { run, event, contexts } = await benchWith(
+    { services: { crm: "ours" } },
+    () => "what it returns is ignored",
+  );
   expect(await run()).toEqual({ outcome: "done", attempt: 1 });
   const [context] = contexts;
   expect(context).toMatchObject({ attempt: 1, idempotencyKey: event.id, services: { crm: "ours" } });
@@ -44,40 +46,29 @@ test.for<[string, unknown, string]>([
 );
 
 test("after maxAttempts failures the job is dead, and the thrown message is kept without personal data and secrets", async () => {
-  const { run, advance, job } = await bench(
-    () => {
-      throw new Error(`no answer from +12125550142, key ${"k".repeat(20)}`);
-    },
+  const { run, advance, job } = await benchWith(
     { maxAttempts: 2, environment: { SIGNING_SECRET: "k".repeat(20) } },
+    async () => Promise.reject(new Error(`no answer from +12125550142, key ${"k".repeat(20)}`)),
   );
   await run();
   const [second] = await advance(5);
-  expect(second).toMatchObject({
-    outcome: "dead",
-    attempt: 2,
-    error: expect.stringContaining("no answer from"),
-  });
+  expect(second).toMatchObject({ outcome: "dead", attempt: 2, error: text("no answer from") });
   expect(await job()).toMatchObject({ state: "dead", attempts: 2 });
   expect(JSON.stringify(await job())).not.toMatch(/2125550142|kkkkk/);
 });
 
 test("PermanentFailure is dead at once, also a subclass of it", async () => {
   class NoSuchOrder extends PermanentFailure {}
-  const { run } = await bench(() => {
-    throw new NoSuchOrder("no such order");
-  });
+  const { run } = await bench(async () => Promise.reject(new NoSuchOrder("no such order")));
   expect(await run()).toEqual({ outcome: "dead", attempt: 1, error: "PermanentFailure: no such order" });
 });
 
 test("RetryAfter runs again at its time without using up an attempt: seconds, a date, never below one second", async () => {
   const times = [90, new Date("2026-03-01T13:00:00Z"), 0, new Date(0), 1.2345];
-  const { run, advance } = await bench(
-    () => {
-      const when = times.shift();
-      if (when !== undefined) throw new RetryAfter(when);
-    },
-    { now: "2026-03-01T12:00:00Z", maxAttempts: 1 },
-  );
+  const { run, advance } = await benchWith({ now: "2026-03-01T12:00:00Z", maxAttempts: 1 }, () => {
+    const when = times.shift();
+    if (when !== undefined) throw new RetryAfter(when);
+  });
   expect(await run()).toEqual({
     outcome: "later",
     attempt: 1,
@@ -95,15 +86,12 @@ test("RetryAfter runs again at its time without using up an attempt: seconds, a 
 });
 
 test("RetryAfter is bounded by 20 days and by MAX_AGE_HOURS: the last attempt comes at that age, and then the job is dead", async () => {
-  const { run, advance } = await bench(
-    () => {
-      throw new RetryAfter(500 * HOUR);
-    },
-    { environment: { MAX_AGE_HOURS: "481" } },
+  const { run, advance } = await benchWith({ environment: { MAX_AGE_HOURS: "481" } }, async () =>
+    Promise.reject(new RetryAfter(500 * HOUR)),
   );
   expect(await run()).toMatchObject({ outcome: "later", nextAttemptInSeconds: 480 * HOUR });
   expect(await advance(480 * HOUR)).toMatchObject([{ outcome: "later", nextAttemptInSeconds: HOUR }]);
-  const dead = { outcome: "dead", attempt: 1, error: expect.stringContaining("deferred for MAX_AGE_HOURS") };
+  const dead = { outcome: "dead", attempt: 1, error: text("deferred for MAX_AGE_HOURS") };
   expect(await advance(HOUR)).toMatchObject([dead]);
 });
 
@@ -112,13 +100,9 @@ test.for([Number.NaN, -1, new Date(Number.NaN)])("RetryAfter refuses %s, which i
 });
 
 test("an event that lacks a field of the handler's schema is dead, and the reason names the field", async () => {
-  const { run, contexts } = await bench(() => undefined, {
-    object: z.looseObject({ duration_sec: z.int(), nothing: z.string() }),
-  });
-  expect(await run()).toMatchObject({
-    outcome: "dead",
-    error: expect.stringContaining("data.object.nothing: "),
-  });
+  const object = z.looseObject({ duration_sec: z.int(), nothing: z.string() });
+  const { run, contexts } = await benchWith({ object }, () => undefined);
+  expect(await run()).toMatchObject({ outcome: "dead", error: text("data.object.nothing: ") });
   expect(contexts).toEqual([]);
 });
 
@@ -126,7 +110,7 @@ test("a schema that throws fails the attempt", async () => {
   const object = z.unknown().transform(() => {
     throw new Error("no schema");
   });
-  const { run } = await bench(() => undefined, { object });
+  const { run } = await benchWith({ object }, () => undefined);
   expect(await run()).toMatchObject({ outcome: "failed", error: "Error: no schema" });
 });
 
@@ -165,14 +149,11 @@ test("the deadline aborts the signal, and the attempt has failed only when the h
   const begun = signalled();
   const ending = signalled();
   let attempts = 0;
-  const { run, advance, contexts } = await bench(
-    async () => {
-      attempts += 1;
-      begun.give();
-      await ending.promise;
-    },
-    { timeoutSeconds: 30 },
-  );
+  const { run, advance, contexts } = await benchWith({ timeoutSeconds: 30 }, async () => {
+    attempts += 1;
+    begun.give();
+    await ending.promise;
+  });
   const running = run();
   await begun.promise;
   await advance(29.9);
@@ -188,19 +169,16 @@ test("the deadline aborts the signal, and the attempt has failed only when the h
 
 test("the deadline is the reason of a failure, also if the handler says in its own words that it was aborted", async () => {
   const begun = signalled();
-  const { run, advance } = await bench(
-    async ({ signal }) => {
-      begun.give();
-      return new Promise((_, reject) => {
-        signal.addEventListener("abort", () => reject(new PermanentFailure("fetch failed")));
-      });
-    },
-    { timeoutSeconds: 30 },
-  );
+  const { run, advance } = await benchWith({ timeoutSeconds: 30 }, async ({ signal }) => {
+    begun.give();
+    return new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(new PermanentFailure("fetch failed")));
+    });
+  });
   const running = run();
   await begun.promise;
   await advance(30);
-  expect(await running).toMatchObject({ outcome: "failed", error: expect.stringContaining("within 30 s") });
+  expect(await running).toMatchObject({ outcome: "failed", error: text("within 30 s") });
 });
 
 test("a handler that throws has what else it began aborted; one that returns has not", async () => {
@@ -239,10 +217,7 @@ test("a second atomically is refused, whether the first committed or failed", as
     await expect(atomically(async (db) => db.query("SELECT nonsense"))).rejects.toThrow("nonsense");
     await atomically(async () => undefined);
   });
-  expect(await run()).toMatchObject({
-    outcome: "failed",
-    error: expect.stringContaining("call it once, last"),
-  });
+  expect(await run()).toMatchObject({ outcome: "failed", error: text("call it once, last") });
 });
 
 test("a step runs once: later attempts get its result, as JSON", async () => {
@@ -290,7 +265,7 @@ test.for<[string, (context: HandlerContext) => Promise<unknown>, string]>([
   ["with what JSON cannot hold", async ({ step }) => step("sms", () => 1n), "BigInt"],
 ])("a step that is called %s fails the attempt", async ([, behave, error]) => {
   const { run } = await bench(behave);
-  expect(await run()).toMatchObject({ outcome: "failed", error: expect.stringContaining(error) });
+  expect(await run()).toMatchObject({ outcome: "failed", error: text(error) });
 });
 
 test("no attempt begins while a step of an earlier one still runs", async () => {
@@ -323,23 +298,20 @@ test("no step begins after the deadline, and one that had begun is recorded", as
   const begun = signalled();
   const asked = signalled<string>();
   const ran: string[] = [];
-  const { run, advance } = await bench(
-    async ({ step }) => {
-      ran.push(
-        await step("slow", async () => {
-          begun.give();
-          return asked.promise;
-        }),
-      );
-      await step("next", () => void ran.push("next"));
-    },
-    { timeoutSeconds: 30 },
-  );
+  const { run, advance } = await benchWith({ timeoutSeconds: 30 }, async ({ step }) => {
+    ran.push(
+      await step("slow", async () => {
+        begun.give();
+        return asked.promise;
+      }),
+    );
+    await step("next", () => void ran.push("next"));
+  });
   const first = run();
   await begun.promise;
   await advance(30);
   asked.give("a receipt");
-  expect(await first).toMatchObject({ outcome: "failed", error: expect.stringContaining("within 30 s") });
+  expect(await first).toMatchObject({ outcome: "failed", error: text("within 30 s") });
   expect(ran).toEqual(["a receipt"]);
   expect(await advance(5)).toMatchObject([{ outcome: "done" }]);
   expect(ran).toEqual(["a receipt", "a receipt", "next"]);
@@ -355,12 +327,12 @@ test("a handler's lines carry event, handler and attempt, and hide personal fiel
   expect(JSON.stringify(logs)).not.toContain("2125550101");
 });
 
+type Behave = (context: HandlerContext) => unknown;
+type Policies = Partial<Parameters<typeof defineHandler>[0]> & { object?: z.ZodType };
+
 /** A bench with one handler, named "known", and one event for it. */
-async function bench(
-  behave: (context: HandlerContext) => unknown,
-  options: Partial<Parameters<typeof defineHandler>[0]> &
-    Parameters<typeof openBench>[1] & { object?: z.ZodType } = {},
-) {
+const bench = async (behave: Behave) => benchWith({}, behave);
+async function benchWith(options: Policies & Parameters<typeof openBench>[1], behave: Behave) {
   const contexts: HandlerContext[] = [];
   const { object = z.unknown(), maxAttempts, timeoutSeconds, ...given } = options;
   const handler = defineHandler({
@@ -377,11 +349,6 @@ async function bench(
   });
   const event = sampleEnvelope("call.completed", { id: newEventId() });
   const opened = await openBench(handler, given);
-  return {
-    ...opened,
-    contexts,
-    event,
-    run: async () => opened.run(event),
-    job: async () => opened.job(event.id),
-  };
+  const [run, job] = [async () => opened.run(event), async () => opened.job(event.id)];
+  return { ...opened, contexts, event, run, job };
 }
