@@ -3,7 +3,6 @@ import { join } from "node:path";
 import express, { type RequestHandler } from "express";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createReceiver, type MountedReceiver, type ReceiverOptions } from "../../../receiver/index.ts";
-import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
 import { listen } from "../../helpers/listen.ts";
 import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
 import { chunkedRequest, open, rawRequest, readAnswer, sendRaw } from "../helpers/raw.ts";
@@ -139,119 +138,9 @@ describe("behind a body parser", () => {
     const left = name.includes("text") ? 500 : 200;
     expect(await sendRaw(url, rawRequest(url, { body: newBody() }))).toMatchObject({ status: left });
   });
-
-  test("that keeps the bytes: these are verified, and limited", async () => {
-    const keep = express.json({
-      limit: "1mb",
-      verify: (request, _response, bytes) => void Object.assign(request, { rawBody: bytes }),
-    });
-    const { url } = await mount(behind(express, keep));
-    const headers = [["Content-Type", "application/json"]] as const;
-    expect(await sendRaw(url, rawRequest(url, { body: newBody(), headers }))).toMatchObject({ status: 200 });
-    const large = newBody("call.completed", { padding: "x".repeat(100_000) });
-    expect(await sendRaw(url, chunkedRequest(url, large, 200_000, headers))).toMatchObject({ status: 413 });
-  });
-
-  test("of the Fetch API, 500 says it as well", async () => {
-    const { receiver, logLines } = await mount(APPS["node:http"]!);
-    for (const headers of [{}, { "Content-Length": "700" }]) {
-      const request = new Request("http://app.test/hook", { method: "POST", body: newBody(), headers });
-      await request.text();
-      expect((await receiver.fetch(request)).status).toBe(500);
-    }
-    const said = logLines.filter((line) => line.includes("Call receiver.fetch(request) before"));
-    expect(said).toHaveLength(2);
-  });
 });
 
 describe("a receiver in an app", () => {
-  test("answers requests of the Fetch API as route handlers of Next.js get them", async () => {
-    const { receiver } = await mount(APPS["node:http"]!);
-    const { fetch: POST } = receiver;
-    const body = newBody();
-    const ask = (init: RequestInit) => POST(new Request("https://app.test/api/webhooks?x=1", init));
-    const headers = { [SIGNATURE_HEADER]: signatureFor(body), "Content-Type": "application/json" };
-    const stored = await ask({ method: "POST", body, headers });
-    expect([stored.status, stored.headers.get("content-type"), await stored.json()]).toEqual([
-      200,
-      "application/json; charset=utf-8",
-      { received: true, duplicate: false },
-    ]);
-    const twice = new Headers(headers);
-    twice.append(SIGNATURE_HEADER, signatureFor(body));
-    expect((await ask({ method: "POST", body, headers: twice })).status).toBe(401);
-    const asked = await ask({});
-    expect([asked.status, asked.headers.get("allow")]).toEqual([405, "POST"]);
-    expect((await ask({ method: "POST" })).status).toBe(401);
-    const short = { ...headers, "Content-Length": "10" };
-    const lied = await ask({ method: "POST", body: Buffer.alloc(100_001), headers: short });
-    expect([lied.status, await lied.json()]).toEqual([413, error("body_too_large")]);
-    const broken = () => new ReadableStream({ pull: (controller) => controller.error(new Error("gone")) });
-    for (const sent of [headers, short])
-      expect((await ask({ method: "POST", body: broken(), duplex: "half", headers: sent })).status).toBe(400);
-    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(50_000)) });
-    const large = await ask({ method: "POST", body: endless, duplex: "half", headers });
-    expect([large.status, await large.json()]).toEqual([413, error("body_too_large")]);
-  });
-
-  test("passes on requests below its path, and answers every method on it", async () => {
-    const start: StartApp = async ({ middleware }) => {
-      const app = express();
-      app.use(PATH, middleware);
-      app.use((request, response) => void response.json({ passed: request.originalUrl }));
-      const { url, close } = await listen(createServer(app));
-      return { url: url + PATH, close };
-    };
-    const { url } = await mount(start);
-    const below = await sendRaw(url, rawRequest(url, { path: `${PATH}/below?x`, body: newBody() }));
-    expect(below.json).toEqual({ passed: `${PATH}/below?x` });
-    const asked = await sendRaw(url, rawRequest(url, { method: "GET", path: `${PATH}?x=1` }));
-    expect([asked.status, asked.headers.get("allow")]).toEqual([405, "POST"]);
-  });
-
-  test("stores the event, and breaks nothing if the app has already answered", async () => {
-    const answers: Promise<void>[] = [];
-    const start: StartApp = async ({ middleware }) => {
-      const { url, close } = await listen(
-        createServer((request, response) => {
-          response.writeHead(504).end("too late");
-          answers.push(middleware(request, response));
-        }),
-      );
-      return { url: url + PATH, close };
-    };
-    const { receiver, url } = await mount(start);
-    const answer = await fetch(url, {
-      method: "POST",
-      body: newBody(),
-      headers: { [SIGNATURE_HEADER]: "t=1" },
-    });
-    expect(answer.status).toBe(504);
-    const body = newBody();
-    await fetch(url, { method: "POST", body, headers: { [SIGNATURE_HEADER]: signatureFor(body) } });
-    await expect
-      .poll(async () => (await receiver.metrics()).body)
-      .toContain('receiver_events_total{type="call.completed",result="stored"} 1');
-    await expect(Promise.all(answers)).resolves.toHaveLength(2);
-  });
-
-  test("logs the app's request id", async () => {
-    const start: StartApp = async ({ middleware }) => {
-      const app = express();
-      app.use((request, _response, next) => {
-        Object.assign(request, { id: "request-7" });
-        next();
-      });
-      app.post(PATH, middleware);
-      const { url, close } = await listen(createServer(app));
-      return { url: url + PATH, close };
-    };
-    const { url, logLines } = await mount(start);
-    await sendRaw(url, rawRequest(url, { body: newBody() }));
-    const line = logLines.map((text) => JSON.parse(text) as object).at(-1);
-    expect(line).toMatchObject({ msg: "answered", path: PATH, request_id: "request-7" });
-  });
-
   test("runs beside other receivers, each with its own secret, database and stop", async () => {
     const [first, second] = [
       await mount(APPS["node:http"]!),
@@ -278,43 +167,6 @@ describe("a receiver in an app", () => {
       received: true,
       duplicate: true,
     });
-  });
-
-  test("answers received requests before it stops", async () => {
-    const { receiver, url } = await mount(APPS["node:http"]!);
-    const body = newBody();
-    const socket = open(url);
-    onTestFinished(() => void socket.destroy());
-    const request = rawRequest(url, { body });
-    socket.write(request.subarray(0, -5));
-    // All sent bytes have arrived, because a later request has been answered.
-    await sendRaw(url, rawRequest(url, { body: newBody() }));
-    const stopped = receiver.stop();
-    const answer = readAnswer(socket);
-    socket.write(request.subarray(-5));
-    expect(await answer).toMatchObject({ status: 200, json: { duplicate: false } });
-    await stopped;
-  });
-
-  test.each<[string, ReceiverOptions, RegExp]>([
-    ["no secret", { signingSecrets: [] }, /SIGNING_SECRET: is missing/],
-    ["a secret with white space", { signingSecrets: [" whsec"] }, /SIGNING_SECRET: .*white space/],
-    ["a secret with a comma", { signingSecrets: ["a,b"] }, /comma/],
-    ["a folder that is not there", { databaseUrl: "sqlite:/nowhere/at/all.db" }, /no folder \/nowhere/],
-    [
-      "a number out of bounds",
-      { environment: { RETENTION_DAYS: "0" } },
-      /RETENTION_DAYS: must be a whole number/,
-    ],
-    ["an option that there is not", { retentionDay: 3 } as ReceiverOptions, /retentionDay/],
-    ["a role that handles, and no handlers", { role: "all" }, /give it `handlers`/],
-  ])("rejects %s, and says what to change", async (_name, options, words) => {
-    const creating = createReceiver({
-      signingSecrets: [SECRET],
-      databaseUrl: `sqlite:${join(temporaryDirectory(), "receiver.db")}`,
-      ...options,
-    });
-    await expect(creating).rejects.toThrow(words);
   });
 
   test("uses the environment's settings by default", async () => {

@@ -67,6 +67,13 @@ test("a body that is cut off is incomplete, wherever it ends", async () => {
   expect(seen).toMatchObject([{ body: "incomplete" }]);
 });
 
+test("a body is measured by its bytes, whatever its length was announced as", async () => {
+  const { seen, webhook } = recording();
+  const init = { method: "POST", body: Buffer.alloc(101), headers: { "content-length": "10" } };
+  await createFetch(webhook, body)(new Request("http://kit.test/", init));
+  expect(seen).toMatchObject([{ body: "too_large" }]);
+});
+
 test("of a body that is too large some more is read, so that the client gets its answer; the rest is cancelled", async () => {
   for (const [pieces, isCancelled] of [
     [10, false],

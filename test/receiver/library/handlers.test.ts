@@ -239,6 +239,8 @@ test("fetch() returns the same status, headers and text as the other adapters", 
     expect(await ask(signed)).toEqual([200, json, null, { received: true, duplicate }]);
   const refused = (error: string): unknown => expect.objectContaining({ error });
   expect(await ask({ method: "POST", body })).toEqual([401, json, null, refused("invalid_signature")]);
+  const twice = [...Object.entries(signed.headers), ...Object.entries(signed.headers)];
+  expect(await ask({ ...signed, headers: twice })).toEqual([401, json, null, refused("invalid_signature")]);
   expect(await ask({ method: "GET" })).toEqual([405, json, "POST", refused("method_not_allowed")]);
 });
 

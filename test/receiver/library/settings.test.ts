@@ -33,6 +33,8 @@ test.each<[string, unknown, RegExp]>([
   ["signingSecrets", ["fine", undefined], /signingSecrets: must be a list of secrets/],
   ["signingSecrets", ["fine", "a,b"], /signingSecrets: must be a list of secrets/],
   ["signingSecrets", [""], /SIGNING_SECRET/],
+  ["signingSecrets", [" whsec"], /SIGNING_SECRET: .*white space/],
+  ["databaseUrl", "sqlite:/nowhere/at/all.db", /no folder \/nowhere/],
   ["environment", { API_KEY: null }, /environment: Invalid input: expected string/],
   ["environment", { WORKER_CONCURRENCY: "0" }, /WORKER_CONCURRENCY: must be a whole number/],
   ["role", "both", /role: Invalid option: expected one of "all"\|"ingest"\|"worker"/],

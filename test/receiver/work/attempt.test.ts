@@ -17,13 +17,11 @@ const HOUR = 3_600;
 const text = (part: string): unknown => expect.stringContaining(part);
 
 test("an attempt whose handler returns is done, and its context is as documented", async () => {
-  const { run, event, contexts } = await benchWith(
-    { services: { crm: "ours" } },
-    () => "what it returns is ignored",
-  );
+  const services = { crm: "ours" };
+  const { run, event, contexts } = await benchWith({ services }, () => "what it returns is ignored");
   expect(await run()).toEqual({ outcome: "done", attempt: 1 });
   const [context] = contexts;
-  expect(context).toMatchObject({ attempt: 1, idempotencyKey: event.id, services: { crm: "ours" } });
+  expect(context).toMatchObject({ attempt: 1, idempotencyKey: event.id, services });
   expect(context?.api).toBeUndefined();
   expect(context?.idempotencyKeyFor("sms")).toBe(`${event.id}:known:sms`);
   expect(context?.signal.aborted).toBe(false);

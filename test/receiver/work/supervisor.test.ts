@@ -96,9 +96,8 @@ describe("a process that dies", () => {
 
   test("is counted, and the log names the job that it was running, or all of them", async () => {
     const running = [{ handler: "pos", id: "evt_1" }];
-    const { clock, last, ready, lines, deaths, supervisor } = supervise({
-      running: async () => [...running],
-    });
+    const given = { running: async () => [...running] };
+    const { clock, last, ready, lines, deaths, supervisor } = supervise(given);
     ready();
     last().ends(7);
     expect(supervisor.status()).toEqual({ state: "restarting" });
@@ -115,9 +114,8 @@ describe("a process that dies", () => {
   });
 
   test("is restarted even if its running jobs cannot be read", async () => {
-    const { clock, children, last, lines } = supervise({
-      running: () => Promise.reject(new Error("locked")),
-    });
+    const running = () => Promise.reject(new Error("locked"));
+    const { clock, children, last, lines } = supervise({ running });
     last().ends(1);
     await clock.pass(1_000);
     expect([children.length, lines().length]).toEqual([2, 1]);
@@ -188,9 +186,8 @@ describe("a process is ended", () => {
   test("not after a pause of the supervisor itself: it first reads the process's messages", async () => {
     let busyMs = 0;
     const clock = standingClock();
-    const { live, says, last } = supervise({
-      clock: { ...clock, monotonicMs: () => clock.monotonicMs() + busyMs },
-    });
+    const monotonicMs = () => clock.monotonicMs() + busyMs;
+    const { live, says, last } = supervise({ clock: { ...clock, monotonicMs } });
     await live(0);
     says({ kind: "alive", isWorking: true, memoryBytes: 0, ended: [] });
     busyMs = 60_000;
