@@ -93,8 +93,8 @@ ${older && markup`<a href="${link(`${base}/events`, older)}">Older events</a>`}`
     if (!event) return problem(404, `No event ${id} was accepted here.`);
     const rows = event.jobs.map((job) => {
       const { handler, state, errors, nextAttemptAtMs: nextMs } = job;
-      const waits = job.held ? "behind its key" : job.deferred ? "deferred until" : "next attempt";
-      const when = markup`${state !== "running" && (nextMs === null ? "ended" : waits)}<br />${ago(nextMs ?? job.finishedAtMs)}`;
+      const waits = nextMs === null ? "ended" : job.deferred ? "deferred until" : "next attempt";
+      const when = markup`${state !== "running" && (job.held ? "behind its key" : waits)}<br />${ago(nextMs ?? job.finishedAtMs)}`;
       const tried = errors.map((one) => markup`<div>${one.attempt}: ${one.error} ${ago(one.atMs)}</div>`);
       const why = state === "ignored" ? job.lastError : tried;
       return [handler, stateWord(job), job.attempts, when, why, questions(base, { id, handler, state })];

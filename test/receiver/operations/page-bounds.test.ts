@@ -2,8 +2,12 @@ import { createServer } from "node:http";
 import express from "express";
 import { expect, test } from "vitest";
 import { createOperatorPage } from "../../../receiver/operations/page/index.ts";
+import { count } from "../../../receiver/operations/selection.ts";
+import type { Ledger } from "../../../receiver/store/port.ts";
 import { listen } from "../../helpers/listen.ts";
 import { newEventId } from "../helpers/events.ts";
+import { accept, begin, event, handler } from "../store-suite/harness.ts";
+import { sqliteBackend } from "../store/sqlite.ts";
 import { operatorParts, serveAdmin } from "./admin.ts";
 import { get, post, troubled, words } from "./browser.ts";
 import { dead, openInbox } from "./inbox.ts";
@@ -21,6 +25,20 @@ test("events are listed fifty at a time, with the filter kept on the way to olde
   expect([first, second].map(({ text }) => text.match(/type="checkbox"/g)?.length)).toEqual([50, 10]);
   expect(second.text).not.toContain("before_seq");
   expect((await get(`${url}/events?state=lost`)).status).toBe(400);
+});
+
+test("a job that waits behind another with its key says so", async () => {
+  const { store } = await begin(sqliteBackend, [handler({ key: ["type"] })]);
+  const [, held = ""] = await accept(store, event(), event());
+  const { url } = await serveAdmin(store);
+  expect(words(await get(`${url}/event?id=${held}`))).toContain("everything waiting 0 behind its key ");
+});
+
+test.each([99_999, 100_000])("%i jobs are counted, and it is said if there may be more", async (total) => {
+  const jobs = Array.from({ length: total }, () => ({ handler: "h", state: "dead", lastError: "no" }));
+  const list = async () => [{ seq: 1, receivedAtMs: 0, id: newEventId(), jobs }] as never;
+  const counted = await count({ list } as unknown as Ledger, {}, "requeue");
+  expect(counted).toMatchObject({ total, isMore: total === 100_000 });
 });
 
 test("an event with a body over 64 KB shows its beginning", async () => {
