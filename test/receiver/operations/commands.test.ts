@@ -42,8 +42,9 @@ test("show prints everything about an event, and refuses an unknown one", async 
 test("requeue takes events by name, by state, or all since a time for a new handler", async () => {
   const { inbox, context } = await begin({ ...systemClock, nowMs: () => systemClock.nowMs() - 300_000 });
   const [first, second] = [await inbox.handled(dead("a")), await inbox.handled(dead("b"))];
-  const named = await commands.requeueEvents(context, [first, newEventId()], {});
-  expect(named).toMatchObject({ exitCode: 1, json: { requeued: 1, left: 1 } });
+  const unknown = Array.from({ length: 200 }, newEventId);
+  const named = await commands.requeueEvents(context, [...unknown, first], {});
+  expect(named).toMatchObject({ exitCode: 1, json: { requeued: 1, left: 200 } });
   expect((await inbox.ledger.find(second))?.state).toBe("dead");
   const all = await commands.requeueEvents(context, [], { state: "dead" });
   expect(all).toMatchObject({ exitCode: 0, json: { requeued: 1, left: 0 }, notes: [] });

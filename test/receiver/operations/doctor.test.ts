@@ -87,7 +87,7 @@ test("handlers: they are loaded in their own process, without the secrets, and a
   const source = `if (process.argv[1]?.includes("work/module") && !process.env.SIGNING_SECRET) process.exit(7)`;
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(source)}`;
   const broken = await found("handlers", {
-    environment: { ...environment, SIGNING_SECRET: SECRET, NODE_OPTIONS },
+    environment: { ...environment, RECEIVER_ROLE: "worker", SIGNING_SECRET: SECRET, NODE_OPTIONS },
   });
   expect(broken).toEqual(["problem: They cannot start: their process crashed or took too long"]);
 });

@@ -90,18 +90,10 @@ test.each([async () => Promise.reject(new Error("locked")), async () => undefine
 
 test("only a process with a worker reports whether the worker is up", async () => {
   expect(await values(metrics(), "receiver_worker_up")).toEqual({});
-  expect(
-    await values(
-      metrics(undefined, () => false),
-      "receiver_worker_up",
-    ),
-  ).toEqual({ "": 0 });
-  expect(
-    await values(
-      metrics(undefined, () => true),
-      "receiver_worker_up",
-    ),
-  ).toEqual({ "": 1 });
+  for (const isAlive of [false, true]) {
+    const made = metrics(undefined, () => isAlive);
+    expect(await values(made, "receiver_worker_up")).toEqual({ "": Number(isAlive) });
+  }
 });
 
 test("attempts are counted, and those of the last minute by handler", async () => {
@@ -115,6 +107,7 @@ test("attempts are counted, and those of the last minute by handler", async () =
   expect(lastMinute()).toEqual([1, 0]);
   await made.clock.pass(30_000);
   expect(lastMinute()).toEqual([0, 0]);
+  expect(await values(made, "receiver_handling_seconds_sum")).toMatchObject({ "crm other done": 0.02 });
   expect(await values(made, "receiver_handling_seconds_count")).toEqual({
     "kitchen call.completed done": 3,
     "crm other done": 1,

@@ -25,7 +25,7 @@ async function begin() {
   const given = { store: inbox, api, clock, ...week };
   const run = async (options: Partial<typeof week> & { store?: Store } = {}): Promise<ReconcileReport> =>
     reconcile({ ...given, ...options });
-  return { inbox, state, run };
+  return { inbox, state, run, clock };
 }
 
 const objects = ({ healed }: ReconcileReport): string[] =>
@@ -102,11 +102,13 @@ test("events that arrive or are pruned during a run are not enqueued again", asy
 });
 
 test("an interrupted run reports it, and the next reads new objects and continues from there", async () => {
-  const { state, run } = await begin();
+  const { state, run, clock } = await begin();
   state.calls = makeCalls(250, NOW_MS);
   state.isDown = (count) => count > 3;
   const problem: unknown = expect.stringContaining("500");
   expect(await run()).toMatchObject({ problem, objectsRead: 100 });
+  // It rests after each hundred, so that the receiver keeps its pace.
+  expect(clock.nowMs() - NOW_MS).toBe(200);
   state.isDown = () => false;
   state.calls = [...makeCalls(1, NOW_MS + 60_000, "new"), ...state.calls];
   const resumed = await run();

@@ -127,6 +127,15 @@ describe.skipIf(noServer())("a worker that", () => {
     expect(await jobOf(store, job.id)).toMatchObject({ state: "running", attempts: 1 });
   });
 
+  test("lives announces its handlers again each minute, and so they never count as gone", async () => {
+    // Its timers fire after a five-hundredth of the time.
+    const after: Clock["after"] = (ms, run) => systemClock.after(ms / 500, run);
+    const { databaseUrl } = await openWith({ ...systemClock, after });
+    await query(databaseUrl, "UPDATE receiver.handlers SET seen_at = seen_at - interval '9 min'");
+    const seen = "SELECT FROM receiver.handlers WHERE seen_at > now() - interval '1 min'";
+    await until(async () => (await query(databaseUrl, seen)).length > 0);
+  });
+
   test("was cut off cannot change its successor's attempt", async () => {
     // It writes no heartbeat, because its clock stands still.
     const { databaseUrl, store, job, age, join } = await openWith({
