@@ -133,7 +133,7 @@ describe.skipIf(noServer())("a worker that", () => {
     const { databaseUrl } = await openWith({ ...systemClock, after });
     await query(databaseUrl, "UPDATE receiver.handlers SET seen_at = seen_at - interval '9 min'");
     const seen = "SELECT FROM receiver.handlers WHERE seen_at > now() - interval '1 min'";
-    await until(async () => (await query(databaseUrl, seen)).length > 0);
+    await expect.poll(async () => query(databaseUrl, seen)).toHaveLength(2);
   });
 
   test("was cut off cannot change its successor's attempt", async () => {

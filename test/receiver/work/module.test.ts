@@ -50,21 +50,9 @@ test("receiver/handlers is the module if none is named", async () => {
 
 test.for([
   ["no export", "export const one = 1;", "handlers"],
-  [
-    "something else in the list",
-    "export const handlers = [{ name: 'crm' }];",
-    "must be made by defineHandler()",
-  ],
-  [
-    "no function",
-    `${DEFINE} export const handlers = []; export const createServices = 1;`,
-    "must be a function",
-  ],
-  [
-    "two handlers of one name",
-    `${DEFINE} export const handlers = [${CRM}, ${CRM}];`,
-    'Two handlers are called "crm"',
-  ],
+  ["something else in the list", "export const handlers = [{ name: 'crm' }];", "made by defineHandler()"],
+  ["no function", "export const handlers = []; export const createServices = 1;", "must be a function"],
+  ["two equal names", `${DEFINE} export const handlers = [${CRM}, ${CRM}];`, 'Two handlers are called "crm"'],
 ])("a module with %s is refused", async ([, text = "", problem = ""]) => {
   await expect(load(text)).rejects.toThrow(problem);
 });
