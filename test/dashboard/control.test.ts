@@ -72,6 +72,11 @@ test("one combined request returns several lists, each with its status, and take
   );
   const [about, deliveries, refused, counts] = body.data;
   expect(about?.body).toEqual((await control(origin, "GET", "/about")).body);
+  const plain = await fetch(`${origin}/control/many?path=/about`, {
+    headers: { "accept-encoding": "identity" },
+  });
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(await plain.json()).toEqual({ object: "list", data: [about] });
   expect(deliveries?.body["data"]).toHaveLength(1);
   expect(refused).toMatchObject({ status: 400, body: { error: "invalid_request" } });
   expect(counts?.body).toMatchObject({
@@ -80,6 +85,8 @@ test("one combined request returns several lists, each with its status, and take
   });
   for (const path of ["/stream", "/many?path=/about", "/verification", "/clock/../stream"])
     expect((await many(path)).status).toBe(400);
+  for (const count of [20, 21])
+    expect((await many(...Array<string>(count).fill("/about"))).status).toBe(count === 20 ? 200 : 400);
 });
 
 test("a resend of deliveries by id counts and sends exactly these", async () => {

@@ -555,6 +555,16 @@ describe("the rest", () => {
     }
   });
 
+  test("traffic is shown and set to a rate, from none to 60,000 calls a minute", async () => {
+    const { ask } = await startService();
+    for (const [rate, status] of Object.entries({ 0: 200, 60_000: 200, 60_001: 400 })) {
+      const per_minute = Number(rate);
+      expect((await ask("PATCH", "/traffic", { per_minute })).status).toBe(status);
+      const traffic = { object: "traffic", per_minute: Math.min(per_minute, 60_000) };
+      expect((await ask("GET", "/traffic")).body).toEqual(traffic);
+    }
+  });
+
   test("every fault is listed", async () => {
     const { ask } = await startService();
     const { body } = await ask("GET", "/faults");
@@ -597,6 +607,8 @@ describe("the rest", () => {
     expect(sent.filter(({ id }) => id === envelope.id)).toHaveLength(2);
     expect(sent.map((value) => ({ ...value, id: envelope.id }))).toEqual([envelope, envelope, envelope]);
     expect(await ask("POST", "/replay", { envelopes: [] })).toMatchObject({ status: 400 });
+    const nobody = { envelopes: [envelope], endpoint_id: "ep_none" };
+    expect(await ask("POST", "/replay", nobody)).toMatchObject({ status: 404, body: error("not_found") });
     expect(await ask("POST", "/replay", { envelopes: [{ id: "x" }] })).toMatchObject({ status: 400 });
   });
 

@@ -2,7 +2,7 @@ import { createHook } from "node:async_hooks";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import type { Simulator } from "../../../simulator/verbs/simulator.ts";
-import { emit, emitOne, nextEntry, register } from "../../helpers/simulator.ts";
+import { emit, emitOne, nextEntry, register, resendAll } from "../../helpers/simulator.ts";
 import { startService } from "../../helpers/service.ts";
 
 type Message = { id: string; event: string; data: Record<string, unknown> };
@@ -197,6 +197,31 @@ describe("the stream", () => {
     const { url } = await startService();
     const stream = await watch(url, "abc");
     expect((await stream.until(() => true)).event).toBe("clock");
+  });
+
+  test("reports a resend and a run of verify as they go, and each check once", async () => {
+    const endpoint = await startEndpoint();
+    const { url, simulator, ask } = await startService();
+    const { id } = register(simulator, endpoint.url);
+    emit(simulator, "call.completed", 3);
+    await simulator.settled();
+    const stream = await watch(url);
+    await stream.until(({ event }) => event === "clock");
+    const { id: jobId } = await resendAll(simulator, { state: "delivered" });
+    const job = await stream.until(({ event, data }) => event === "job" && data["state"] === "done");
+    expect(job.data).toMatchObject({ id: jobId, total: 3, sent: 3 });
+    const only = ["acknowledgement.call-completed", "acknowledgement.order-created"];
+    const begun = (await ask("POST", `/endpoints/${id}/verify`, { only })).body;
+    await stream.until(({ event, data }) => event === "verification" && data["state"] === "ended");
+    const runs = stream.messages.flatMap(({ event, data }) => (event === "verification" ? [data] : []));
+    expect(new Set(runs.map((run) => run["id"]))).toEqual(new Set([begun["id"]]));
+    const told = runs.flatMap((run) => (run["checks"] as { id: string }[]).map((check) => check.id));
+    const { verification } = (await ask("GET", "/verification")).body as {
+      verification: { checks: object[] };
+    };
+    expect(told).toHaveLength(verification.checks.length);
+    expect(new Set(told).size).toBe(told.length);
+    expect(told).toEqual(expect.arrayContaining(only));
   });
 
   test("does not keep the simulator from ending", async () => {

@@ -50,6 +50,13 @@ test.each([
   expect(readFileSync(dataFile)).toEqual(before);
 });
 
+test("a data file keeps its seed, and is not opened with another one", async () => {
+  const dataFile = join(temporaryDirectory(), "seeded.db");
+  await openSimulator({ dataFile, seed: 3 }).close();
+  expect(() => openSimulator({ dataFile, seed: 4 })).toThrow("was begun with --seed 3: leave --seed out");
+  expect(openSimulator({ dataFile, seed: undefined }).seed).toBe(3);
+});
+
 test("an empty file becomes a data file", async () => {
   const dataFile = join(temporaryDirectory(), "empty.db");
   writeFileSync(dataFile, "");

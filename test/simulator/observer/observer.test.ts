@@ -25,7 +25,9 @@ describe("a receiver's report of an event", () => {
     expect(await readOf(http("200 OK", body))).toMatchObject(reading);
   });
 
-  test("404: it was never handled", async () => {
+  test("404: it was never handled; an address that is none: unknown", async () => {
+    const reason = '"inbox/{id}" is not a URL.';
+    expect(await createObserver("inbox/{id}")(ID)).toEqual({ known: false, reason });
     expect(await readOf(http("404 Not Found", "nothing"))).toEqual({ known: true, count: 0 });
   });
 
