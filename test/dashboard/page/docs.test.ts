@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { h } from "preact";
 import { expect, test, vi } from "vitest";
 import type { OpenApi } from "../../../simulator/dashboard/app/core/openapi.ts";
+import { LANGUAGES, snippet } from "../../examples/languages.ts";
 import { openForms } from "./forms.ts";
 
 const { answers, live, called, wait, open } = await openForms();
@@ -92,4 +93,12 @@ test("the docs sign an example as a sender does", async () => {
   await expect.poll(header).toBe(`X-Service-Signature: t=17,v1=${signed("mine")}`);
   await fill("Secret", "");
   await expect.poll(header).toBe("X-Service-Signature: t=17,v1=…");
+});
+
+test("the docs have the same code as the page about signatures", () => {
+  for (const [at, file] of ["node", "python", "go", "php", "ruby"].entries()) {
+    const path = `../../../simulator/dashboard/app/snippets/${file}.txt`;
+    expect(readFileSync(new URL(path, import.meta.url), "utf8")).toBe(snippet(LANGUAGES[at]?.name ?? ""));
+  }
+  expect(LANGUAGES).toHaveLength(5);
 });
