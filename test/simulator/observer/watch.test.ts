@@ -38,16 +38,22 @@ function open(options: { dataFile?: string; outcome?: Outcome } = {}) {
   return { simulator, receiver, observer, pass };
 }
 
+/** The same, which has sent one event to an observed endpoint. */
+async function emitted(options: Parameters<typeof open>[0] = {}) {
+  const opened = open(options);
+  register(opened.simulator, "http://localhost:1/never-asked");
+  opened.simulator.verdicts.observe(opened.observer);
+  const id = emitOne(opened.simulator);
+  await opened.simulator.settled();
+  return { ...opened, id };
+}
+
 function verdictOf(simulator: Simulator, id: string): string | undefined {
   return simulator.deliveries.summary(id)?.verdict.sentence;
 }
 
 test("an event is checked until it is handled, and once more later", async () => {
-  const { simulator, receiver, observer, pass } = open();
-  register(simulator, "http://localhost:1/never-asked");
-  simulator.verdicts.observe(observer);
-  const id = emitOne(simulator);
-  await simulator.settled();
+  const { simulator, receiver, pass, id } = await emitted();
   expect(verdictOf(simulator, id)).toBe("Acknowledged");
   await pass(60);
   expect(verdictOf(simulator, id)).toBe("Acknowledged, not handled yet");
@@ -65,11 +71,7 @@ test("an event is checked until it is handled, and once more later", async () =>
 });
 
 test("an event not handled within 20 s counts as never handled", async () => {
-  const { simulator, observer, pass } = open();
-  register(simulator, "http://localhost:1/never-asked");
-  simulator.verdicts.observe(observer);
-  const id = emitOne(simulator);
-  await simulator.settled();
+  const { simulator, pass, id } = await emitted();
   for (const ms of [60, 240, 700, 2_000, 5_000]) await pass(ms);
   expect(verdictOf(simulator, id)).toBe("Acknowledged, not handled yet");
   await pass(12_000);
@@ -80,12 +82,8 @@ test.each([
   ["dead", "Acknowledged, but never handled"],
   ["ignored", "Acknowledged and ignored"],
 ])("an event that a receiver reports as %s is not checked again", async (state, sentence) => {
-  const { simulator, receiver, observer, pass } = open();
+  const { simulator, receiver, pass, id } = await emitted();
   receiver.state = state;
-  register(simulator, "http://localhost:1/never-asked");
-  simulator.verdicts.observe(observer);
-  const id = emitOne(simulator);
-  await simulator.settled();
   await pass(60);
   expect(verdictOf(simulator, id)).toBe(sentence);
   await pass(60_000);
@@ -93,12 +91,8 @@ test.each([
 });
 
 test("without a report, a receiver is judged by its answers", async () => {
-  const { simulator, receiver, observer, pass } = open();
+  const { simulator, receiver, pass, id } = await emitted();
   receiver.isSilent = true;
-  register(simulator, "http://localhost:1/never-asked");
-  simulator.verdicts.observe(observer);
-  const id = emitOne(simulator);
-  await simulator.settled();
   for (const ms of [60, 240, 700, 2_000, 5_000, 12_000]) await pass(ms);
   expect(receiver.asked).toHaveLength(6);
   expect(verdictOf(simulator, id)).toBe("Acknowledged");
@@ -140,11 +134,7 @@ test.each([
   ["timeout", 1],
   ["protocol", 1],
 ] as const)("after an attempt that ended with %s the receiver is asked %i times", async (error, times) => {
-  const { simulator, receiver, observer, pass } = open({ outcome: { error } });
-  register(simulator, "http://localhost:1/");
-  simulator.verdicts.observe(observer);
-  emitOne(simulator);
-  await simulator.settled();
+  const { receiver, pass } = await emitted({ outcome: { error } });
   await pass(60);
   expect(receiver.asked).toHaveLength(times);
 });
@@ -162,11 +152,7 @@ test("a verdict changed by a report is counted anew, even with attempts left", a
 });
 
 test("the last report on one attempt does not end the questions about the next", async () => {
-  const { simulator, receiver, observer, pass } = open({ outcome: { status: 500 } });
-  register(simulator, "http://localhost:1/never-asked");
-  simulator.verdicts.observe(observer);
-  const id = emitOne(simulator);
-  await simulator.settled();
+  const { simulator, receiver, pass, id } = await emitted({ outcome: { status: 500 } });
   for (const ms of [60, 240, 700, 2_000, 5_000]) await pass(ms);
   const said = Promise.withResolvers<void>();
   receiver.saysAfter = said.promise;
@@ -201,11 +187,7 @@ test.runIf(ALL)("a limited number of events is observed at a time, and handled o
 });
 
 test("after a reset or close, no more requests are made", async () => {
-  const { simulator, receiver, observer, pass } = open();
-  register(simulator, "http://localhost:1/never-asked");
-  simulator.verdicts.observe(observer);
-  emitOne(simulator);
-  await simulator.settled();
+  const { simulator, receiver, pass } = await emitted();
   await simulator.reset({ endpoints: true });
   await pass(60_000);
   expect(receiver.asked).toEqual([]);
