@@ -2,7 +2,6 @@ import { type ComponentChild, h } from "preact";
 import { act } from "preact/test-utils";
 import { beforeEach, expect, test, vi } from "vitest";
 import { loopTurns } from "../../helpers/loop-turns.ts";
-import type { ListHandle } from "../../../simulator/dashboard/app/components/windowed-list.tsx";
 import type { Delivery, EventTypeForm } from "../../../simulator/dashboard/app/core/types.ts";
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 import { Part, show } from "./dom.ts";
@@ -207,23 +206,6 @@ test("the pages of a list belong to the organization that they were loaded for",
   expect(root.words).toBe("call_1");
   await again(h(List, { apiKey: "k2" }));
   expect([root.words, asked.length]).toEqual(["", 2]);
-});
-
-test("a step beyond the ends of a list leaves the focus on its row", async () => {
-  vi.stubGlobal(
-    "ResizeObserver",
-    class {
-      observe() {}
-      disconnect() {}
-    },
-  );
-  const { WindowedList } = await import("../../../simulator/dashboard/app/components/windowed-list.tsx");
-  const handle = { current: null as ListHandle | null };
-  const ignored = () => undefined;
-  const props = { count: 2, rowHeight: 1, row: String, keyOf: String, onNearEnd: ignored, onAway: ignored };
-  await show(h(WindowedList, { ...props, handle, label: "", foot: "" }));
-  for (const index of [1, 2, -1]) handle.current?.focus(index);
-  expect(handle.current?.focusedIndex()).toBe(1);
 });
 
 test("a request is sent once its key stops changing, and again while its answer says so and the page is visible", async () => {

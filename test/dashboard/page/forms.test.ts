@@ -14,7 +14,15 @@ test("an endpoint is registered, and changed, with exactly what its form says", 
   live.organizations = [{ id: "org_1", name: "Trattoria" }] as typeof live.organizations;
   const done = { onClose() {}, onDone() {} };
   const settings = { url: "http://localhost:3000/webhooks", event_types: [], org_id: null, faults: [] };
+  answers["/event-types"] = { data: ["a.b", "b.c"].map((type) => ({ type, emitted_when: "" })) };
   const fresh = await open(h(EndpointForm, done));
+  const boxes = fresh.root.parts.filter(({ attributes }) => attributes.get("type") === "checkbox");
+  const counts = { "every event": 0, "Only this type": 1, "these 2 types": 1 };
+  for (const [words, box] of Object.entries(counts)) {
+    expect(fresh.words()).toContain(words);
+    await boxes[box]?.tell("change");
+  }
+  await boxes[0]?.tell("change");
   await fresh.submit();
   await fresh.choose("Organization", "org_1");
   await fresh.fill("Name", "Kitchen");
@@ -35,6 +43,8 @@ test("an endpoint is registered, and changed, with exactly what its form says", 
   sent.length = 0;
   const rotate = await open(h(RotateSecret, { ...done, endpoint: endpointOf() }));
   await rotate.submit();
+  const overlaps = rotate.root.parts.filter(({ localName }) => localName === "option");
+  expect(overlaps.map(({ value }) => value).join()).toBe("0,3600,86400,604800");
   await rotate.choose("Overlap with the old one", "3600");
   await rotate.submit();
   expect(sent.map(([, path, body]) => [path, body])).toEqual([
@@ -73,13 +83,26 @@ test("an address is checked again while nothing listens there, and is not sent w
   await wait(120);
   expect(form.words()).toContain("Remove the #fragment.");
   expect(form.button("Register").disabled).toBe(true);
-  for (const is_listening of [false, true, null]) {
+  const hints = {
+    false: "Nothing listens there yet",
+    true: "Good: a server listens",
+    null: "Good: events can",
+  };
+  for (const [listening, hint] of Object.entries(hints)) {
+    const is_listening = JSON.parse(listening) as boolean | null;
     check({ ok: true, is_listening });
     await form.fill("URL", `http://localhost:1/${is_listening}`);
     checks = 0;
     for (const ms of [120, 1_000, 1_000]) await wait(ms);
     expect([checks, form.button("Register").disabled]).toEqual([is_listening === false ? 3 : 1, false]);
+    expect(form.words()).toContain(hint);
+    expect(form.byClass(is_listening === false ? "doubt" : "good")).toHaveLength(1);
   }
+  answers["/endpoints/check"] = { toJSON: () => (checks++, expect.fail("no answer")) };
+  await form.fill("URL", "http://localhost:1/gone");
+  checks = 0;
+  for (const ms of [120, 1_000, 1_000]) await wait(ms);
+  expect(checks).toBe(3);
   await form.close();
 });
 
@@ -89,8 +112,11 @@ test("a question is answered by its button and by nothing else, and gives the fo
   const before = asked.root;
   for (const press of ["Delete", "Keep it", "Close"]) {
     before.focus();
-    const answer = isMeant({ title: "Sure?", action: "Delete", text: "It is lost." });
+    const isExpected = press === "Delete";
+    const answer = isMeant({ title: "Sure?", action: "Delete", text: "It is lost.", isExpected });
     await wait();
+    const first = asked.root.parts.find(({ attributes }) => attributes.has("autofocus"));
+    expect(first?.words).toBe(isExpected ? "Delete" : "Keep it");
     asked.button(press).focus();
     await asked.press(press);
     expect([await answer, asked.words(), document.activeElement]).toEqual([press === "Delete", "", before]);
@@ -107,16 +133,17 @@ test("skipping asks first where anything waits, and deleting and resetting alway
   const remove = ["DELETE", "/endpoints/ep_1", null];
   const pause = ["PATCH", "/endpoints/ep_1", { paused: true }];
   const answered: [answer: string, sent: number][] = [];
-  for (const [component, press, action, request, attempting] of [
+  for (const [component, press, action, request, attempting, mode = "manual"] of [
     [h(ClockBar, {}), "Skip", "Skip", skip, 1],
     [h(ClockBar, {}), "Skip", undefined, skip, 0],
+    [h(ClockBar, {}), "Skip", undefined, skip, 1, "skip"],
     [h(ClockBar, {}), "Real", undefined, ["PATCH", "/clock", { mode: "real" }], 1],
     [h(StartAfresh, {}), "Reset…", "Reset", reset, 0],
     [h(EndpointCard, { endpoint: endpointOf() }), "Delete", "Delete", remove, 0],
     [h(EndpointCard, { endpoint: endpointOf() }), "Pause", undefined, pause, 0],
   ] as const) {
     sent.length = 0;
-    live.clock = clockOf({ deliveries: { attempting, delivered: 0, dead: 0 } });
+    live.clock = clockOf({ mode, deliveries: { attempting, delivered: 0, dead: 0 } });
     const [asked, view] = [await open(h(AskedQuestion, {})), await open(component)];
     for (const answer of action === undefined ? [] : ["Close", action]) {
       await view.press(press);
@@ -137,7 +164,9 @@ test("an event is edited and sent to its endpoint alone, as another or as a dupl
   const { EditAndSend } = await import("../../../simulator/dashboard/app/components/edit-and-send.tsx");
   const delivery = deliveryAt(1, "a");
   const attempt = { request: { body: '{"id":"evt_1"}' } } as never;
-  const form = await open(h(EditAndSend, { delivery, attempt, onSent() {}, onClose() {} }));
+  const told: string[] = [];
+  const onSent = (id: string) => told.push(id);
+  const form = await open(h(EditAndSend, { delivery, attempt, onSent, onClose() {} }));
   answers["/replay"] = { deliveries: [] };
   await form.fill("The event", "{");
   await form.submit();
@@ -150,6 +179,7 @@ test("an event is edited and sent to its endpoint alone, as another or as a dupl
   expect(sent.map(([, path, of]) => [path, of])).toEqual(
     [body, { ...body, new_ids: false }].map((of) => ["/replay", of]),
   );
+  expect(told).toEqual([]);
 });
 
 test("faults are for every attempt until a number is chosen, and each has its own", async () => {
@@ -231,6 +261,7 @@ test("a test event is sent at once only to an endpoint that was found, and its r
 
 test("a found receiver is registered, another asks for its path, and what is not HTTP is left", async () => {
   const { EmptyFeed } = await import("../../../simulator/dashboard/app/components/feed-empty.tsx");
+  const { toldSecret } = await import("../../../simulator/dashboard/app/components/secret-once.tsx");
   answers["/listeners"] = { data: [{ host: "127.0.0.1", port: 3000 }] };
   const view = await open(h(EmptyFeed, {}));
   const [url, register] = ["http://a/b", [["POST", "/endpoints", { url: "http://a/b" }]]];
@@ -238,10 +269,17 @@ test("a found receiver is registered, another asks for its path, and what is not
     answers["/listeners/probe"] = { finding, url, sentence: `It is ${finding}.` };
     await view.press(":3000");
     await wait();
-    expect(view.words()).toContain(`It is ${finding}.`);
+    expect(view.words()).toContain("Listening on this machine:");
+    const [found, ...others] = view
+      .byClass("toned")
+      .map((part) => [part.words, part.attributes.get("class")]);
+    const tone = finding === "refuses_unsigned" ? "ok" : "wait";
+    expect([found, others]).toEqual([[`It is ${finding}.`, `toned ${tone}`], []]);
     const [asked, ...more] = sent.splice(0);
     expect(asked).toEqual(["POST", "/listeners/probe", { port: 3_000 }]);
     expect(more).toEqual(finding.startsWith("no") ? [] : register);
+    expect(toldSecret.get()?.isTested).toBe(finding.startsWith("no") ? undefined : true);
+    toldSecret.set(undefined);
   }
   expect(page.visits).toEqual(["push /dashboard/endpoints?new&url=http%3A%2F%2Fa%2Fb"]);
   await view.close();
@@ -262,24 +300,35 @@ test("a list is narrowed by one period at a time, and a view is kept and forgott
   const { Filters } = await import("../../../simulator/dashboard/app/components/feed-filters.tsx");
   const { NO_FILTERS } = await import("../../../simulator/dashboard/app/core/filters.ts");
   const changes: object[] = [];
-  const bar = { searchRef: null, isPaused: false, onPause() {} };
-  const show = (filters: object) =>
+  live.endpoints = new Map([["ep_1", endpointOf()]]);
+  const show = (filters: object, isPaused = false) =>
     h(Filters, {
-      ...bar,
+      ...{ searchRef: null, isPaused, onPause() {} },
       filters: { ...NO_FILTERS, ...filters },
       onChange: (next: object) => changes.push(next),
     });
   const view = await open(show({ q: "x", since: at(0), until: at(1) }));
   for (const period of ["gave_up_since 1h", "since 24h", ""]) await view.choose("Time", period);
   const asked = { ...NO_FILTERS, q: "x" };
-  expect(changes).toEqual([{ ...asked, gave_up_since: "1h" }, { ...asked, since: "24h" }, asked]);
+  await view.choose("Endpoint", "ep_1");
+  const own = { ...asked, since: at(0), until: at(1), endpoint: "ep_1" };
+  expect(changes).toEqual([{ ...asked, gave_up_since: "1h" }, { ...asked, since: "24h" }, asked, own]);
+  const isOwn = async (filters: object) => {
+    await view.again(show(filters, true));
+    return view.words().includes("a time of your own");
+  };
+  expect([await isOwn({ since: "1h", until: at(1) }), await isOwn({ since: "1h" })]).toEqual([true, false]);
+  expect(view.button("Resume").attributes.get("aria-pressed")).toBe("true");
   await view.again(show({ state: "dead" }));
+  expect(view.button("Pause").attributes.get("aria-pressed")).toBe("false");
   const options = () =>
     view
       .all("option")
       .join()
       .replace(/^.*24 hours,/, "");
   await view.choose("Views", " save");
+  await view.fill("Name", " ");
+  expect(view.button("Save").disabled).toBe(true);
   await view.fill("Name", "Mine");
   await view.submit();
   expect([options(), page.kept.get("views")]).toEqual(["Views,Mine,Forget this view", "Mine\t?state=dead"]);

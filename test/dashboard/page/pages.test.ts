@@ -297,19 +297,25 @@ test("one goes through the attempts of a delivery, acts on it by keys, and each 
     ["POST", "/deliveries/d%201/sign", { attempt: 2 }],
     [curl.join(" \\\n  ")],
   ]);
+  const ended = { ...deliveryAt(1, "d 1"), ...more, next_attempt_at: null };
+  const attempted = { toJSON: () => ((answers["/deliveries/d%201"] = ended), {}) };
+  answers["/deliveries/d%201/attempt"] = attempted;
   for (const name of ["a", "r"]) await press(name);
+  expect(view.byClass("chip inline")[0]?.words).toBe("Delivered");
   expect(sent.map(([, path]) => path)).toEqual(["/deliveries/d%201/attempt", "/deliveries/d%201/resend"]);
   const visits = ["replace /dashboard/deliveries/d%201?q=x", "push /dashboard/deliveries/dlv_2?q=x"];
   expect(page.visits.slice(-2)).toEqual(visits);
+  answers["/replay"] = { deliveries: [{ id: "dlv_3" }] };
+  await key("e");
+  await view.submit();
+  for (const name of ["u", "Escape"]) await key(name);
+  const left = ["/deliveries/dlv_3?q=x", "", ""].map((path) => `push /dashboard${path}`);
+  expect(page.visits.slice(-3)).toEqual(left);
   await view.close();
-  answers["/deliveries/d%201"] = { ...deliveryAt(1, "d 1"), ...more, next_attempt_at: null };
   const done = await open(h(DeliveryView, { id: "d 1", query: "", isAlone: false }));
   await key("a");
-  expect([sent.length, done.button("Attempt now").disabled, done.button("Resend").disabled]).toEqual([
-    2,
-    true,
-    false,
-  ]);
+  const disabled = ["Attempt now", "Resend"].map((name) => done.button(name).disabled);
+  expect([sent.length, ...disabled]).toEqual([3, true, false]);
   await done.close();
 });
 

@@ -4,6 +4,7 @@ import { expect, test, vi } from "vitest";
 import { EVENT_TYPES } from "../../../shared/events.ts";
 import type { Attempt, Check, Delivery, Job } from "../../../simulator/dashboard/app/core/types.ts";
 import { fullTimeOf, timeOf } from "../../../simulator/dashboard/app/core/words.ts";
+import type { ListHandle } from "../../../simulator/dashboard/app/components/windowed-list.tsx";
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 import { Part } from "./dom.ts";
 import { clockOf, endpointOf, NO_SIGNATURE, openForms } from "./forms.ts";
@@ -81,6 +82,7 @@ test("each outcome, verdict and event type has its own mark", async () => {
     const verdict = { ...deliveryAt(1, "a").verdict, result } as Delivery["verdict"];
     const mark = h(chips.VerdictMark, { delivery: deliveryAt(1, "a", { verdict }) });
     expect(await drawn(mark)).toBe(await drawn(h(Icon, { name })));
+    expect(having(await open(mark), "title")).toEqual([verdict.sentence]);
   }
   const types = [...EVENT_TYPES, "other.type"];
   const marks = await Promise.all(types.map(async (type) => drawn(h(chips.TypeMark, { type }))));
@@ -162,7 +164,9 @@ test("a delivery names what it belongs to, and one that is gone says so", async 
   const unsent = { url: "http://a/", attempts: [], next_attempt_at: at(9) };
   answers["/deliveries/d"] = deliveryAt(1, "d", unsent);
   const waiting = await show();
-  expect(hrefsOf(waiting)).toContain("/dashboard/endpoints/ep_1");
+  expect(hrefsOf(waiting)).toEqual(
+    ["", "/endpoints/ep_1", "/events/evt_d"].map((path) => `/dashboard${path}`),
+  );
   expect(waiting.words()).toContain(`No attempt yet: the first one is due ${fullTimeOf(at(9))}`);
   answers["/deliveries/d"] = Response.json({ message: "There is no d." }, { status: 404 });
   live.feed.put(deliveryAt(1, "d"));
@@ -202,6 +206,9 @@ test("a card shows how its endpoint is set and does, and deletes nothing that th
   answers["/endpoints/ep_1/test"] = { deliveries: [{ id: "dlv_7" }] };
   await card.press("Send a test event");
   expect(toasts.get().at(-1)?.link?.href).toBe("/dashboard/deliveries/dlv_7");
+  answers["/endpoints/ep_1/test"] = Response.json({}, { status: 409 });
+  await card.press("Send a test event");
+  expect(toasts.get().at(-1)?.kind).toBe("bad");
   for (const status of [409, 200]) {
     answers["/endpoints/ep_1"] = Response.json({}, { status });
     await card.press("Delete");
@@ -217,9 +224,12 @@ test("what a trigger brought is said, with the way to it, and a form repeats all
   answers["/faults"] = { data: ["delay", "drop-answer"].map((name) => ({ name, at: "wire", title: "" })) };
   live.organizations = [{ id: "org_1", name: "Trattoria" }] as typeof live.organizations;
   const schema = { properties: { id: {} } };
-  const type = { type: "order.created", schema, example: { id: "1", total: 5 } } as never;
+  const example = { id: "http://localhost:4010/1", total: 5 };
+  const type = { type: "order.created", schema, example } as never;
   const view = await open(h(EventForm, { type }));
   expect(view.words()).toContain("No endpoint will receive it.");
+  expect(view.field("id").attributes.get("placeholder")).toBe("http://simulator/1");
+  expect(view.field("How many").attributes.get("max")).toBe("10000");
   expect(view.field("Overrides (JSON)").attributes.get("placeholder")).toBe('{\n  "total": 5\n}');
   await view.choose("Organization", "org_1");
   for (const box of view.byClass("fault"))
@@ -306,7 +316,7 @@ test("the bar above the list counts, clears what is chosen, and leads to the att
   ))
     expect((await show(Number(total), ids)).words()).toBe(`${words}ClearSend again…`);
   const job = { id: "job_1", total: 9, sent: 4, ended_at: null };
-  live.jobs = [{ ...job, ended_at: at(1) }, job] as Job[];
+  live.jobs = [{ ...job, sent: 9, ended_at: at(1) }, job] as Job[];
   const busy = await show(3, ["a"]);
   expect(busy.words()).toContain("4 of 9 sentCancel");
   await busy.press("Clear");
@@ -375,16 +385,9 @@ test("a long list renders what is in view, with some rows around, and says when 
     onNearEnd: () => told.push("end"),
     onAway: (isAway: boolean) => told.push(isAway ? "away" : "top"),
   };
-  const props = {
-    count: 1_000,
-    rowHeight: 40,
-    row: String,
-    keyOf: String,
-    handle: null,
-    label: "",
-    foot: "",
-  };
-  const view = await open(h(WindowedList, { ...props, ...tells }));
+  const handle = { current: null as ListHandle | null };
+  const rows = { count: 1_000, rowHeight: 40, row: String, keyOf: String };
+  const view = await open(h(WindowedList, { ...rows, ...tells, handle, label: "", foot: "" }));
   const scroller = view.byClass("scroller")[0];
   const shown = async (scrollTop: number) => {
     Object.assign(scroller ?? {}, { clientHeight: 80, scrollTop });
@@ -397,6 +400,18 @@ test("a long list renders what is in view, with some rows around, and says when 
     "0 to 11 top",
     "0 to 11 away",
   ]);
+  // A step beyond the ends leaves the focus on its row; a row out of view is scrolled to, as little as needed.
+  const focused = [1, -1, 1_000].map(
+    (index) => (handle.current?.focus(index), handle.current?.focusedIndex()),
+  );
+  expect(focused).toEqual([1, 1, 1]);
+  await shown(0);
+  const scrolls: unknown[] = [];
+  for (const index of [1, 2, 3, 1]) {
+    handle.current?.focus(index);
+    scrolls.push(Reflect.get(scroller ?? {}, "scrollTop"));
+  }
+  expect(scrolls).toEqual([0, 40, 80, 40]);
   const ranges = { 4_000: "92 to 109 away", 39_280: "974 to 991 away,end", 39_920: "990 to 999 away,end" };
   for (const [top, rows] of Object.entries(ranges)) expect(await shown(Number(top))).toBe(rows);
   const ends = {

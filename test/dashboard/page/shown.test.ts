@@ -102,6 +102,12 @@ test("a verdict says how often an event was handled, and a state has its own col
     live.clock = clockOf({ now: at(minute) });
     expect(await read(h(Countdown, { until: at(5) }))).toBe(words);
   }
+  const titles = { manual: "Schedule time stands still: step the clock.", real: at(5) };
+  for (const [mode, title] of Object.entries(titles)) {
+    live.clock = clockOf({ mode: mode as "real" });
+    const { root } = await open(h(Countdown, { until: at(5) }));
+    expect(root.parts[0]?.attributes.get("title")).toBe(title);
+  }
 });
 
 test("the six slots say what was, what is next, and what comes only if all before fail", async () => {
@@ -250,7 +256,8 @@ test("sums are counted for what is chosen, and the causes are the most frequent 
 });
 
 test("the history names a slot by its beginning and end, and puts the failed above the acknowledged", async () => {
-  const { HistoryChart } = await import("../../../simulator/dashboard/app/components/feed-around.tsx");
+  const { HistoryChart, useHistory } =
+    await import("../../../simulator/dashboard/app/components/feed-around.tsx");
   const slot = (minute: number, sent: number, failed: number, longest_ms: number | null) => {
     return { started_at: at(minute), sent, acknowledged: sent - failed, failed, longest_ms };
   };
@@ -261,7 +268,12 @@ test("the history names a slot by its beginning and end, and puts the failed abo
   expect(zooms).toEqual([[at(0), at(1)]]);
   const bars = ["bar ok", "bar failed"].map((name) => view.byClass(name)[0]?.attributes);
   expect(bars.map((bar) => [bar?.get("y"), bar?.get("height")].join())).toEqual(["8,24", "0,8"]);
+  expect(view.byClass("bar ok")[1]?.attributes.get("x")).toBe("300");
   view.field("4 attempts: 3 acknowledged, 1 failed; the slowest answer took 1.5 s");
+  const { NO_FILTERS } = await import("../../../simulator/dashboard/app/core/filters.ts");
+  answers["/history?since=1h&endpoint_id=ep_1&type=a.b"] = { slot_seconds: 7 };
+  const filters = { ...NO_FILTERS, since: "1h", endpoint: "ep_1", type: "a.b", state: "dead" };
+  expect(await read(h(() => useHistory(filters)?.slot_seconds as never, {}))).toBe("7");
 });
 
 test("the frame says where one is, what needs a look, and whether the simulator answers", async () => {
