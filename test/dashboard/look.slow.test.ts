@@ -7,31 +7,6 @@ import { openDashboard } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
-test("a run of verify is loaded when it is shown, and a canceled run keeps the last full report", async () => {
-  const { url, simulator } = await openDashboard({ calls: 0 });
-  const origin = new URL(url).origin;
-  const receiver = await startEndpoint(200);
-  const { id } = register(simulator, receiver.url);
-  const started = await simulator.verification.start(id, { only: ["acknowledgement.call-completed"] });
-  expect(started.ok).toBe(true);
-  await expect.poll(() => simulator.verification.current()?.report?.verdict).toBe("passed");
-  const page = await browser.openPage("about:blank");
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(request.url()));
-  await page.goto(url);
-  await page.getByText("No event yet").waitFor();
-  expect(asked.filter((path) => /verif/.test(path))).toEqual([]);
-
-  await page.goto(`${url}/verify`);
-  await page.getByText("The receiver passed").waitFor();
-  receiver.behave((response, count) => void (count < 30 && response.end()));
-  await control(origin, "POST", `/endpoints/${id}/verify`, {});
-  await page.getByText("Checking").waitFor();
-  await page.getByRole("button", { name: "Cancel" }).click();
-  await page.getByText("The receiver passed").waitFor();
-  await page.locator(".check-row.ok").first().waitFor();
-});
-
 test("at 1024 and 1440 px nothing that can be pressed is cut, or lies over another", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint((response, count) => response.writeHead(count % 2 ? 500 : 404).end());

@@ -303,7 +303,9 @@ test("a list is narrowed by one period at a time, and a view is kept and forgott
   live.endpoints = new Map([["ep_1", endpointOf()]]);
   const show = (filters: object, isPaused = false) =>
     h(Filters, {
-      ...{ searchRef: null, isPaused, onPause() {} },
+      searchRef: null,
+      isPaused,
+      onPause() {},
       filters: { ...NO_FILTERS, ...filters },
       onChange: (next: object) => changes.push(next),
     });

@@ -157,6 +157,8 @@ test("each action of the palette goes where it says, or does it, and leads on on
     ["docs: objects", "push /dashboard/docs#objects"],
     ["deliveries to kitchen", "push /dashboard?endpoint=ep_1"],
     ["rotate the secret of", "push /dashboard/endpoints/ep_1?rotate"],
+    ["evt_9x", "push /dashboard/events/evt_9x"],
+    ["ep_9x", "push /dashboard/endpoints/ep_9x"],
     ["change the theme", "theme"],
     ["keyboard", "help"],
     ["step to the next", '/clock/advance {"until":"next"}'],
@@ -409,4 +411,51 @@ test("traffic is set to a rate, or shown at its own, and a story is run by its n
     ["PATCH", "/traffic", { per_minute: 0 }],
     ["POST", "/scenarios/a%20b", {}],
   ]);
+});
+
+test("each page says what there is none of, and shows what its address names", async () => {
+  const { EndpointsPage } = await import("../../../simulator/dashboard/app/pages/endpoints.tsx");
+  const { TriggerPage } = await import("../../../simulator/dashboard/app/pages/trigger.tsx");
+  const { VerifyPage } = await import("../../../simulator/dashboard/app/pages/verify.tsx");
+  const { WorldPage } = await import("../../../simulator/dashboard/app/pages/world.tsx");
+  const query = (text = "") => new URLSearchParams(text);
+  const words = async (part: Parameters<typeof open>[0]) => {
+    const view = await open(part);
+    await wait(150);
+    const said = view.words();
+    await view.close();
+    return said;
+  };
+  expect(await words(h(EndpointsPage, { query: query() }))).toContain("No endpoint is registered");
+  expect(await words(h(EndpointsPage, { id: "ep_9", query: query() }))).toContain(
+    "This endpoint does not exist",
+  );
+  answers["/verification"] = { verification: null };
+  expect(await words(h(VerifyPage, {}))).toContain("Register an endpoint, then verify it here.");
+  live.endpoints = new Map(["ep_1", "ep_2"].map((id) => [id, endpointOf({ id, name: `of ${id}` })]));
+  expect(await words(h(VerifyPage, {}))).toMatch(/Endpoint of ep_1of ep_2Verify.*Press Verify to send/);
+  expect(await words(h(EndpointsPage, { query: query("edit=ep_2") }))).toContain("Edit the endpoint");
+  expect(await words(h(EndpointsPage, { id: "ep_2", query: query("rotate") }))).toContain(
+    "Rotate the signing secret",
+  );
+  const types = ["a.b", "b.c"].map((type) => ({ type, emitted_when: "", schema: {}, example: {} }));
+  answers["/event-types"] = { data: types };
+  answers["/traffic"] = Response.json({}, { status: 404 });
+  const trigger = await words(h(TriggerPage, { query: query("type=b.c") }));
+  expect(trigger).toMatch(/trigger b\.c/);
+  expect(trigger).not.toMatch(/Traffic|Scenarios/);
+  live.organizations = [{ id: "org_1", name: "", api_key: "k1" }] as never;
+  const voicemail = {
+    object: "voicemail",
+    id: "vm_1",
+    customer_name: "Ada",
+    message_text: "a\nb",
+    call_id: "c1",
+  };
+  answers["/api/v1/voicemails"] = { data: [{ ...voicemail, reviewed: false, created_at: at(0) }] };
+  const world = h(WorldPage, { section: "voicemails", query: query("open=vm_1") });
+  expect(await words(world)).toMatch(/Ada a · b unread.*Voicemail of Ada.*Its call/);
+  expect(await words(h(WorldPage, { query: query() }))).toContain(
+    "Trigger an event: the world changes with it.",
+  );
 });

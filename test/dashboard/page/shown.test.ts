@@ -121,6 +121,21 @@ test("the six slots say what was, what is next, and what comes only if all befor
   const rest = Array(4).fill("if all before fail");
   expect(await words(waiting)).toEqual(["500 Server Error", "in 1:00", ...rest]);
   expect(await words({})).toEqual(["200 OK", ...Array(5).fill("not needed")]);
+  live.clock = clockOf({ now: at(9_999) });
+  const chosen: number[] = [];
+  const attempts = [{ ...attemptAt(0, 200), wall_started_at: at(60) }];
+  const props = {
+    delivery: deliveryAt(0, "a", { attempts }),
+    chosen: 2,
+    onChoose: (n: number) => chosen.push(n),
+  };
+  const view = await open(h(Timeline, props));
+  await view.root.parts.find(({ localName }) => localName === "button")?.tell("click");
+  expect([chosen, view.all("time"), view.byClass("slot-real")[0]?.words]).toEqual([
+    [1],
+    ["13:30:00"],
+    "real 14:30:00 · 1 ms",
+  ]);
 });
 
 test("a body is shown in lines or as it came, and a signature by its age on either side", async () => {
@@ -141,6 +156,26 @@ test("a body is shown in lines or as it came, and a signature by its age on eith
     const own = { header: "t=1", t: "1", v1: ["x"], problem: null, matches: true, age_at_send_seconds: age };
     const attempt = { signature: { ...NO_SIGNATURE, ...own, tolerance_seconds: 300 } } as never;
     expect(await read(h(SignatureView, { attempt }))).toContain(words);
+  }
+  const made = { ...NO_SIGNATURE, header: "t=1", t: "86400", v1: ["x"], problem: null, verdict: "accepted" };
+  for (const [more, tones, words] of [
+    [{ matches: true }, "good,good,good,good", "t is 86400 (Fri, 2 Jan 1970, 05:30:00); there is one v1"],
+    [{ matches: false, verdict: "no_match" }, "good,good,wrong,good", "The digest under the secret differs"],
+    [{ matches: null, verdict: null }, "good,good,unknown,good", "the endpoint and its secret were deleted"],
+    [
+      { problem: "header_missing", matches: null },
+      "wrong,wrong,unknown,good",
+      "It is invalid: header missing.",
+    ],
+  ] as const) {
+    const attempt = {
+      signature: { ...made, age_at_send_seconds: 0, tolerance_seconds: 300, ...more },
+    } as never;
+    const view = await open(h(SignatureView, { attempt }));
+    const steps = view
+      .byClass("verdict-mark")
+      .map(({ attributes }) => attributes.get("class")?.split(" ")[2]);
+    expect([steps.join(), view.words()]).toEqual([tones, expect.stringContaining(words)]);
   }
 });
 
