@@ -103,11 +103,7 @@ describe("the configuration", () => {
     expect(problems({ API_BASE_URL })).toHaveLength(1);
     expect(problems({ API_KEY: "key" })).toHaveLength(1);
     expect(config({ API_BASE_URL, API_KEY: "key" }).api).toEqual({ baseUrl: API_BASE_URL, key: "key" });
-    for (const url of [
-      "https://hidden@api.example.com",
-      "https://api.example.com/?key=hidden",
-      "ftp://hidden",
-    ]) {
+    for (const url of ["https://hidden@example.com", "https://example.com/?key=hidden", "ftp://hidden"]) {
       const found = problems({ API_BASE_URL: url, API_KEY: "key" });
       expect(found).toHaveLength(1);
       expect(found.join()).not.toContain("hidden");

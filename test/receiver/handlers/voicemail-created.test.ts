@@ -9,8 +9,17 @@ test("a voicemail puts its caller on the list once, even if two events report it
   const { run, rows } = await bench(voicemailCreated);
   await run(sampleEnvelope("voicemail.created"));
   await run(again);
-  expect(await rows("SELECT voicemail_id, phone, called_back FROM callbacks")).toEqual([
-    { voicemail_id: sampleVoicemail.id, phone: sampleVoicemail.phone, called_back: 0 },
+  const { id, call_id, phone, customer_name, message_text: message, created_at: left_at } = sampleVoicemail;
+  const row = { voicemail_id: id, call_id, phone, customer_name, message, left_at, called_back: 0 };
+  expect(await rows("SELECT * FROM callbacks")).toEqual([row]);
+});
+
+test("a voicemail of which nothing is known is on the list by its event", async () => {
+  const { run, rows } = await bench(voicemailCreated);
+  await run({ ...again, data: { object: { object: "voicemail" } } });
+  const none = { call_id: null, phone: null, customer_name: null, message: null, left_at: null };
+  expect(await rows("SELECT * FROM callbacks")).toEqual([
+    { voicemail_id: again.id, ...none, called_back: 0 },
   ]);
 });
 

@@ -10,10 +10,8 @@ const DUPLICATE = { received: true, duplicate: true };
 const DIGEST = "0".repeat(64);
 
 function expectError(answer: RawAnswer, status: number, error: string): void {
-  expect({ status: answer.status, json: answer.json }).toEqual({
-    status,
-    json: { error, message: expect.any(String) },
-  });
+  const json: unknown = { error, message: expect.any(String) };
+  expect({ status: answer.status, json: answer.json }).toEqual({ status, json });
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
 }
 

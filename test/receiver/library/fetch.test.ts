@@ -11,15 +11,14 @@ const body = createBodyReader({ maxBodyBytes: 100, clock: systemClock });
 test("the parts of a webhook are read, and the answer is returned", async () => {
   const { seen, webhook } = recording();
   const POST = createFetch(webhook, body);
-  const answer = await POST(
-    new Request("http://kit.test/hooks?key=1", { method: "POST", headers: FULL, body: "{}" }),
-  );
+  const init = { method: "POST", headers: FULL, body: "{}" };
+  const answer = await POST(new Request("http://kit.test/hooks?key=1", init));
   expect(seen).toEqual([{ ...READ, framework: "fetch" }]);
-  expect([answer.status, answer.headers.get("content-type"), await answer.json()]).toEqual([
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([
     200,
     "application/json; charset=utf-8",
-    { received: true, duplicate: false },
   ]);
+  expect(await answer.json()).toEqual({ received: true, duplicate: false });
 });
 
 test("the path is read from any URL, and a missing header is undefined", async () => {

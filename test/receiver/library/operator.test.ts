@@ -33,11 +33,9 @@ test("admits whoever the guard admits, checked each time, with links below the a
   });
   const open = await fetch(`${url}/operator`, { headers: { cookie: "session=owner" } });
   const page = await open.text();
-  expect([open.status, /href="\/operator\/events/.test(page), /href="\/events/.test(page)]).toEqual([
-    200,
-    true,
-    false,
-  ]);
+  expect(open.status).toBe(200);
+  expect(page).toContain('href="/operator/events');
+  expect(page).not.toContain('href="/events');
   expect((await fetch(`${url}/operator`)).status).toBe(403);
   expect((await fetch(`${url}/operator/confirm`, { method: "POST" })).status).toBe(403);
   expect(asked).toEqual(["session=owner", undefined, undefined]);

@@ -17,20 +17,13 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
   describe(`${name}: accepting`, () => {
     test("a new event is stored with its bytes, and found by its id in upper and lower case", async () => {
       const store = await openStore(await createBackend());
-      const sent = event({
-        body: Buffer.from('{"id": "x",  "n": 1e3, "emoji": "\u{1f600}"}'),
-        objectId: "call_1",
-      });
+      const body = Buffer.from('{"id": "x",  "n": 1e3, "emoji": "\u{1f600}"}');
+      const sent = event({ body, objectId: "call_1" });
       expect(await store.intake.accept([sent])).toEqual({ ok: true, acceptances: [{ duplicate: false }] });
 
       const found = await store.ledger.find(`evt_${sent.id.slice(4).toUpperCase()}`);
-      expect(found).toMatchObject({
-        id: sent.id,
-        type: sent.type,
-        objectId: "call_1",
-        source: "webhook",
-        duplicates: 0,
-      });
+      const { id, type } = sent;
+      expect(found).toMatchObject({ id, type, objectId: "call_1", source: "webhook", duplicates: 0 });
       expect(Buffer.from((await store.ledger.body(found?.seq ?? 0)) ?? [])).toEqual(sent.body);
     });
 
@@ -38,10 +31,8 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       const { store } = await begin(createBackend);
       const sent = event();
       const again = { ...sent, id: `evt_${sent.id.slice(4).toUpperCase()}` };
-      expect(await store.intake.accept([sent, again])).toEqual({
-        ok: true,
-        acceptances: [{ duplicate: false }, { duplicate: true }],
-      });
+      const acceptances = [{ duplicate: false }, { duplicate: true }];
+      expect(await store.intake.accept([sent, again])).toEqual({ ok: true, acceptances });
       for (const job of await claim(store)) await store.jobs.end(job, { kind: "done" });
       expect(await store.intake.accept([sent])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
       expect(await claim(store)).toEqual([]);

@@ -24,20 +24,12 @@ export function describeHandling(name: string, createBackend: CreateBackend): vo
       const sent = event({ body: Buffer.from('{"id":"é"}') });
       await accept(store, sent);
       const job = await claimOne(store);
-      expect(job).toMatchObject({
-        handler: "everything",
-        id: sent.id,
-        type: sent.type,
-        body: '{"id":"é"}',
-        attempt: 1,
-      });
+      const { id, type } = sent;
+      expect(job).toMatchObject({ handler: "everything", id, type, body: '{"id":"é"}', attempt: 1 });
       expect(job.waitingSinceMs).toBe(job.receivedAtMs);
       expect(await claim(store)).toEqual([]);
-      expect(await jobOf(store, sent.id)).toMatchObject({
-        state: "running",
-        attempts: 1,
-        nextAttemptAtMs: null,
-      });
+      const running = { state: "running", attempts: 1, nextAttemptAtMs: null };
+      expect(await jobOf(store, id)).toMatchObject(running);
     });
 
     test("claims made at once share no job, and a claim takes no more than its limit", async () => {

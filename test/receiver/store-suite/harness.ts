@@ -31,6 +31,7 @@ export type Backend = {
    * | a handler that is gone | its jobs are ignored at the next begin | ten minutes after its last worker was seen |
    * | a handler that is new | also gets what came while no worker was at work | gets what comes once it is announced |
    * | claimed first | what has been due for longest | what arrived first |
+   * | a job that is requeued and done again | was handled twice | was handled once |
    * | a requeued job, if a later one of its key waits for its retry | goes before it | goes after it |
    */
   isSqlite: boolean;

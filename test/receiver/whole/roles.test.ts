@@ -17,7 +17,7 @@ import { openInbox } from "../operations/inbox.ts";
 const log = createLog({ level: "silent" });
 
 test("in the role worker only the admin port is open, and the death of the process is counted and its job named", async () => {
-  const store = await openInbox();
+  const store = await openInbox({ "log-call": "call.completed", crm: "call.completed" });
   const id = await store.stored();
   await store.jobs.claim("log-call", 1);
   await store.stored();

@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { readdirSync } from "node:fs";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createHandlerBench } from "../../../receiver/work/bench.ts";
 import {
   defineHandler,
   handlersWith,
@@ -8,6 +10,7 @@ import {
 import { sampleEnvelope } from "../../../shared/samples.ts";
 import { bench } from "../helpers/bench.ts";
 import { newEventId } from "../helpers/events.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { signalled } from "../helpers/until.ts";
 
 /** The bench runs a handler as the receiver does; these tests cover what only the bench does. */
@@ -27,6 +30,16 @@ test("an event that led to no attempt says why: a duplicate, or ignored", async 
   expect(await run(sampleEnvelope("order.created"))).toEqual({ outcome: "ignored", attempt: 0 });
   expect(await job(event.id)).toMatchObject({ handler: "calls", state: "done", handled: 1 });
   await expect(run({ id: "evt_1" })).rejects.toThrow("This is not an event");
+});
+
+test("it gives back its folder", async () => {
+  const folder = temporaryDirectory();
+  vi.stubEnv("TMPDIR", folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { close } = await createHandlerBench(defineHandler({ name: "calls", type, handle: () => undefined }));
+  expect(readdirSync(folder)).toHaveLength(1);
+  await close();
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test("an event behind its key is held, and its attempt comes when the one before it has ended", async () => {

@@ -229,6 +229,9 @@ test("a change of a file starts a process once and without a pause, and none aft
     await clock.pass(pauseMs);
   }
   says({ kind: "ready", files: ["handlers.ts"] });
+  // It was only read.
+  watcher.emit("change", { mtimeMs: 1 }, { mtimeMs: 1 });
+  expect(last().orders).toEqual([]);
   change();
   change();
   expect(last().orders).toEqual([{ kind: "drain", graceMs: 500 }]);

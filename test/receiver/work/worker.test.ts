@@ -253,7 +253,8 @@ describe("onDead", () => {
     const dead: unknown[] = [];
     const begun: string[] = [];
     const file = await fileOfCrashed("dying", { maximumAttempts: 1, attempts: 1 });
-    const dying = handler("dying", (_, id) => void begun.push(id), { maxAttempts: 1 });
+    const policies = { maxAttempts: 1, backoff: () => 86_400 };
+    const dying = handler("dying", (_, id) => void begun.push(id), policies);
     const { end } = await startTestWorker([dying], { file, onDead: (given) => void dead.push(given) });
     const error: unknown = expect.stringContaining("process ended");
     expect(await end(1)).toMatchObject([{ outcome: "dead", error }]);
