@@ -11,7 +11,7 @@ import { clockOf, endpointOf, NO_SIGNATURE, openForms } from "./forms.ts";
 
 /** The parts of the pages one by one: their marks, links and figures, and what is shown where there is nothing. */
 
-const { page, live, answers, sent, wait, open } = await openForms();
+const { page, live, answers, sent, wait, open, key } = await openForms();
 const classOf = (part: Part | undefined) => part?.attributes.get("class");
 type View = Awaited<ReturnType<typeof open>>;
 const having = ({ root }: View, name: string) =>
@@ -140,6 +140,9 @@ test("the clock offers only what can be done, and says where it is not the time 
   const [rest, second, none] = await bar({ next_attempt_at: null, now });
   expect([rest, second, none.includes("none due")]).toEqual(["+1 min,+1 h", "+1 min", true]);
   expect(none).toMatch(/^Schedule time[\d:]{8}Real/);
+  answers["/clock/advance"] = clockOf();
+  for (const name of ["n", "E"]) await key(name);
+  expect(sent.map(([, , body]) => body)).toEqual([{ until: "next" }, { until: "idle" }]);
 });
 
 test("a delivery names what it belongs to, and one that is gone says so", async () => {
@@ -414,6 +417,10 @@ test("a long list renders what is in view, with some rows around, and says when 
   expect(scrolls).toEqual([0, 40, 80, 40]);
   const ranges = { 4_000: "92 to 109 away", 39_280: "974 to 991 away,end", 39_920: "990 to 999 away,end" };
   for (const [top, rows] of Object.entries(ranges)) expect(await shown(Number(top))).toBe(rows);
+  // Hidden by a delivery, it keeps its place.
+  Object.assign(scroller ?? {}, { clientHeight: 0, scrollTop: 0 });
+  await act(async () => scroller?.tell("scroll"));
+  expect(view.all("li")[0]).toBe("990");
   const ends = {
     " in all. ": {},
     "Searching older": { hasMore: true },

@@ -288,6 +288,13 @@ test("sums are counted for what is chosen, and the causes are the most frequent 
   const others = [{ cause: "timed_out" }, { cause: "tls_failed", verdict: "not" }];
   expect(changes).toEqual([chosen, ...others.map((more) => ({ ...chosen, ...more }))]);
   expect(await read(h(Sums, { filters: { ...NO_FILTERS, state: "lost" } }))).toContain("total 10");
+  live.clock = clockOf({ verdicts: { is_observed: false, counts: [] } });
+  const lost = await show({ state: "lost", verdict: "unknown" });
+  for (const words of ["Still lost", "0 undecidable", "judged by answers only"])
+    expect(lost.words()).toContain(words);
+  const whole = await show({});
+  await whole.press("2 more");
+  expect(whole.words()).toContain("5 The TLS connection failed");
 });
 
 test("the history names a slot by its beginning and end, and puts the failed above the acknowledged", async () => {
