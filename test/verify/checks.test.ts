@@ -94,7 +94,7 @@ async function judged(checkId: string, play: Play) {
 const handled = (count: number, more = {}): Reading => ({ known: true, count, ...more });
 /** The reading of the first event; all others were handled once. */
 const first = (reading: Reading) => ({ read: (n: number) => (n === 0 ? reading : handled(1)) });
-const says = (text: string | RegExp) => expect.stringMatching(text);
+const says = (text: string | RegExp) => expect.stringMatching(text) as string;
 const PASSED = ["passed", ""];
 const REFUSED = ["unverified", says("refuses the event")];
 const EVEN_THAT = ["unverified", says("cannot make its work fail")];
@@ -196,7 +196,7 @@ const memory = vi.hoisted(() => ({ kb: 0 }));
 vi.mock("node:fs/promises", async (original) => ({
   ...(await original<object>()),
   readFile: async (path: string) =>
-    `Name:\tnode\nVmHWM:\t${9e9} kB\nVmRSS:\t    ${memory.kb} kB\nVmSwap:\t1 kB (${path})`,
+    `Name:\tnode\nVmHWM:\t9000000 kB\nVmRSS:\t    ${memory.kb} kB\nVmSwap:\t1 kB (${path})`,
 }));
 
 test

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { KINDS, type KindName } from "../../../simulator/create/kinds.ts";
@@ -155,5 +155,65 @@ describe("create", () => {
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(message);
     expect(existsSync("x")).toBe(false);
+  });
+});
+
+describe("create, with an npm that packs nothing", () => {
+  /** Runs it in a folder of its own; `asked` is what npm was asked to do. */
+  async function create(...words: string[]) {
+    const parent = temporaryDirectory();
+    const [npm, log] = [join(parent, "npm.cjs"), join(parent, "asked.txt")];
+    const said = `require("node:fs").appendFileSync(${JSON.stringify(log)}, process.argv.slice(2).join(" ") + "\\n");`;
+    const fails =
+      'if (process.argv[2] === process.env.NPM_FAILS) { console.error("no space left"); process.exit(1); }';
+    writeFileSync(npm, said + fails);
+    writeFileSync(join(parent, "node"), "#!/bin/sh\necho v18.20.0\n", { mode: 0o755 });
+    vi.stubEnv("npm_execpath", npm);
+    vi.stubEnv("PATH", `${parent}:${process.env["PATH"]}`);
+    const here = vi.spyOn(process, "cwd").mockReturnValue(parent);
+    onTestFinished(() => (here.mockRestore(), void vi.unstubAllEnvs()));
+    const ran = await run("create", "My Calls", ...words);
+    const target = join(parent, "My Calls");
+    const read = (path: string) => readFileSync(join(target, path), "utf8");
+    return { ran, target, read, asked: () => readFileSync(log, "utf8").trim().split("\n") };
+  }
+
+  test.each(["go", "express"] as const)(
+    "--%s writes every file, and the archive beside them",
+    async (name) => {
+      const { ran, target, read, asked } = await create(`--${name}`);
+      expect(ran.code).toBe(0);
+      expect(ran.out).toBe(`Made ${target}: ${KINDS[name].title}.\n`);
+      expect(ran.err).toBe(
+        `\nNext:\n  cd 'My Calls'\n${nextSteps(name)
+          .map((step) => `  ${step}\n`)
+          .join("")}`,
+      );
+      expect(asked()).toEqual(["run --silent build", `pack --silent --pack-destination ${target}`]);
+      const secret = /^SIGNING_SECRET=(whsec_[0-9a-f]{48})$/m.exec(read(".env"))?.[1] ?? "";
+      const wanted = projectFiles(name, { project: "my-calls", secret, sources, nodeIsTooOld: true });
+      for (const [path, { text, executable }] of wanted) {
+        expect(read(path), path).toBe(text);
+        const mode = path === ".env" ? 0o600 : executable === true ? 0o755 : 0o644;
+        expect(statSync(join(target, path)).mode & 0o777, path).toBe(mode);
+      }
+    },
+  );
+
+  test("as JSON: its folder, files and next steps", async () => {
+    const { ran, target } = await create("--php", "--json");
+    const next = ["cd 'My Calls'", ...nextSteps("php")];
+    const files = [...made("php").keys()];
+    expect(ran.json()).toEqual({ object: "project", kind: "php", folder: target, files, next });
+  });
+
+  test.each(["run", "pack"])("says why if npm cannot %s, and is no success", async (verb) => {
+    vi.stubEnv("NPM_FAILS", verb);
+    const { ran, target } = await create("--go");
+    expect({ code: ran.code, err: ran.err }).toEqual({
+      code: 3,
+      err: `npm could not pack the kit into ${target}: no space left\n`,
+    });
+    expect(existsSync(join(target, ".env"))).toBe(false);
   });
 });
