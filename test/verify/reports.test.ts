@@ -235,12 +235,12 @@ test.each<[Partial<Report>, said: Record<string, string>]>([
     },
   ],
   [
-    { verdict: "could_not_run" },
+    { verdict: "could_not_run", receiverOutput: ["no database"] },
     {
       junit: '<error message="Nothing listens."/>',
       github: "::error title=verify could not run::Nothing listens.\n",
       markdown: "### Webhook receiver: ⚠️ could not run\n",
-      pretty: "COULD NOT RUN  nothing was verified",
+      pretty: "The receiver's last lines\n  receiver | no database\n\nCOULD NOT RUN  nothing was verified",
     },
   ],
 ])("a run that ended as %o looks like none that passed, in any format", async (changes, said) => {
