@@ -7,74 +7,64 @@ import { runChecks } from "../../simulator/verify/run.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { listen } from "../helpers/listen.ts";
 import { startRawServer } from "../helpers/raw-server.ts";
-import { run } from "../simulator/commands/in-process.ts";
+import { type Ran, run } from "../simulator/commands/in-process.ts";
 
 /** The explanations of `verify` for a receiver that refuses everything, by its answer. */
 
+const text = z.string().optional();
+const checkSchema = z.object({ id: z.string(), outcome: z.string(), explanation: text, repeat: text });
 const reportSchema = z.object({
   verdict: z.string(),
-  checks: z.array(
-    z.object({
-      id: z.string(),
-      outcome: z.string(),
-      explanation: z.string().optional(),
-      repeat: z.string().optional(),
-    }),
-  ),
+  checks: z.array(checkSchema),
 });
 
-async function explanationOf(status: number): Promise<string> {
+/** A receiver that refuses everything, and what `verify` says of it. */
+async function refusing(status: number, options: string[] = [], headers: () => object = () => ({})) {
   const { url } = await listen(
     createServer((request, response) => {
-      request.resume();
-      request.on("end", () => response.writeHead(status, { location: "/elsewhere" }).end());
+      request.resume().on("end", () => response.writeHead(status, { ...headers() }).end());
     }),
   );
-  const ran = await run("verify", `${url}/hooks`, "--secret", "s", "--ready-timeout", "1", "--json");
-  const { verdict, checks } = reportSchema.parse(JSON.parse(ran.out));
-  expect({ status, code: ran.code, verdict }).toEqual({ status, code: 1, verdict: "failed" });
-  return (
-    checks.find(({ id, outcome }) => id === "preflight.accepts" && outcome === "failed")?.explanation ?? ""
+  const ran = await run(
+    "verify",
+    `${url}/hooks`,
+    "--secret",
+    "s",
+    "--json",
+    ...options.map((word) => word.replace("URL", url)),
   );
+  return { url, ...acceptsOf(ran) };
+}
+
+function acceptsOf({ code, out }: Ran): Partial<z.infer<typeof checkSchema>> {
+  const { verdict, checks } = reportSchema.parse(JSON.parse(out));
+  expect({ code, verdict }).toEqual({ code: 1, verdict: "failed" });
+  return checks.find(({ id, outcome }) => id === "preflight.accepts" && outcome === "failed") ?? {};
 }
 
 test.each([
-  [
-    [300, 301, 302, 303, 307, 308],
-    /answered with a redirect, for every delivery: the receiver answered STATUS/,
-  ],
+  [[300, 301, 302, 303, 307, 308], /with a redirect, for every delivery: the receiver answered STATUS/],
   [[404, 405], /answers STATUS to every delivery: \/hooks is not the path of its webhook route/],
   [[502, 503, 504], /still answers STATUS after 1 s; give it longer with --ready-timeout/],
   [[500], /failed with a server error, for every delivery: the receiver answered STATUS after/],
-  [
-    [400, 401, 403, 410, 422],
-    /refuses every genuine delivery, of every type: the receiver answered STATUS after/,
-  ],
+  [[400, 401, 403, 410, 422], /every genuine delivery, of every type: the receiver answered STATUS after/],
 ])("if every delivery is answered by one of %j it says what that means", async (statuses, words) => {
   for (const status of statuses) {
-    expect(await explanationOf(status)).toMatch(new RegExp(words.source.replace("STATUS", String(status))));
+    const { explanation } = await refusing(status, ["--ready-timeout", "1"], () => ({
+      location: "/elsewhere",
+    }));
+    expect(explanation).toMatch(new RegExp(words.source.replace("STATUS", String(status))));
   }
 });
 
 // A Date header has whole seconds, and an answer may take some seconds to arrive.
 test.each([
-  [
-    310,
-    /its clock is 31[0-2] s ahead of ours: deliveries are too old or too new for it\. Set its clock by NTP\./,
-  ],
+  [310, /its clock is 31[0-2] s ahead of ours: deliveries are too old or too new for it\. Set its clock by/],
   [-900, /its clock is (?:89[7-9]|900) s behind ours: deliveries are too old/],
   [200, /Most likely it was started with another signing secret/],
 ])("a wrong clock of a receiver that refuses everything is reported: %i s", async (aheadSeconds, words) => {
-  const { url } = await listen(
-    createServer((request, response) => {
-      request.resume();
-      const date = new Date(Date.now() + aheadSeconds * 1_000).toUTCString();
-      request.on("end", () => response.writeHead(401, { date }).end());
-    }),
-  );
-  const ran = await run("verify", url, "--secret", "s", "--json");
-  const { checks } = reportSchema.parse(JSON.parse(ran.out));
-  expect(checks.find(({ id }) => id === "preflight.accepts")?.explanation).toMatch(words);
+  const date = () => ({ date: new Date(Date.now() + aheadSeconds * 1_000).toUTCString() });
+  expect((await refusing(401, [], date)).explanation).toMatch(words);
 });
 
 test("a wrong secret is not suggested for a receiver that verify started itself", async () => {
@@ -82,8 +72,7 @@ test("a wrong secret is not suggested for a receiver that verify started itself"
   const program = `require("node:http").createServer((q, s) => q.resume().on("end", () => s.writeHead(401).end())).listen(process.env.PORT)`;
   const url = `http://127.0.0.1:${port}/hooks`;
   const ran = await run("verify", "--url", url, "--json", "--", process.execPath, "-e", program);
-  const { checks } = reportSchema.parse(JSON.parse(ran.out));
-  const { explanation = "" } = checks.find(({ id }) => id === "preflight.accepts") ?? {};
+  const { explanation = "" } = acceptsOf(ran);
   expect(explanation).toContain("It was started with the right secret in the variable SIGNING_SECRET");
   expect(explanation).not.toContain("another signing secret");
 });
@@ -95,12 +84,7 @@ const LONG_MS = 20_000;
 const BROKEN: [string, (socket: Socket) => unknown, RegExp, number][] = [
   ["resets it", (socket) => socket.resetAndDestroy(), /cut the connection before it answered/, LONG_MS],
   ["closes it", (socket) => socket.end(), /closed the connection without a complete answer/, LONG_MS],
-  [
-    "speaks something else",
-    (socket) => socket.end("220 mail.example ESMTP\r\n"),
-    /the answer was not HTTP/,
-    LONG_MS,
-  ],
+  ["speaks something else", (socket) => socket.end("220 mail ESMTP\r\n"), /answer was not HTTP/, LONG_MS],
   ["says nothing", () => undefined, /no answer within 0\.3 s/, 300],
 ];
 
@@ -110,11 +94,8 @@ test.each(BROKEN)(
   "a receiver that accepts a connection and %s counts as reachable, and fails",
   async (_, act, words, responseTimeoutMs) => {
     const { url } = await startRawServer(act);
-    const { verdict, results } = await runChecks({
-      ...asked,
-      url,
-      timing: { readyMs: 0, responseTimeoutMs },
-    });
+    const timing = { readyMs: 0, responseTimeoutMs };
+    const { verdict, results } = await runChecks({ ...asked, url, timing });
     expect({ verdict, ids: results.map(({ check, outcome }) => `${check.id} ${outcome}`) }).toEqual({
       verdict: "failed",
       ids: ["preflight.reachable passed", "preflight.accepts failed"],
@@ -139,11 +120,8 @@ test.each([
   ],
 ])("nothing is verified where %s", async (_, makeUrl, words) => {
   const url = await makeUrl();
-  const { verdict, results } = await runChecks({
-    ...asked,
-    url,
-    timing: { readyMs: 0, responseTimeoutMs: LONG_MS },
-  });
+  const timing = { readyMs: 0, responseTimeoutMs: LONG_MS };
+  const { verdict, results } = await runChecks({ ...asked, url, timing });
   expect({ verdict, ids: results.map(({ check, outcome }) => `${check.id} ${outcome}`) }).toEqual({
     verdict: "could_not_run",
     ids: ["preflight.reachable unverified"],
@@ -153,19 +131,12 @@ test.each([
 });
 
 test("the line that repeats a run has each option in its original unit", async () => {
-  const { url } = await listen(
-    createServer((request, response) => {
-      request.resume();
-      request.on("end", () => response.writeHead(401).end());
-    }),
-  );
   const limits = ["--effects-within", "60", "--ready-timeout", "7", "--allow-host", "receiver.test"];
-  const given = ["--observe", `${url}/{id}`, "--events", "order.created"];
-  const rest = ["--fail-on", "advice,unverified", "--seed", "s", "--json"];
-  const ran = await run("verify", url, "--secret", "s", ...given, ...limits, ...rest);
-  const { checks } = reportSchema.parse(JSON.parse(ran.out));
-  expect(checks.find(({ id }) => id === "preflight.accepts")?.repeat).toBe(
-    `voice-agent-simulator verify ${url} --secret "$SIGNING_SECRET" --observe '${url}/{id}' --events order.created ` +
+  const given = ["--observe", "URL/{id}", "--events", "order.created"];
+  const rest = ["--fail-on", "advice,unverified", "--seed", "s"];
+  const { url, repeat } = await refusing(401, [...given, ...limits, ...rest]);
+  expect(repeat).toBe(
+    `voice-agent-simulator verify ${url}/hooks --secret "$SIGNING_SECRET" --observe '${url}/{id}' --events order.created ` +
       "--effects-within 60 --ready-timeout 7 --allow-host receiver.test " +
       "--fail-on advice,unverified --only preflight --seed s",
   );

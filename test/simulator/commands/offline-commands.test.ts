@@ -34,20 +34,11 @@ test("sign: a file byte for byte, the secret from a file or the environment, as 
   writeFileSync(join(directory, "body.json"), `${body}\n`);
   writeFileSync(join(directory, "secret"), `${secret}\n`);
   const options = ["--timestamp", "1700000000", "--json"];
-  const fromFile = await run(
-    "sign",
-    join(directory, "body.json"),
-    "--secret",
-    `@${join(directory, "secret")}`,
-    ...options,
-  );
-  expect(fromFile.json()).toEqual({
-    object: "signature",
-    header: "X-Service-Signature",
-    value: opensslHeader(`${body}\n`),
-    timestamp: 1_700_000_000,
-    body_bytes: Buffer.byteLength(body) + 1,
-  });
+  const secretFile = ["--secret", `@${join(directory, "secret")}`];
+  const fromFile = await run("sign", join(directory, "body.json"), ...secretFile, ...options);
+  const told = { object: "signature", header: "X-Service-Signature", timestamp: 1_700_000_000 };
+  const bytes = Buffer.byteLength(body) + 1;
+  expect(fromFile.json()).toEqual({ ...told, value: opensslHeader(`${body}\n`), body_bytes: bytes });
   // Saved on Windows.
   writeFileSync(join(directory, "secret"), `${secret}\r\n`);
   const again = await run("sign", "--body", body, "--secret", `@${join(directory, "secret")}`, ...options);
@@ -72,31 +63,14 @@ test.each(["plain", "file", "quoted"])("sign --curl: a %s body arrives as it was
   const [request] = receiver.received;
   expect(request?.body.toString()).toBe(text);
   expect(request?.headers["content-type"]).toBe("application/json");
-  const explained = await run(
-    "explain",
-    "--body",
-    text,
-    "--secret",
-    secret,
-    "--header",
-    request?.signature ?? "",
-  );
-  expect(explained.code).toBe(0);
+  const header = ["--secret", secret, "--header", request?.signature ?? ""];
+  expect((await run("explain", "--body", text, ...header)).code).toBe(0);
 });
 
 test("explain: a signature that verifies exits 0", async () => {
   const header = opensslHeader(body);
-  const { code, out } = await run(
-    "explain",
-    "--body",
-    body,
-    "--secret",
-    secret,
-    "--header",
-    header,
-    "--at",
-    "1700000100",
-  );
+  const options = ["--secret", secret, "--header", header, "--at", "1700000100"];
+  const { code, out } = await run("explain", "--body", body, ...options);
   expect({ code, out }).toEqual({ code: 0, out: "The signature verifies for this body and secret.\n" });
 });
 
@@ -107,12 +81,13 @@ test("explain: names the mistake, exits 1, and prints the same as JSON", async (
   expect(code).toBe(1);
   expect(out).toContain("The JSON was parsed and written again");
   expect(out).toContain("express.raw()");
-  expect((await run("explain", "--body", pretty, ...options, "--json")).json()).toMatchObject({
+  const told = {
     object: "diagnosis",
     valid: false,
     explained: true,
     findings: [{ id: "body-reserialized-compact" }],
-  });
+  };
+  expect((await run("explain", "--body", pretty, ...options, "--json")).json()).toMatchObject(told);
   const computed = ["--computed", "0".repeat(64)];
   const unexplained = await run("explain", "--body", body, ...options, ...computed);
   expect(unexplained.code).toBe(1);
@@ -150,13 +125,7 @@ test("sign: the length of a body is counted in bytes, and t is the given one", a
     const options = ["--secret", secret, "--timestamp", "1700000000", "--json"];
     const told = (await run("sign", `--body=${text}`, ...options)).json();
     const value = sign({ body: text, secret, timestampSeconds: 1_700_000_000 });
-    expect(told).toEqual({
-      object: "signature",
-      header: "X-Service-Signature",
-      value,
-      timestamp: 1_700_000_000,
-      body_bytes: bytes,
-    });
+    expect(told).toMatchObject({ value, timestamp: 1_700_000_000, body_bytes: bytes });
   }
 });
 
