@@ -63,17 +63,12 @@ describe("a bug of ours", () => {
 
 test("an interruption ends a run at once, with its results so far", async () => {
   const interruption = new AbortController();
-  const report = await reportOn(
-    broken({
-      id: "acknowledgement.endless",
-      phase: "alone",
-      run() {
-        interruption.abort();
-        return new Promise(() => undefined);
-      },
-    }),
-    interruption.signal,
-  );
+  const run = (): Promise<never> => {
+    interruption.abort();
+    return new Promise(() => undefined);
+  };
+  const endless = broken({ id: "acknowledgement.endless", phase: "alone", run });
+  const report = await reportOn(endless, interruption.signal);
 
   expect(report).toMatchObject({ verdict: "incomplete", incomplete: "It was interrupted.", notRun: 1 });
   expect(report.results.at(-1)).toMatchObject({ check: { id: HONEST?.id }, outcome: "passed" });
@@ -100,11 +95,8 @@ test.each(["SIGTERM", "SIGINT"] as const)(
     const file = join(folder, "verify.json");
     const url = `http://127.0.0.1:${await freePort()}/`;
     const command = ["--", process.execPath, "-e", RECEIVER];
-    const verify = runProcess(
-      "simulator/main.ts",
-      ["verify", "--url", url, "--skip", "crash", "--report", `json=${file}`, ...command],
-      { MARK: mark },
-    );
+    const words = ["verify", "--url", url, "--skip", "crash", "--report", `json=${file}`, ...command];
+    const verify = runProcess("simulator/main.ts", words, { MARK: mark });
     // It no longer answers, and all checks wait.
     await expect.poll(() => (existsSync(mark) ? readFileSync(mark, "utf8") : "")).toMatch(/\d/);
     const receiver = Number(readFileSync(mark, "utf8"));
@@ -115,10 +107,8 @@ test.each(["SIGTERM", "SIGINT"] as const)(
     expect(performance.now() - signalledAt).toBeLessThan(5_000);
     expect(code).toBe(3);
     expect(isAlive(receiver)).toBe(false);
-    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
-      verdict: "incomplete",
-      incomplete: "It was interrupted.",
-    });
+    const told = { verdict: "incomplete", incomplete: "It was interrupted." };
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject(told);
     expect(verify.out.join("\n")).toMatch(/^INCOMPLETE {2}It was interrupted\. {2}/m);
   },
 );

@@ -19,13 +19,8 @@ async function ask(
   options: { request?: Buffer; onConnect?: boolean; limitMs?: number } = {},
 ): Promise<{ outcome: Outcome; tookMs: number; readBytes: () => number }> {
   let socketOf: Socket | undefined;
-  const { url } = await startRawServer(
-    (socket) => {
-      socketOf = socket;
-      answer(socket);
-    },
-    { onConnect: options.onConnect ?? false },
-  );
+  const { onConnect = false } = options;
+  const { url } = await startRawServer((socket) => answer((socketOf = socket)), { onConnect });
   const startedAt = performance.now();
   const wire = await openWire(parseTarget(url), options.limitMs ?? AMPLE_MS);
   await wire.write(options.request ?? Buffer.from("POST / HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -91,11 +86,8 @@ test.each([
 
 test("a receiver that never reads does not block the sender", async () => {
   const limitMs = 2_000;
-  const { outcome, tookMs } = await ask((socket) => void socket.pause(), {
-    request: Buffer.alloc(16 * MEBIBYTE.length),
-    onConnect: true,
-    limitMs,
-  });
+  const options = { request: Buffer.alloc(16 * MEBIBYTE.length), onConnect: true, limitMs };
+  const { outcome, tookMs } = await ask((socket) => void socket.pause(), options);
 
   expect(outcome).toEqual({ kind: "no_answer", error: "timeout", message: "No answer within 2 s." });
   // After three times as long the receiver would have closed its connection.
@@ -144,13 +136,8 @@ test.each([
   "a receiver that answers with %s passes no check, since nothing can be delivered to it",
   async (_, rest) => {
     const { url } = await startRawServer((socket) => void socket.end(HEAD + rest));
-    const report = await runChecks({
-      url,
-      secret: "whsec_test",
-      seed: "odd",
-      checks: CATALOGUE.filter(({ group }) => group === "acknowledgement"),
-      now: Date.now,
-    });
+    const checks = CATALOGUE.filter(({ group }) => group === "acknowledgement");
+    const report = await runChecks({ url, secret: "whsec_test", seed: "odd", checks, now: Date.now });
     expect(report.verdict).toBe("failed");
     expect(report.results.map(({ check, outcome }) => [check.id, outcome])).toEqual([
       ["preflight.reachable", "passed"],

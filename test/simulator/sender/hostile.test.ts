@@ -6,6 +6,8 @@ import { startRawServer } from "../../helpers/raw-server.ts";
 import { heldResources, releasedTo, sendTo, SHORT_MS, wordOf } from "./harness.ts";
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const EMPTY = "Content-Length: 0\r\n\r\n";
+const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 let resourcesBefore: string[] = [];
 
@@ -33,26 +35,14 @@ describe("an answer", () => {
   test.each<[string, string | Buffer, string | number]>([
     ["a 200 without a reason or a body", "HTTP/1.1 200 \r\ncontent-length: 0\r\n\r\n", 200],
     ["a 204", "HTTP/1.1 204 No Content\r\n\r\n", 204],
-    [
-      "a redirect, which is not followed",
-      "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
-      302,
-    ],
-    ["a status that nobody knows", "HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n", 999],
+    ["a redirect, which is not followed", `HTTP/1.1 302 Found\r\nLocation: /\r\n${EMPTY}`, 302],
+    ["a status that nobody knows", `HTTP/1.1 999 Odd\r\n${EMPTY}`, 999],
     ["100 Continue, then 200", `HTTP/1.1 100 Continue\r\n\r\n${OK}`, 200],
     ["102 and 103, then 200", `HTTP/1.1 102 P\r\n\r\nHTTP/1.1 103 E\r\nLink: </a>\r\n\r\n${OK}`, 200],
-    [
-      "100 Continue, then 500",
-      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n",
-      500,
-    ],
-    [
-      "101 for an upgrade that nobody asked for",
-      "HTTP/1.1 101 S\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
-      "protocol",
-    ],
-    ["status 000", "HTTP/1.1 000 Zero\r\nContent-Length: 0\r\n\r\n", "protocol"],
-    ["status 099", "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n", "protocol"],
+    ["100 Continue, then 500", `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 X\r\n${EMPTY}`, 500],
+    ["101 for an upgrade nobody asked for", "HTTP/1.1 101 S\r\nConnection: upgrade\r\n\r\n", "protocol"],
+    ["status 000", `HTTP/1.1 000 Zero\r\n${EMPTY}`, "protocol"],
+    ["status 099", `HTTP/1.1 099 Odd\r\n${EMPTY}`, "protocol"],
     ["bytes that mean nothing", Buffer.from("00ff1380fe0d0a0d0a", "hex"), "protocol"],
     ["a body without headers", "ok\r\n\r\n", "protocol"],
     ["100 KiB of headers", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(100 * 1024)}\r\n\r\n`, "protocol"],
@@ -62,11 +52,8 @@ describe("an answer", () => {
   });
 
   test("that comes before the request was read counts", async () => {
-    const bytes = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
-    const early = attempt((socket) => socket.write(bytes), {
-      onConnect: true,
-      body: Buffer.alloc(4_000_000, "x"),
-    });
+    const options = { onConnect: true, body: Buffer.alloc(4_000_000, "x") };
+    const early = attempt((socket) => socket.write(`HTTP/1.1 401 Unauthorized\r\n${EMPTY}`), options);
     expect(await wordOf(early)).toBe(401);
   });
 
@@ -101,10 +88,8 @@ describe("a connection that breaks", () => {
   });
 
   test("by a reset as soon as it is accepted", async () => {
-    const broken = attempt((socket) => void socket.resetAndDestroy(), {
-      onConnect: true,
-      body: Buffer.alloc(1_000_000),
-    });
+    const options = { onConnect: true, body: Buffer.alloc(1_000_000) };
+    const broken = attempt((socket) => void socket.resetAndDestroy(), options);
     expect(await wordOf(broken)).toBe("reset");
   });
 
@@ -119,10 +104,8 @@ describe("a connection that breaks", () => {
 
   test("by a refusal if nothing listens", async () => {
     const result = await sendTo(`http://127.0.0.1:${await freePort()}/`);
-    expect(result.outcome).toMatchObject({
-      error: "refused",
-      detail: expect.stringContaining("ECONNREFUSED"),
-    });
+    const detail = expect.stringContaining("ECONNREFUSED") as string;
+    expect(result.outcome).toMatchObject({ error: "refused", detail });
     expect(await wordOf(sendTo(`http://localhost:${await freePort()}/`))).toBe("refused");
   });
 });
@@ -132,27 +115,18 @@ describe("an answer that is read to its end (answer_means full_body)", () => {
 
   test.each<[string, string, "end" | "resetAndDestroy" | "none", string | number]>([
     ["whole", OK, "none", 200],
-    [
-      "whole, in chunks",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
-      "none",
-      200,
-    ],
+    ["whole, in chunks", `${CHUNKED}2\r\nok\r\n0\r\n\r\n`, "none", 200],
     ["whole, up to the end of the connection", "HTTP/1.1 200 OK\r\n\r\nok", "end", 200],
     ["cut short in good order", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", "end", "closed"],
-    ["cut short in a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nok", "end", "closed"],
+    ["cut short in a chunk", `${CHUNKED}9\r\nok`, "end", "closed"],
     ["cut short by a reset", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", "resetAndDestroy", "reset"],
     ["without a length, cut by a reset", "HTTP/1.1 200 OK\r\n\r\nok", "resetAndDestroy", "reset"],
-    ["in broken chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "none", "protocol"],
+    ["in broken chunks", `${CHUNKED}zz\r\n`, "none", "protocol"],
     ["a failure anyway", "HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno", "none", 500],
   ])("%s", async (_name, bytes, end, word) => {
-    const result = attempt(
-      (socket) => {
-        socket.write(bytes, () => setImmediate(() => end !== "none" && socket[end]()));
-      },
-      { answerMeans },
-    );
-    expect(await wordOf(result)).toBe(word);
+    const answer = (socket: Socket) =>
+      void socket.write(bytes, () => setImmediate(() => end !== "none" && socket[end]()));
+    expect(await wordOf(attempt(answer, { answerMeans }))).toBe(word);
   });
 
   test("never ends: that is a time-out, not a success", async () => {
@@ -186,11 +160,8 @@ describe("what is kept of an answer", () => {
   });
 
   test("is the headers, repeated ones too", async () => {
-    const result = await attempt((socket) =>
-      socket.write(
-        "HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nX-One: 1\r\nContent-Length: 0\r\n\r\n",
-      ),
-    );
+    const headers = `Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nX-One: 1\r\n${EMPTY}`;
+    const result = await attempt((socket) => socket.write(`HTTP/1.1 200 OK\r\n${headers}`));
     expect(result.answer?.headers).toMatchObject({ "set-cookie": ["a=1", "b=2"], "x-one": "1" });
   });
 });
@@ -199,9 +170,7 @@ describe("connections", () => {
   test("are never reused: a dead one cannot fail another attempt", async () => {
     // A server that offers keep-alive and closes the connection after the answer.
     const server = await startRawServer((socket) => {
-      socket.write(
-        "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n",
-      );
+      socket.write(`HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\n${EMPTY}`);
       setImmediate(() => socket.destroy());
     });
     for (let count = 1; count <= 5; count++) {

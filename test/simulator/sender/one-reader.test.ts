@@ -160,14 +160,8 @@ function byCommands(url: string): Promise<string | number> {
 }
 
 function byLoad(url: string): Promise<string | number> {
-  const nowMs = () => performance.now();
-  const lane = createLane({
-    url: new URL(url),
-    allowedHosts: [],
-    turns: createTurns(),
-    timeoutMs: PATIENT_MS,
-    nowMs,
-  });
+  const own = { turns: createTurns(), timeoutMs: PATIENT_MS, nowMs: () => performance.now() };
+  const lane = createLane({ url: new URL(url), allowedHosts: [], ...own });
   const bytes = Buffer.from("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}");
   return new Promise((resolve) =>
     lane.send(bytes, (ending) => {

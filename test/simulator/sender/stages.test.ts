@@ -122,20 +122,19 @@ describe("the deadline ends an attempt that stalls", () => {
   });
 });
 
+/** Makes this process trust a certificate of the tests like those of a public authority. */
+function trust(name: string): void {
+  const trusted = getCACertificates("default");
+  setDefaultCACertificates([...trusted, certificate(name)]);
+  onTestFinished(() => setDefaultCACertificates(trusted));
+}
+
 describe("TLS", () => {
   const key = certificate("key");
-  const trusted = getCACertificates("default");
-
-  /** Makes this process trust the tests' certificates like those of a public authority. */
-  function trust(...names: string[]): void {
-    setDefaultCACertificates([...trusted, ...names.map(certificate)]);
-    onTestFinished(() => setDefaultCACertificates(trusted));
-  }
 
   async function attempt(name: string, host = "localhost") {
-    const server = await startRawServer((socket) => socket.write(OK), {
-      tls: { key, cert: certificate(name) },
-    });
+    const tls = { key, cert: certificate(name) };
+    const server = await startRawServer((socket) => socket.write(OK), { tls });
     const result = await sendTo(`https://${host}:${server.port}/`);
     await server.close();
     return result;
@@ -156,9 +155,8 @@ describe("TLS", () => {
   });
 
   test("fails where the other side speaks something else", async () => {
-    const server = await startRawServer((socket) => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"), {
-      onConnect: true,
-    });
+    const answer = (socket: Socket) => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n");
+    const server = await startRawServer(answer, { onConnect: true });
     expect(await wordOf(sendTo(server.tlsUrl))).toBe("tls");
     await server.close();
   });
@@ -166,9 +164,8 @@ describe("TLS", () => {
   test("closed in the handshake is reported as tls, a reset as reset", async () => {
     const words = [];
     for (const end of ["end", "resetAndDestroy"] as const) {
-      const server = await startRawServer((socket) => void socket.once("data", () => socket[end]()), {
-        onConnect: true,
-      });
+      const answer = (socket: Socket) => void socket.once("data", () => socket[end]());
+      const server = await startRawServer(answer, { onConnect: true });
       words.push(await wordOf(sendTo(server.tlsUrl)));
       await server.close();
     }
@@ -178,11 +175,8 @@ describe("TLS", () => {
 
 describe("names", () => {
   const attempt = (url: string, addresses: string[], allowedHosts: string[] = []) => {
-    const lookup: LookupFunction = (_hostname, _options, callback) =>
-      callback(
-        null,
-        addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
-      );
+    const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    const lookup: LookupFunction = (_hostname, _options, callback) => callback(null, found);
     return createSender({ wall: systemTime, allowedHosts, lookup })(requestFor(url));
   };
 
@@ -266,15 +260,12 @@ describe("faults on the wire", () => {
 
   test("slow-body: the body comes in 30 steps over 3 s, and is whole", async () => {
     const chunks: string[] = [];
-    const server = await startRawServer(
-      (socket) => {
-        socket.on("data", (chunk: Buffer) => {
-          chunks.push(chunk.toString());
-          if (chunks.join("").endsWith('"end":1}')) socket.write(OK);
-        });
-      },
-      { onConnect: true },
-    );
+    const take = (socket: Socket) =>
+      socket.on("data", (chunk: Buffer) => {
+        chunks.push(chunk.toString());
+        if (chunks.join("").endsWith('"end":1}')) socket.write(OK);
+      });
+    const server = await startRawServer(take, { onConnect: true });
     const waits: number[] = [];
     const wall: WallTime = {
       ...systemTime,
@@ -300,14 +291,12 @@ describe("faults on the wire", () => {
     let bytes = "";
     let error: NodeJS.ErrnoException | undefined;
     const gone = Promise.withResolvers<void>();
-    const server = await startRawServer(
-      (socket) => {
-        socket.on("data", (chunk: Buffer) => (bytes += chunk.toString()));
-        socket.on("error", (problem) => (error = problem));
-        socket.on("close", () => gone.resolve());
-      },
-      { onConnect: true },
-    );
+    const take = (socket: Socket) =>
+      socket
+        .on("data", (chunk: Buffer) => (bytes += chunk.toString()))
+        .on("error", (problem) => (error = problem))
+        .on("close", gone.resolve);
+    const server = await startRawServer(take, { onConnect: true });
     const body = Buffer.from("a".repeat(100));
     const result = await sendTo(server.url, { body, faults: new Set(["reset-mid-body"]) });
     expect(await wordOf(result)).toBe("closed");
@@ -320,23 +309,17 @@ describe("faults on the wire", () => {
 });
 
 test("reset-mid-body resets a connection with TLS as well, at once", async () => {
-  const trusted = getCACertificates("default");
-  setDefaultCACertificates([...trusted, certificate("good")]);
-  onTestFinished(() => setDefaultCACertificates(trusted));
-  const server = await startRawServer(() => {}, {
-    onConnect: true,
-    tls: { key: certificate("key"), cert: certificate("good") },
-  });
+  trust("good");
+  const tls = { key: certificate("key"), cert: certificate("good") };
+  const server = await startRawServer(() => {}, { onConnect: true, tls });
   // TLS may report a reset differently: check the bytes on the wire.
   const gone = Promise.withResolvers<NodeJS.ErrnoException>();
-  const wire = await startRawServer(
-    (socket) => {
-      const onward = connect(server.port, "127.0.0.1");
-      socket.on("error", gone.resolve).on("close", () => onward.destroy());
-      socket.pipe(onward).pipe(socket);
-    },
-    { onConnect: true },
-  );
+  const pass = (socket: Socket) => {
+    const onward = connect(server.port, "127.0.0.1");
+    socket.on("error", gone.resolve).on("close", () => onward.destroy());
+    socket.pipe(onward).pipe(socket);
+  };
+  const wire = await startRawServer(pass, { onConnect: true });
   const faults = new Set(["reset-mid-body"] as const);
   const result = await sendTo(wire.tlsUrl, { body: Buffer.alloc(100, "a"), faults });
   expect(await wordOf(result)).toBe("closed");
