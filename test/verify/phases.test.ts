@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import type { ReceiverProcess } from "../../simulator/processes/receiver-process.ts";
-import type { Check, Verdict } from "../../simulator/verify/check.ts";
+import type { Check, Phase, Verdict } from "../../simulator/verify/check.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
 import { NEEDS } from "../../simulator/verify/context.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { allAcknowledged, failed, whenSettled } from "../../simulator/verify/judgement.ts";
+import type { Report } from "../../simulator/verify/report.ts";
 import { ruleOf } from "../../simulator/verify/rules.ts";
 import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
 import { QUICK, QUICK_RUN } from "../mutants/judge.ts";
@@ -29,31 +30,29 @@ async function play(checks: Check[], options: Partial<RunOptions> = {}) {
   return { receiver, report: await runChecks(given) };
 }
 
+/** What a report says of each check behind the preflight. */
+const toldOf = ({ results }: Report) =>
+  results.slice(2).map(({ outcome, explanation, exchanges }) => [outcome, explanation, exchanges.length]);
+
 test("the order is: musts by phase, kills, advice, and last the checks that send what the service never sends", async () => {
   const begun: string[] = [];
   const most = new Map<string, number>();
   let underWay = 0;
   const PLAYED = ["odd", "crash", "last", "alone", "stalled", "together"] as const;
+  const played = (level: Check["level"], phase: Phase) => async () => {
+    begun.push(`${level} ${phase}`);
+    underWay += 1;
+    most.set(phase, Math.max(most.get(phase) ?? 0, underWay));
+    await sleep(1);
+    underWay -= 1;
+    return PASSED;
+  };
+  const several = (level: Check["level"], phase: Phase) =>
+    Array.from({ length: 12 }, (_, n) =>
+      check(`wire.${level}-${phase}-${n}`, { level, phase, run: played(level, phase) }),
+    );
   const checks = (["advice", "must"] as const)
-    .flatMap((level) =>
-      PLAYED.flatMap((phase) =>
-        Array.from({ length: 12 }, (_, n) =>
-          check(`wire.${level}-${phase}-${n}`, {
-            level,
-            phase,
-            run: async () => {
-              const name = `${level} ${phase}`;
-              begun.push(name);
-              underWay += 1;
-              most.set(phase, Math.max(most.get(phase) ?? 0, underWay));
-              await sleep(1);
-              underWay -= 1;
-              return PASSED;
-            },
-          }),
-        ),
-      ),
-    )
+    .flatMap((level) => PLAYED.flatMap((phase) => several(level, phase)))
     .filter(
       ({ level, phase }) =>
         (phase === "odd") === (level === "advice") || !["odd", "crash"].includes(phase ?? ""),
@@ -136,18 +135,11 @@ test("each completed check is reported with the progress and, if it passed, its 
     ["wire.note", sent.slice(5, 6)],
     ["wire.wrong", []],
   ]);
-  expect(progress.at(0)).toEqual({
-    done: 0,
-    total: 4,
-    title: "waiting for the receiver to accept a delivery",
-  });
+  const title = "waiting for the receiver to accept a delivery";
+  expect(progress.at(0)).toEqual({ done: 0, total: 4, title });
   expect(progress.at(-1)).toEqual({ done: 4, total: 4, title: "does wire.wrong" });
   expect(report.verdict).toBe("failed");
-  expect(
-    report.results
-      .slice(2)
-      .map(({ outcome, explanation, exchanges }) => [outcome, explanation, exchanges.length]),
-  ).toEqual([
+  expect(toldOf(report)).toEqual([
     ["passed", undefined, 0],
     ["passed", "It is so.", 0],
     ["failed", "It told [redacted].", 0],
@@ -215,27 +207,13 @@ test("a receiver that is brought down fails the check that did it, and the other
         return PASSED;
       },
     });
-    const { report } = await play(
-      [down, check("wire.next", { phase: "alone" }), check("wire.end", { phase: "last" })],
-      { url: receiver.url, ...(isOurs && { receiver: process }) },
-    );
+    const checks = [down, check("wire.next", { phase: "alone" }), check("wire.end", { phase: "last" })];
+    const { report } = await play(checks, { url: receiver.url, ...(isOurs && { receiver: process }) });
     expect(report.receiverOutput).toEqual(isOurs ? ["a line", "its secret: [redacted]"] : []);
-    const told = report.results
-      .slice(2)
-      .map(({ outcome, explanation, exchanges }) => [outcome, explanation, exchanges.length]);
     const since = "The receiver no longer listens since the check wire.down.";
-    expect(told).toEqual([
-      ["failed", "The receiver no longer listens after this: it ended, or closed its port.", 1],
-      ...(isOurs
-        ? [
-            ["passed", undefined, 0],
-            ["passed", undefined, 0],
-          ]
-        : [
-            ["unverified", since, 0],
-            ["unverified", since, 0],
-          ]),
-    ]);
+    const next = isOurs ? ["passed", undefined, 0] : ["unverified", since, 0];
+    const ended = "The receiver no longer listens after this: it ended, or closed its port.";
+    expect(toldOf(report)).toEqual([["failed", ended, 1], next, next]);
   }
 });
 
@@ -258,10 +236,8 @@ test("of parallel checks, the one that crashes the receiver fails, and the other
     },
   });
   const others = Array.from({ length: 20 }, (_, n) => sending(`wire.other-${n}`));
-  const { report } = await play([...others.slice(10), deadly, ...others.slice(0, 10)], {
-    url,
-    receiver: process,
-  });
+  const checks = [...others.slice(10), deadly, ...others.slice(0, 10)];
+  const { report } = await play(checks, { url, receiver: process });
   const failures = report.results.filter(({ outcome }) => outcome !== "passed");
   expect(failures.map(({ check: { id }, cause }) => [id, cause])).toEqual([["wire.deadly", "ended"]]);
 });

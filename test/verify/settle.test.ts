@@ -3,15 +3,8 @@ import type { Reading } from "../../simulator/observer/observer.ts";
 import { isHandled } from "../../simulator/verify/judgement.ts";
 import { settle } from "../../simulator/verify/settle.ts";
 
-const entry = (
-  eventId: string,
-  more: { acknowledged?: boolean; documented?: boolean; superseded?: boolean } = {},
-) => ({
-  eventId,
-  acknowledged: more.acknowledged ?? true,
-  documented: more.documented ?? true,
-  superseded: more.superseded ?? false,
-});
+const ACKNOWLEDGED = { acknowledged: true, documented: true, superseded: false };
+const entry = (eventId: string, more: object = {}) => ({ eventId, ...ACKNOWLEDGED, ...more });
 
 /** A receiver that has handled each event after so many readings of its count. */
 function receiver(after: Record<string, number>) {
@@ -30,10 +23,7 @@ describe("the wait for effects ends", () => {
   test("when every acknowledged event was handled, and not before", async () => {
     const { observe } = receiver({ a: 0, b: 3 });
     const handled = await settle({ entries: [entry("a"), entry("b")], observe, withinMs: 5_000, quietMs: 1 });
-    expect([handled.of("a"), handled.of("b")]).toEqual([
-      { known: true, count: 1 },
-      { known: true, count: 1 },
-    ]);
+    for (const id of ["a", "b"]) expect(handled.of(id)).toEqual({ known: true, count: 1 });
   });
 
   test("when nothing changed for so long, although one is missing", async () => {
@@ -59,13 +49,9 @@ describe("the wait for effects ends", () => {
 
   test("with the result open if the run's time is over first", async () => {
     let leftMs = 60;
-    const handled = await settle({
-      entries: [entry("a")],
-      observe: receiver({}).observe,
-      withinMs: 5_000,
-      quietMs: 1,
-      leftMs: () => (leftMs -= 50),
-    });
+    const { observe } = receiver({});
+    const given = { entries: [entry("a")], observe, withinMs: 5_000, quietMs: 1 };
+    const handled = await settle({ ...given, leftMs: () => (leftMs -= 50) });
     expect([handled.isOver, handled.of("a")]).toEqual([true, { known: true, count: 0 }]);
   });
 
@@ -126,12 +112,10 @@ describe("the wait for effects ends", () => {
   test("with counts that were all read after a time in which nothing was sent: a second handling may come late", async () => {
     const quietMs = 80;
     const startedAt = performance.now();
-    const handled = await settle({
-      entries: [entry("a")],
-      observe: async () => ({ known: true, count: performance.now() - startedAt < quietMs - 5 ? 1 : 2 }),
-      withinMs: 5_000,
-      quietMs,
-    });
+    const observe = async (): Promise<Reading> => {
+      return { known: true, count: performance.now() - startedAt < quietMs - 5 ? 1 : 2 };
+    };
+    const handled = await settle({ entries: [entry("a")], observe, withinMs: 5_000, quietMs });
     expect(handled.of("a")).toEqual({ known: true, count: 2 });
   });
 
@@ -140,15 +124,9 @@ describe("the wait for effects ends", () => {
     [4, false],
   ])("after %i failed readings of a count in a row, it is known: %s", async (failures, known) => {
     let readings = 0;
-    const handled = await settle({
-      entries: [entry("a")],
-      observe: async () => {
-        readings += 1;
-        return readings <= failures ? { known: false, reason: "no answer" } : { known: true, count: 1 };
-      },
-      withinMs: 1_000,
-      quietMs: 1,
-    });
+    const observe = async (): Promise<Reading> =>
+      ++readings <= failures ? { known: false, reason: "no answer" } : { known: true, count: 1 };
+    const handled = await settle({ entries: [entry("a")], observe, withinMs: 1_000, quietMs: 1 });
     expect(handled.of("a").known).toBe(known);
   });
 

@@ -13,13 +13,8 @@ function resultsWithout(...missing: ("observe" | "command")[]): CheckResult[] {
   return CATALOGUE.filter(({ group }) => group !== "production").map((check) => {
     const lacking = check.needs?.find((need) => missing.some((one) => one === need));
     const explanation = lacking === undefined ? undefined : NEEDS[lacking];
-    return {
-      check,
-      outcome: lacking === undefined ? "passed" : "unverified",
-      explanation,
-      exchanges: [],
-      durationMs: 0,
-    };
+    const outcome = lacking === undefined ? "passed" : "unverified";
+    return { check, outcome, explanation, exchanges: [], durationMs: 0 };
   });
 }
 
@@ -54,17 +49,9 @@ test("failures come before advice of the same cause, and the cause of more failu
 
 test("the sentence is in the summary of a build server, its annotations and the JSON", () => {
   const results = resultsWithout("command");
-  const report: Report = {
-    url: "http://localhost:3000/webhooks",
-    seed: "1",
-    invocation: { start: "verify", end: "" },
-    startedAt: new Date(0),
-    durationMs: 1,
-    verdict: "passed",
-    results,
-    notRun: 0,
-    receiverOutput: [],
-  };
+  const run = { url: "http://localhost:3000/", seed: "1", startedAt: new Date(0), durationMs: 1, notRun: 0 };
+  const invocation = { start: "verify", end: "" };
+  const report: Report = { ...run, invocation, verdict: "passed", results, receiverOutput: [] };
   const sentence = unprovenSentence(results) ?? "";
   expect(markdownReport(present(report))).toContain("**Unproven: whether a crash");
   expect(githubReport(present(report))).toContain(`%0A${sentence}\n`);

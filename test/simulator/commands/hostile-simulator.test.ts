@@ -96,21 +96,16 @@ test.each([
 ])(
   "an answer of %i ends a command with exit code %i and its message, on stderr alone",
   async (status, code) => {
-    const told = { error: "some", message: "It is so." };
-    let body = JSON.stringify(told);
-    const { url } = await listen(
-      createServer((request, response) => {
-        request.resume();
-        response.writeHead(status, { "content-type": "application/json" }).end(body);
-      }),
-    );
+    let body = JSON.stringify({ error: "some", message: "It is so." });
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(status, { "content-type": "application/json" }).end(body);
+    });
+    const { url } = await listen(server);
     for (const words of [["clock"], ["trigger", "call.completed"], ["endpoints", "--json"]])
       expect(await run(...words, "--simulator", url)).toMatchObject({ code, out: "", err: "It is so.\n" });
     body = "<html>";
-    expect(await run("clock", "--simulator", url)).toMatchObject({
-      code,
-      out: "",
-      err: `${url}/control/clock answered ${status}.\n`,
-    });
+    const err = `${url}/control/clock answered ${status}.\n`;
+    expect(await run("clock", "--simulator", url)).toMatchObject({ code, out: "", err });
   },
 );

@@ -110,10 +110,8 @@ describe.each(NAMES)("create --%s", (name) => {
   test("its scripts are valid shell", () => {
     for (const [, { text, executable }] of made(name)) {
       if (executable !== true) continue;
-      expect(spawnSync("sh", ["-n"], { input: text, encoding: "utf8" })).toMatchObject({
-        status: 0,
-        stderr: "",
-      });
+      const { status, stderr } = spawnSync("sh", ["-n"], { input: text, encoding: "utf8" });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     }
   });
 });
