@@ -6,7 +6,7 @@ import { count } from "../../../receiver/operations/selection.ts";
 import type { Ledger } from "../../../receiver/store/port.ts";
 import { listen } from "../../helpers/listen.ts";
 import { newEventId } from "../helpers/events.ts";
-import { accept, begin, event, handler } from "../store-suite/harness.ts";
+import { accept, begin, claimOne, event, handler } from "../store-suite/harness.ts";
 import { sqliteBackend } from "../store/sqlite.ts";
 import { operatorParts, serveAdmin } from "./admin.ts";
 import { get, post, troubled, words } from "./browser.ts";
@@ -27,11 +27,15 @@ test("events are listed fifty at a time, with the filter kept on the way to olde
   expect((await get(`${url}/events?state=lost`)).status).toBe(400);
 });
 
-test("a job that waits behind another with its key says so", async () => {
+test("a job that waits behind another with its key says so, and one that runs cannot be discarded", async () => {
   const { store } = await begin(sqliteBackend, [handler({ key: ["type"] })]);
-  const [, held = ""] = await accept(store, event(), event());
+  const [running = "", held = ""] = await accept(store, event(), event());
+  await claimOne(store);
   const { url } = await serveAdmin(store);
-  expect(words(await get(`${url}/event?id=${held}`))).toContain("everything waiting 0 behind its key ");
+  expect(words(await get(`${url}/event?id=${held}`))).toContain(
+    "everything waiting 0 behind its key Discard…",
+  );
+  expect(words(await get(`${url}/event?id=${running}`))).toMatch(/everything running 1 Envelope/);
 });
 
 test.each([99_999, 100_000])("%i jobs are counted, and it is said if there may be more", async (total) => {

@@ -190,7 +190,9 @@ describe("requeue and discard", () => {
     ])
       expect((await post(`${url}/confirm`, form, headers)).status).toBe(403);
     expect((await inbox.ledger.find(unknown[0]!))?.state).toBe("dead");
-    expect(await post(`${url}/confirm`, form)).toMatchObject({ status: 303 });
+    const behindTls = { origin: url.replace("http:", "https:") };
+    for (const headers of [{}, behindTls])
+      expect(await post(`${url}/confirm`, form, headers)).toMatchObject({ status: 303 });
   });
 
   test("of done jobs are requested by that state, and handle them once more", async () => {

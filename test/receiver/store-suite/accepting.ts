@@ -128,9 +128,9 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       const healed = event({ source: "reconcile", objectId });
       const late = event({ objectId });
       await accept(store, healed);
-      for (const one of [late, late, event({ objectId })])
+      for (const one of [late, late, event({ objectId }), healed])
         expect(await store.intake.accept([one])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
-      expect(await store.ledger.find(late.id)).toMatchObject({ id: healed.id, duplicates: 3 });
+      expect(await store.ledger.find(late.id)).toMatchObject({ id: healed.id, duplicates: 4 });
       expect(await claim(store)).toHaveLength(1);
       // Another type of the same object is another event.
       const other = event({ objectId, type: "call.transferred" });

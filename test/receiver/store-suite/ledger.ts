@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Ending, Store } from "../../../receiver/store/port.ts";
 import {
   accept,
+  acceptAndClaim,
   begin,
   claim,
   claimOne,
@@ -275,6 +276,19 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       await store.jobs.end(claimed, { kind: "done" });
       expect(await store.ledger.prune({ bodiesMs: beforeMs - 1, idsMs: 0 })).toEqual({ bodies: 1, ids: 0 });
       expect(await store.ledger.prunedBeforeMs()).toBe(beforeMs);
+    });
+
+    test("a pruned event keeps no results of its steps", async () => {
+      const { backend, store } = await begin(createBackend);
+      const job = await acceptAndClaim(store);
+      await store.jobs.recordStep(job, "charge", "1");
+      await store.jobs.end(job, { kind: "dead", error: "no" });
+      await store.ledger.discard([job.id], { reason: "a test" });
+      await backend.pass(1_000);
+      const before = { bodiesMs: await store.nowMs(), idsMs: 0 };
+      expect(await store.ledger.prune(before)).toEqual({ bodies: 1, ids: 0 });
+      const steps = backend.isSqlite ? "steps" : "receiver.steps";
+      expect(await backend.rows(`SELECT * FROM ${steps}`)).toEqual([]);
     });
 
     test("requeues and prunes more than one batch, and skips events that must stay", async () => {
