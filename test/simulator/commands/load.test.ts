@@ -138,6 +138,14 @@ test("--knee raises the rate until the receiver no longer keeps up", async () =>
   expect(steps.some(({ holds }) => !holds)).toBe(true);
 });
 
+test("--knee of a receiver that fails at once says that it breaks at the first rate", async () => {
+  const receiver = await startEndpoint(503);
+  const words = ["--secret", secret, "--knee", "--rate", "60", "--duration", "100ms"];
+  const { code, out, err } = await run("load", receiver.url, ...words);
+  expect({ code, out }).toEqual({ code: 1, out: "It breaks at the first rate already, 60 a second.\n" });
+  expect(err).toMatch(/^ {4}60\/s {2}0 acknowledged\/s {2}p99 0\.0 ms {2}6 failed {2}breaks$/m);
+});
+
 test("a receiver that does not listen could not be loaded", async () => {
   const { code, err } = await run("load", "http://127.0.0.1:1/", "--secret", secret, "--duration", "100ms");
   expect(code).toBe(3);

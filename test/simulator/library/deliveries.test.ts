@@ -67,3 +67,21 @@ test("an attempt has separate times: due, started and ended, each in schedule an
     ],
   });
 });
+
+test("what a selection matches is counted and sent again; a time may be a Date", async () => {
+  let status = 500;
+  const simulator = openSimulator({
+    clock: "manual",
+    send: async () => ({ outcome: { status }, durationMs: 1 }),
+  });
+  register(simulator, "http://localhost:9/");
+  emit(simulator, "call.completed", 3);
+  await simulator.clock.run();
+  status = 200;
+  const control = createDeliveryControl(simulator);
+  const later = new Date(simulator.clock.now() + 1_000);
+  const total = async (selection = {}) => (await control.count(selection)).total;
+  expect([await total(), await total({ since: later })]).toEqual([3, 0]);
+  expect(await control.resendAll({ state: "dead", until: later })).toEqual({ total: 3 });
+  expect([await total({ state: "delivered" }), await total()]).toEqual([3, 6]);
+});
