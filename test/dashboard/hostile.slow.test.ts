@@ -121,6 +121,21 @@ test("the page's own address is shown as text, too", async () => {
   await expectHarmless(page);
 });
 
+test("an id in the address cannot climb to another route of the control API", async () => {
+  const { url, simulator } = await openDashboard({ calls: 0 });
+  await control(new URL(url).origin, "POST", "/events", { type: "call.completed" });
+  const page = await browser.openPage(url);
+  for (const id of ["..%2freset%3f", "..%2f..%2fcontrol%2freset%3f", "%2e%2e", "..", "%E0%A4%A"]) {
+    await page.evaluate(`history.pushState(null, "", "/dashboard/deliveries/" + ${JSON.stringify(id)});
+      dispatchEvent(new PopStateEvent("popstate"))`);
+    await page.locator("h1").first().waitFor();
+    for (const key of ["r", "a", "r"]) await page.keyboard.press(key);
+  }
+  await visit(page, "/deliveries/dlv_nothing");
+  await page.getByText("There is no delivery").waitFor();
+  expect(simulator.counts.events()).toBe(1);
+});
+
 test("control: a payload of markup runs in an unprotected page", async () => {
   const page = await browser.openPage("about:blank");
   await page.setContent(`<img src="x" onerror="globalThis.hit = true">`);

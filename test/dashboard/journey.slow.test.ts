@@ -60,6 +60,13 @@ describe("from an empty dashboard to a delivered event", () => {
     const elapsedMs = simulator.clock.now() - Date.now();
     expect(elapsedMs / 3_600_000).toBeCloseTo(14.6, 1);
 
+    // The endpoint is flagged, and its secret appears nowhere.
+    await page.locator(".delivery-facts").getByRole("link", { name: receiver.url }).click();
+    await page.getByText("Failing: 6 failures in a row").waitFor();
+    await page.getByText(`••••${secret.slice(-4)}`).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    await page.goBack();
+
     // Fix the receiver and resend.
     receiver.behave(200);
     await page.keyboard.press("r");
