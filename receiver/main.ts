@@ -6,7 +6,7 @@ import { z } from "zod";
 import { EXIT, terminal, withConfig, withStore } from "./operations/commands/run.ts";
 import { health, start } from "./operations/commands/start.ts";
 import { EVENT_STATES } from "./store/ledger-port.ts";
-import { serverRoom } from "./store/open.ts";
+import { databaseServer } from "./store/open.ts";
 
 const inboxCommands = () => import("./operations/commands/inbox.ts");
 
@@ -85,7 +85,7 @@ command(program, "backup <file>", "copy the database to a new file while it is i
   withStore(async () => (await inboxCommands()).backup),
 );
 
-(await serverRoom())?.addCommands(program);
+(await databaseServer())?.addCommands(program);
 
 // Not commander's default command: it would take a misspelt command as its argument, and suggest nothing.
 const words = process.argv.slice(2);

@@ -28,7 +28,7 @@ const INSERT = `
 
 let untold = 0;
 /** One message for all events done in a turn: a message for each would cost as much as handling it. */
-function tell(done: number): void {
+function count(done: number): void {
   if (untold === 0)
     setImmediate(() => {
       process.send?.(untold);
@@ -47,7 +47,7 @@ async function store(one: (n: number) => Promise<unknown>): Promise<void> {
   await go();
   let next = 0;
   const client = async (): Promise<void> => {
-    while (next < share) await one((next += 1)).then(() => tell(1));
+    while (next < share) await one((next += 1)).then(() => count(1));
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
 }
@@ -86,7 +86,7 @@ async function work(): Promise<void> {
       workerConcurrency: BATCH,
     },
     handlers: [handler],
-    onEnded: () => tell(1),
+    onEnded: () => count(1),
     onStuck: () => process.exit(1),
   });
   await go();
@@ -124,7 +124,7 @@ async function workBare(): Promise<void> {
           client.release();
         }),
       );
-    tell(jobs.length);
+    count(jobs.length);
   }
 }
 

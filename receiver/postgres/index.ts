@@ -1,5 +1,5 @@
 import type { PoolClient } from "pg";
-import type { ServerRoom } from "../store/open.ts";
+import type { DatabaseServer } from "../store/open.ts";
 import type { JobHandler, Store } from "../store/port.ts";
 import { createDatabase, described } from "./connection.ts";
 import { announce, migrate, queueOf } from "./handlers.ts";
@@ -18,7 +18,7 @@ const CUT_OFF_MS = 20_000;
 const NOW = `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "nowMs"`;
 
 /** Opens the inbox in a PostgreSQL database. Creates the tables if they do not exist. */
-export const openServerStore: ServerRoom["openServerStore"] = async (options): Promise<Store> => {
+export const openServerStore: DatabaseServer["openServerStore"] = async (options): Promise<Store> => {
   const { databaseUrl: url, databaseSchema: schema = "receiver", pool, clock, onCutOff } = options;
   const database = createDatabase(url, schema, pool);
   await createSchema(database).catch(async (cause: unknown) => {

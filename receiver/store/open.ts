@@ -18,18 +18,18 @@ export type StoreOptions = Partial<Pick<Config, "databaseFile" | "databaseUrl" |
 };
 
 /** A folder with a store on a database server, and its commands. */
-export type ServerRoom = {
+export type DatabaseServer = {
   openServerStore: (options: StoreOptions & { databaseUrl: string }) => Promise<Store>;
   addCommands: (program: Command) => void;
 };
 
 // A list, so that deleting the next line leaves a receiver without PostgreSQL.
-const rooms: (() => Promise<ServerRoom>)[] = [];
-rooms.push(async () => import("../postgres/room.ts"));
+const servers: (() => Promise<DatabaseServer>)[] = [];
+servers.push(async () => import("../postgres/server.ts"));
 
 /** The PostgreSQL folder, unless it was deleted. */
-export async function serverRoom(): Promise<ServerRoom | undefined> {
-  return rooms[0]?.();
+export async function databaseServer(): Promise<DatabaseServer | undefined> {
+  return servers[0]?.();
 }
 
 /** Opens the configured inbox. Throws `CannotOpen`, whose message says why and what to do. */
@@ -37,9 +37,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { databaseFile: file, databaseUrl } = options;
   try {
     if (databaseUrl !== undefined) {
-      const room = await serverRoom();
-      if (!room) throw new Error("this receiver has no PostgreSQL. Name a file in DATABASE_URL: sqlite:….");
-      return await room.openServerStore({ ...options, databaseUrl });
+      const server = await databaseServer();
+      if (!server) throw new Error("this receiver has no PostgreSQL. Name a file in DATABASE_URL: sqlite:….");
+      return await server.openServerStore({ ...options, databaseUrl });
     }
     if (file === undefined) throw new Error("DATABASE_URL names no database.");
     // Only now: a receiver on PostgreSQL does not load the library for SQLite.

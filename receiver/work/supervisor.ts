@@ -194,17 +194,17 @@ export function startSupervisor(options: SupervisorOptions) {
     isWakeDue = true;
     clock.after(WAKE_MS, () => {
       isWakeDue = false;
-      tell({ kind: "wake" });
+      send({ kind: "wake" });
     });
   }
 
-  function tell(order: Order): void {
+  function send(order: Order): void {
     if (child?.connected === true) child.send(order, () => undefined);
   }
 
   async function end(ending: ChildProcess, graceMs: number): Promise<void> {
     const ended = new Promise((resolve) => ending.once("close", resolve));
-    tell({ kind: "drain", graceMs });
+    send({ kind: "drain", graceMs });
     await within(graceMs + CLOSING_MS, ended, clock);
     ending.kill("SIGKILL");
     await ended;

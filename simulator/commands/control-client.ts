@@ -73,11 +73,11 @@ export function createControlClient(flags: SimulatorFlags) {
     });
     const value = jsonOf(answer.text);
     if (answer.status >= 400) {
-      const told = errorSchema.safeParse(value);
+      const refusal = errorSchema.safeParse(value);
       const exitCode = answer.status < 500 ? EXIT.wrongUsage : EXIT.couldNotRun;
       const list = answer.status === 404 ? listHint(path) : "";
       throw new CommandError(
-        (told.success ? told.data.message : `${url.href} answered ${answer.status}.`) + list,
+        (refusal.success ? refusal.data.message : `${url.href} answered ${answer.status}.`) + list,
         exitCode,
       );
     }

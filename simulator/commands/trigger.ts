@@ -55,7 +55,7 @@ export default function triggerCommand(): Command {
       const client = createControlClient(flags);
       // Event types have a period in their names, and names of scenarios have none.
       const isStory = what.endsWith(".json") || !what.includes(".");
-      if (isStory) await tell(what, { client, flags, output });
+      if (isStory) await runStory(what, { client, flags, output });
       else await emit(what, { client, flags, output });
     });
 }
@@ -102,7 +102,7 @@ async function printResults(
   }
 }
 
-async function tell(what: string, { client, flags, output }: Context): Promise<void> {
+async function runStory(what: string, { client, flags, output }: Context): Promise<void> {
   const { set, count, fault, org } = flags;
   if (set.length > 0 || count !== 1 || fault.length > 0 || org !== undefined)
     throw usageError(

@@ -49,22 +49,22 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
       serializer: String,
     });
     const unwatch = journal.watch(push);
-    const tell = (name: string, data: string) => session.push(data, name, String(journal.lastId()));
-    clients.add(tell);
+    const send = (name: string, data: string) => session.push(data, name, String(journal.lastId()));
+    clients.add(send);
     const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS).unref();
     session.once("disconnected", stop);
 
     const lastId = Number(session.lastId);
     if (session.lastId === "" || !Number.isSafeInteger(lastId))
-      return tell("clock", JSON.stringify(clockView(simulator)));
+      return send("clock", JSON.stringify(clockView(simulator)));
     const missed = journal.since(lastId);
     if (missed === undefined || missed.length > MOST_RESUMED_ENTRIES) {
-      tell("resync", "{}");
+      send("resync", "{}");
     } else for (const entry of missed) push(entry);
 
     function stop(): void {
       unwatch();
-      clients.delete(tell);
+      clients.delete(send);
       clearInterval(heartbeat);
       if (clients.size > 0) return;
       clearTimeout(clockTimer);
@@ -76,7 +76,7 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
       if (response.writableLength > LARGEST_BACKLOG_BYTES) return drop(entry);
       const message = messageOf(entry);
       if (message !== undefined) session.push(JSON.stringify(message.data), message.name, String(entry.id));
-      if (message?.name === "delivery") tellClockSoon();
+      if (message?.name === "delivery") sendClockSoon();
     }
 
     function drop(entry: JournalEntry): void {
@@ -88,14 +88,14 @@ export function streamRoutes(router: Router, simulator: Simulator): void {
   });
 
   /** Counts and due times change with each attempt: one message covers many. */
-  function tellClockSoon(): void {
+  function sendClockSoon(): void {
     clockTimer ??= setTimeout(() => {
       clockTimer = undefined;
       const clock = JSON.stringify(clockView(simulator));
       const jobs = simulator.jobs.active().map((job) => JSON.stringify(jobView(job)));
-      for (const tell of clients) {
-        tell("clock", clock);
-        for (const job of jobs) tell("job", job);
+      for (const send of clients) {
+        send("clock", clock);
+        for (const job of jobs) send("job", job);
       }
     }, CLOCK_AFTER_MS).unref();
   }

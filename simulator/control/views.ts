@@ -16,33 +16,33 @@ import {
   historySchema,
   type DeliveryDetailShape,
 } from "../domain/shapes.ts";
-import { told } from "../domain/spelling.ts";
+import { viewOf } from "../domain/spelling.ts";
 import type { DeliveryDetail } from "../verbs/deliveries.ts";
 import type { Simulator } from "../verbs/simulator.ts";
 import { signatureView } from "./signature-view.ts";
 
 /** How the control API shows objects, by their shapes (`domain/shapes.ts`). */
 
-export const eventView = told(eventSchema);
-export const deliveryView = told(deliverySchema);
-export const countView = told(countSchema);
-export const jobView = told(jobSchema);
-export const historyView = told(historySchema);
-export const answersView = told(answersSchema);
-export const dueView = told(dueSchema);
+export const eventView = viewOf(eventSchema);
+export const deliveryView = viewOf(deliverySchema);
+export const countView = viewOf(countSchema);
+export const jobView = viewOf(jobSchema);
+export const historyView = viewOf(historySchema);
+export const answersView = viewOf(answersSchema);
+export const dueView = viewOf(dueSchema);
 
-const tellEndpoint = told(endpointSchema);
-const tellDetail = told(deliveryDetailSchema);
-const tellEmitted = told(emittedSchema);
-const tellClock = told(clockSchema);
+const endpointFields = viewOf(endpointSchema);
+const detailFields = viewOf(deliveryDetailSchema);
+const emittedFields = viewOf(emittedSchema);
+const clockFields = viewOf(clockSchema);
 
 /** An endpoint without its secret, except for the last four characters. */
 export function endpointView(endpoint: Endpoint): EndpointShape {
-  return tellEndpoint(shownEndpoint(endpoint));
+  return endpointFields(shownEndpoint(endpoint));
 }
 
 export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDetail): DeliveryDetailShape {
-  return tellDetail({
+  return detailFields({
     ...summary,
     url: endpoint?.url ?? null,
     attempts: attempts.map((attempt) => ({
@@ -60,7 +60,7 @@ export function deliveryDetailView({ summary, endpoint, attempts }: DeliveryDeta
 }
 
 export function emittedView(emitted: readonly EmittedEvent[]): EmittedShape {
-  return tellEmitted({
+  return emittedFields({
     events: emitted.map(({ event }) => event),
     deliveries: emitted.flatMap(({ event, deliveries }) =>
       deliveries.map((delivery) => ({ ...delivery, eventId: event.id })),
@@ -69,7 +69,7 @@ export function emittedView(emitted: readonly EmittedEvent[]): EmittedShape {
 }
 
 export function clockView({ clock, counts, verdicts }: Simulator) {
-  return tellClock({
+  return clockFields({
     mode: clock.mode,
     nowMs: clock.now(),
     wallNowMs: clock.wallNowMs(),

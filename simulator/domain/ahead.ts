@@ -36,9 +36,9 @@ export function createAhead(options: { database: Database }) {
 
   return function ahead(span: Span): Ahead {
     const waiting = attempts.all(span);
-    const told = steps.all(span);
-    const hasMore = [waiting, told].some((due) => sumOf(due) >= MOST_LOOKED_AT);
-    return { due: [...waiting, ...told].toSorted((a, b) => a.dueAtMs - b.dueAtMs), hasMore };
+    const ofStories = steps.all(span);
+    const hasMore = [waiting, ofStories].some((due) => sumOf(due) >= MOST_LOOKED_AT);
+    return { due: [...waiting, ...ofStories].toSorted((a, b) => a.dueAtMs - b.dueAtMs), hasMore };
   };
 }
 

@@ -81,8 +81,8 @@ export function createEmitter(options: {
       if (options.readings().emission_order === "completed_first") news.unshift(completed);
       else news.push(completed);
     }
-    const emitted = news.map((told) => {
-      const event = events.append({ ...told, orgId: happened.orgId, origin });
+    const emitted = news.map((happening) => {
+      const event = events.append({ ...happening, orgId: happened.orgId, origin });
       world.tie(happened, event.id);
       return publish(event, to, faults);
     });

@@ -105,7 +105,7 @@ export function createEndpoints(options: {
     return { ok: true, endpoint };
   }
 
-  function tell(id: string, changes: number): boolean {
+  function publish(id: string, changes: number): boolean {
     if (changes > 0) journal.write({ kind: "endpoint.changed", endpointId: id });
     return changes > 0;
   }
@@ -144,14 +144,14 @@ export function createEndpoints(options: {
     },
     /** False if the endpoint does not exist. Its past deliveries stay visible. */
     remove(id: string): boolean {
-      return tell(id, remove.run(clock.now(), id).changes);
+      return publish(id, remove.run(clock.now(), id).changes);
     },
     checkUrl: (url: string): EndpointUrl => checkEndpointUrl(url, allowedHosts),
     find: read,
     list: (): Endpoint[] => list.all().map(fromRow),
     exists: (id: string): boolean => exists.get(id) === 1,
-    countFailure: (id: string): boolean => tell(id, countFailure.run(id).changes),
-    countSuccess: (id: string): void => void tell(id, countSuccess.run(id).changes),
+    countFailure: (id: string): boolean => publish(id, countFailure.run(id).changes),
+    countSuccess: (id: string): void => void publish(id, countSuccess.run(id).changes),
   };
 }
 

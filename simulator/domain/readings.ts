@@ -146,8 +146,8 @@ export function listReadings(): ({ name: ReadingName; default: string } & Readin
   return Object.keys(READINGS)
     .filter(isReadingName)
     .map((name) => {
-      const { choices, ...told } = READINGS[name];
-      return { name, choices, default: choices[0], ...told };
+      const { choices, ...described } = READINGS[name];
+      return { name, choices, default: choices[0], ...described };
     });
 }
 

@@ -4,7 +4,7 @@ import { camelCase, type CamelCase } from "./names.ts";
 /**
  * One shape, three spellings, all made from its schema:
  *
- *     told by the API        { created_at: "2026-01-31T18:00:00.000Z" }    z.input of the schema
+ *     answered by the API    { created_at: "2026-01-31T18:00:00.000Z" }    z.input of the schema
  *     kept by the domain     { createdAtMs: 1769882400000 }                Kept
  *     dated by the library   { createdAt: Date }                           Dated
  *
@@ -59,7 +59,7 @@ function keptName(name: string, field: unknown): string {
 type Convert = (value: unknown) => unknown;
 type Spelling = { name: (field: string) => string; time: Convert; withLiterals: boolean };
 
-const TOLD: Spelling = {
+const ANSWERED: Spelling = {
   name: (field) => field,
   time: (timeMs) => new Date(Number(timeMs)).toISOString(),
   withLiterals: true,
@@ -67,9 +67,9 @@ const TOLD: Spelling = {
 const DATED: Spelling = { name: camelCase, time: (timeMs) => new Date(Number(timeMs)), withLiterals: false };
 
 /** Converts an object of the domain into an answer of the control API, without fields that the schema lacks. */
-export function told<Schema extends z.ZodType>(schema: Schema): (kept: Kept<Schema>) => z.input<Schema> {
+export function viewOf<Schema extends z.ZodType>(schema: Schema): (kept: Kept<Schema>) => z.input<Schema> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made from the schema that the type is made from
-  return (converterOf(schema, TOLD) ?? asItIs) as (kept: Kept<Schema>) => z.input<Schema>;
+  return (converterOf(schema, ANSWERED) ?? asItIs) as (kept: Kept<Schema>) => z.input<Schema>;
 }
 
 export function dated<Schema extends z.ZodType>(schema: Schema): (kept: Kept<Schema>) => Dated<Schema> {

@@ -28,9 +28,9 @@ export function createLane(options: {
   let keptMs = 0;
 
   function end(ending: Ending): void {
-    const told = onEnd;
+    const report = onEnd;
     onEnd = undefined;
-    told?.(ending);
+    report?.(ending);
   }
 
   const exchange = {

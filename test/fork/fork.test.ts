@@ -86,7 +86,7 @@ describe("a fork", () => {
         (path) => !/^(?:receiver|test\/receiver)\/postgres\/|^docs\/scaling.md$|^test\/helpers\//.test(path),
       ),
     ).toEqual([]);
-    expect(only).toEqual(expect.arrayContaining(["receiver/postgres/room.ts", "docs/scaling.md"]));
+    expect(only).toEqual(expect.arrayContaining(["receiver/postgres/server.ts", "docs/scaling.md"]));
     expect(parsed("package.json")["dependencies"]).not.toHaveProperty("pg-boss");
     expect(all.get("package.json")).toContain('"pg-boss"');
     expect(files.get("receiver/store/open.ts")).not.toContain("../postgres/");

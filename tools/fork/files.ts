@@ -28,7 +28,7 @@ const LIBRARY = /^receiver\/(?:library\/|index\.)/;
 
 /** The store in PostgreSQL, and the one line that names it. */
 const POSTGRES = /^receiver\/postgres\//;
-const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/room\.ts"\).*\n/m;
+const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/server\.ts"\).*\n/m;
 
 /**
  * Tests that stay with the kit, of parts that an owner uses and does not change: the contract, small tools, the server below

@@ -114,9 +114,9 @@ export function createHappen(options: {
   /** The caller by the object, its call or `caller`: the same number is the same person. */
   function callerIn(
     business: Business,
-    told: { object: Fields; call: Fields; caller?: Partial<Caller> | undefined },
+    made: { object: Fields; call: Fields; caller?: Partial<Caller> | undefined },
   ) {
-    const { object, call, caller = {} } = told;
+    const { object, call, caller = {} } = made;
     const phone = [call["phone"], object["phone"], caller.phone].find((given) => typeof given === "string");
     const known = phone === undefined ? undefined : callerOf({ seed, business, phone });
     const spoken = LANGUAGES.find((language) => language === call["detected_language"]);

@@ -100,8 +100,8 @@ export function parseScenario(json: unknown): ParsedScenario {
   const names = Object.keys(callers);
   for (const [index, { caller, object = {} }] of steps.entries()) {
     const inTexts = Array.from(JSON.stringify(object).matchAll(PLACEHOLDER), ([, name = ""]) => name);
-    const told = caller === undefined ? inTexts : [caller, ...inTexts];
-    const unknown = told.find((name) => !names.includes(name));
+    const used = caller === undefined ? inTexts : [caller, ...inTexts];
+    const unknown = used.find((name) => !names.includes(name));
     if (unknown !== undefined) {
       const known = names.length === 0 ? "there are none" : `there are ${names.join(", ")}`;
       return refused(

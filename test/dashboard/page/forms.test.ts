@@ -231,18 +231,18 @@ test("a resend sends what was chosen, or what matches, and everything only under
 });
 
 test("a test event is sent at once only to an endpoint that was found, and its retry is made now", async () => {
-  const { SecretOnce, tellSecret, toldSecret } =
+  const { SecretOnce, showSecret, newSecret } =
     await import("../../../simulator/dashboard/app/components/secret-once.tsx");
   const test = ["POST", "/endpoints/ep_1/test", {}];
   answers["/endpoints/ep_1/test"] = { deliveries: [{ id: "dlv_1" }] };
   const endpoint = { ...endpointOf(), secret: "s3cret" };
   const once = await open(h(SecretOnce, {}));
-  tellSecret(endpoint);
+  showSecret(endpoint);
   await wait();
   expect([sent, once.words().includes("SIGNING_SECRET=s3cret")]).toEqual([[], true]);
-  toldSecret.set(undefined);
+  newSecret.set(undefined);
   await wait();
-  tellSecret(endpoint, { isTested: true });
+  showSecret(endpoint, { isTested: true });
   await wait();
   expect(sent).toEqual([test]);
   const again = async (more: Partial<Delivery>) => {
@@ -261,7 +261,7 @@ test("a test event is sent at once only to an endpoint that was found, and its r
 
 test("a found receiver is registered, another asks for its path, and what is not HTTP is left", async () => {
   const { EmptyFeed } = await import("../../../simulator/dashboard/app/components/feed-empty.tsx");
-  const { toldSecret } = await import("../../../simulator/dashboard/app/components/secret-once.tsx");
+  const { newSecret } = await import("../../../simulator/dashboard/app/components/secret-once.tsx");
   answers["/listeners"] = { data: [{ host: "127.0.0.1", port: 3000 }] };
   const view = await open(h(EmptyFeed, {}));
   const [url, register] = ["http://a/b", [["POST", "/endpoints", { url: "http://a/b" }]]];
@@ -278,8 +278,8 @@ test("a found receiver is registered, another asks for its path, and what is not
     const [asked, ...more] = sent.splice(0);
     expect(asked).toEqual(["POST", "/listeners/probe", { port: 3_000 }]);
     expect(more).toEqual(finding.startsWith("no") ? [] : register);
-    expect(toldSecret.get()?.isTested).toBe(finding.startsWith("no") ? undefined : true);
-    toldSecret.set(undefined);
+    expect(newSecret.get()?.isTested).toBe(finding.startsWith("no") ? undefined : true);
+    newSecret.set(undefined);
   }
   expect(page.visits).toEqual(["push /dashboard/endpoints?new&url=http%3A%2F%2Fa%2Fb"]);
   await view.close();

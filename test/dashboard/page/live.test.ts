@@ -83,7 +83,7 @@ test("what the stream brings is read first, and lists only when it is known whet
 test("what the stream tells is kept, also over an answer that was under way", async () => {
   const { live } = core;
   const job = (id: string) => ({ id, ended_at: null }) as Job;
-  const before = live.told;
+  const before = live.clockChanges;
   for (const id of ["ep_1", "ep_2"]) tell("endpoint", { id });
   tell("endpoint_deleted", { id: "ep_1" });
   tell("event", { id: "evt_9", type: "order.created", created_at: at(9) });
@@ -93,9 +93,9 @@ test("what the stream tells is kept, also over an answer that was under way", as
   expect([...(live.endpoints?.keys() ?? [])]).toEqual(["ep_2"]);
   expect(live.jobs.slice(0, 2)).toEqual([job("job_b"), job("job_a")]);
   expect(live.feed.rows().map(({ key }) => key)).toEqual(["evt_9"]);
-  expect(live.told).toBe(before);
+  expect(live.clockChanges).toBe(before);
   for (const minute of [2, 3]) tell("clock", clockAt(minute));
-  expect(live.told).toBe(before + 2);
+  expect(live.clockChanges).toBe(before + 2);
 });
 
 test("a clock from the stream wins over an older one still loading", async () => {

@@ -63,7 +63,7 @@ test("time is moved on the line by keys and by dragging, to a mark that is near,
   expect(sent.map(([, , body]) => body)).toEqual([{ seconds: 300 }, { seconds: 60 }]);
   const step = { kind: "step", due_at: at(9), count: 1, event_type: "order.created" };
   answers["/clock/ahead"] = { data: [{ ...due, count: 2 }, step] };
-  live.told += 1;
+  live.clockChanges += 1;
   await view.again(h(TimeStrip, {}));
   for (const ms of [249, 1]) await wait(ms);
   expect(view.byClass("strip-sum")[0]?.words).toBe("2 attempts and 1 scenario step");

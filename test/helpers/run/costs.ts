@@ -20,7 +20,7 @@ const STARTS = 10;
  *
  * @param alsoOf processes of the run that are no children of this one
  */
-export function tellCosts(vitest: Vitest, { alsoOf }: { alsoOf: readonly number[] }): void {
+export function reportCosts(vitest: Vitest, { alsoOf }: { alsoOf: readonly number[] }): void {
   const files = vitest.state.getTestModules().map((file) => ({
     name: relative(process.cwd(), file.moduleId),
     seconds: file.diagnostic().duration / 1_000,

@@ -11,7 +11,7 @@ import { createServer as createPostgres, type PostgresServer } from "../../../to
 import { makeDirectory } from "../../receiver/helpers/temporary.ts";
 import type { BrowserServer } from "playwright-core";
 import { freePort } from "../free-port.ts";
-import { tellCosts } from "./costs.ts";
+import { reportCosts } from "./costs.ts";
 
 /**
  * Shared by all test files: one PostgreSQL server, one browser, and the packages of the mounted examples, each started or
@@ -48,7 +48,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     // If it did not start, its tests have already failed.
     const server = await postgres?.catch(() => undefined);
-    tellCosts(project.vitest, { alsoOf: server ? [await server.pid()] : [] });
+    reportCosts(project.vitest, { alsoOf: server ? [await server.pid()] : [] });
     await (await browser?.catch(() => undefined))?.close();
     await server?.stop("immediate");
     programs.closeAllConnections();

@@ -13,7 +13,7 @@ import { Chip, TypeName } from "./chips.tsx";
 import { isMeant } from "./dialog.tsx";
 import { RotateSecret } from "./endpoint-form.tsx";
 import { CopyFact, Fact } from "./page.tsx";
-import { tellSecret } from "./secret-once.tsx";
+import { showSecret } from "./secret-once.tsx";
 
 /** One endpoint and its actions. */
 export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoint; isRotated?: boolean }) {
@@ -40,7 +40,7 @@ export function EndpointCard({ endpoint, isRotated = false }: { endpoint: Endpoi
   }
   function rotated(changed: EndpointWithSecret) {
     setRotating(false);
-    tellSecret(changed);
+    showSecret(changed);
   }
 
   return (

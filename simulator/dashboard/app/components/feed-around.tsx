@@ -24,7 +24,7 @@ const [WIDTH, HEIGHT] = [600, 32];
 /** Sums over the period, endpoint and type of the filters; undefined until known. */
 export function useHistory({ since, until, endpoint, type }: Filters) {
   const query = apiQuery({ since, until, endpoint, type }).replace("&", "?");
-  const { told: again } = useLive();
+  const { clockChanges: again } = useLive();
   return useGot(`/history${query}`, { again, afterMs: AGAIN_AFTER_MS }).value;
 }
 

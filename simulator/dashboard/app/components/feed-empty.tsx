@@ -8,7 +8,7 @@ import { attempt, useAttempt } from "../core/toasts.ts";
 import type { Listener, Probe } from "../core/types.ts";
 import { Button, Copyable } from "./button.tsx";
 import { Empty } from "./page.tsx";
-import { tellSecret } from "./secret-once.tsx";
+import { showSecret } from "./secret-once.tsx";
 
 /** Nothing was sent yet: register an endpoint first, or trigger an event. */
 export function EmptyFeed() {
@@ -40,7 +40,7 @@ async function register(probe: Probe): Promise<void> {
   if (probe.finding === "not_http") return;
   if (!isFound(probe)) return navigate(`/endpoints?new&url=${encodeURIComponent(probe.url)}`);
   const endpoint = await attempt(() => control.post("/endpoints", { url: probe.url }));
-  if (endpoint !== undefined) tellSecret(endpoint, { isTested: true });
+  if (endpoint !== undefined) showSecret(endpoint, { isTested: true });
 }
 
 function FromShell({ words }: { words: string[] }) {

@@ -26,7 +26,7 @@ export function useSums(filters: Filters): Sums | undefined {
 }
 
 function useCount(filters: Partial<Filters>): DeliveryCount | undefined {
-  const { told: again } = useLive();
+  const { clockChanges: again } = useLive();
   const path = `/counts${apiQuery(filters).replace("&", "?")}` as const;
   return useLoaded(path, () => control.get(path), { again, afterMs: AGAIN_AFTER_MS }).value;
 }

@@ -10,10 +10,10 @@ import { Dialog } from "./dialog.tsx";
 
 /** The secret of a new endpoint, shown only once, and a test event that shows whether the receiver has it. */
 export function SecretOnce() {
-  const told = toldSecret.use();
-  if (told === undefined) return null;
-  const { secret, url, previous_secret_until: until } = told.endpoint;
-  const close = <Button kind="accent" onClick={() => toldSecret.set(undefined)} words="I have copied it" />;
+  const shown = newSecret.use();
+  if (shown === undefined) return null;
+  const { secret, url, previous_secret_until: until } = shown.endpoint;
+  const close = <Button kind="accent" onClick={() => newSecret.set(undefined)} words="I have copied it" />;
   return (
     <Dialog title="The signing secret" foot={close}>
       <p class="notice wait">
@@ -34,7 +34,7 @@ export function SecretOnce() {
         Deliveries to <span class="foreign">{url}</span> carry a signature made with it in the header{" "}
         <code>X-Service-Signature</code>.
       </p>
-      <TestEvent key={told.endpoint.id} endpoint={told.endpoint} isSentAtOnce={told.isTested} />
+      <TestEvent key={shown.endpoint.id} endpoint={shown.endpoint} isSentAtOnce={shown.isTested} />
     </Dialog>
   );
 }
@@ -104,11 +104,11 @@ function TestEvent({ endpoint, isSentAtOnce }: { endpoint: Endpoint; isSentAtOnc
  * The newly registered endpoint with its secret, shown on any page until the secret is copied: it is not shown
  * again. With `isTested`, an event is sent to it at once.
  */
-export const toldSecret = createStore<{ endpoint: EndpointWithSecret; isTested: boolean } | undefined>(
+export const newSecret = createStore<{ endpoint: EndpointWithSecret; isTested: boolean } | undefined>(
   undefined,
 );
 
 /** Shows the secret of `endpoint`. */
-export function tellSecret(endpoint: EndpointWithSecret, { isTested = false } = {}): void {
-  toldSecret.set({ endpoint, isTested });
+export function showSecret(endpoint: EndpointWithSecret, { isTested = false } = {}): void {
+  newSecret.set({ endpoint, isTested });
 }

@@ -27,8 +27,8 @@ export function aheadAtPlace(place: number): number {
 
 /** Attempts that become due within the schedule, by due time; reloaded when time moves or deliveries change. */
 export function useAhead(): Due[] {
-  const { clock, told } = useLive();
-  const { value } = useGot("/clock/ahead", { again: told, afterMs: REFRESH_MS });
+  const { clock, clockChanges } = useLive();
+  const { value } = useGot("/clock/ahead", { again: clockChanges, afterMs: REFRESH_MS });
   return clock?.next_attempt_at ? (value?.data ?? []) : [];
 }
 

@@ -33,11 +33,11 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   const patience = createPatience(ASK_AGAIN_MS);
 
   function hear(place: () => void): void {
-    meanwhile.tell(place);
-    tell();
+    meanwhile.repeat(place);
+    notify();
   }
 
-  function tell(): void {
+  function notify(): void {
     rows = undefined;
     changed();
   }
@@ -46,7 +46,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
   async function load(filters: Filters): Promise<void> {
     const next = new Listed(filters);
     Object.assign(list, { filters, next, error: undefined });
-    tell();
+    notify();
     const asked = Promise.all([read(filters), readEvents(filters)]);
     try {
       await meanwhile.of(asked, ([page, events]) => {
@@ -60,7 +60,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
     } catch (error) {
       if (list.next === next) Object.assign(list, { next: undefined, error: asError(error) });
     }
-    tell();
+    notify();
   }
 
   async function loadOlder(): Promise<void> {
@@ -78,7 +78,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
       own.error = asError(error);
     }
     own.isLoading = false;
-    if (own === list) tell();
+    if (own === list) notify();
   }
 
   function read(filters: Filters, cursor?: string): Promise<Page<Delivery>> {
@@ -160,7 +160,7 @@ export function createFeed({ control, changed }: { control: Control; changed: ()
         if (!found.has(id) && createdAt > oldestAt) remove(id);
       for (const delivery of page.data.toReversed())
         if (!own.byId.has(delivery.id)) insert(heard.get(delivery.id) ?? delivery);
-      tell();
+      notify();
     }, patience.ms());
   }
 

@@ -2,19 +2,19 @@
 export function createMeanwhile() {
   const underWay = new Set<(() => void)[]>();
   return {
-    tell(happen: () => void): void {
-      for (const told of underWay) told.push(happen);
+    repeat(happen: () => void): void {
+      for (const happened of underWay) happened.push(happen);
       happen();
     },
     /** Calls `take` with the result of `answering`, then applies later updates, unless it returned false. */
     async of<Answer>(answering: Promise<Answer>, take: (answer: Answer) => unknown): Promise<void> {
-      const told: (() => void)[] = [];
-      underWay.add(told);
+      const happened: (() => void)[] = [];
+      underWay.add(happened);
       try {
         if (take(await answering) === false) return;
-        for (const happen of told) happen();
+        for (const happen of happened) happen();
       } finally {
-        underWay.delete(told);
+        underWay.delete(happened);
       }
     },
   };

@@ -15,7 +15,7 @@ class Live {
   /** By `performance.now()`, which never goes back. */
   clockReceivedAt = 0;
   /** How many clock messages the stream has sent, with counts and due times: the first one is the beginning. */
-  told = 1;
+  clockChanges = 1;
   /** By id; undefined until loaded. */
   endpoints: Map<string, Endpoint> | undefined;
   organizations: Organization[] | undefined;
@@ -161,12 +161,12 @@ function receive(message: Message): void {
   else if (name === "delivery") live.feed.put(data);
   else if (name === "clock") {
     newestClock.overtake();
-    if (live.clock !== undefined) live.told++;
+    if (live.clock !== undefined) live.clockChanges++;
     setClock(data);
   } else if (name === "reset" || name === "resync") {
     live.generation++;
     void loadAll();
-  } else meanwhile.tell(() => keep(message));
+  } else meanwhile.repeat(() => keep(message));
   changed();
 }
 

@@ -23,7 +23,7 @@ type Listener = {
 };
 
 /** Messages between tabs: whether the stream is open. */
-type Told = "open" | "lost" | "asked" | Message;
+type Notice = "open" | "lost" | "asked" | Message;
 
 /**
  * The stream of changes, shared by all tabs: a browser opens six connections to a host, and a stream occupies one. The tab
@@ -41,40 +41,40 @@ export function openStream({ onMessage, onOpen, onLost }: Listener): void {
     if (persisted) stop = start();
   });
 
-  function take(told: Told): void {
-    if (told === "open") {
+  function take(notice: Notice): void {
+    if (notice === "open") {
       if (isOpen) return;
       isOpen = true;
       onOpen(wasOpen);
       wasOpen = true;
-    } else if (told === "lost") {
+    } else if (notice === "lost") {
       isOpen = false;
       onLost();
-    } else if (told !== "asked" && isOpen) onMessage(told);
+    } else if (notice !== "asked" && isOpen) onMessage(notice);
   }
 
   function start(): () => void {
     const stopped = new AbortController();
     const others = new BroadcastChannel("voice-agent-simulator stream");
-    const tell = (told: Told) => {
-      take(told);
-      others.postMessage(told);
+    const pass = (notice: Notice) => {
+      take(notice);
+      others.postMessage(notice);
     };
     let isLeader = false;
-    others.addEventListener("message", ({ data }: MessageEvent<Told>) => {
+    others.addEventListener("message", ({ data }: MessageEvent<Notice>) => {
       if (data !== "asked") take(data);
-      else if (isLeader && isOpen) others.postMessage("open" satisfies Told);
+      else if (isLeader && isOpen) others.postMessage("open" satisfies Notice);
     });
 
     const lead = () =>
       new Promise<void>((resolve) => {
         isLeader = true;
         // The last message of the previous tab is not known.
-        if (isOpen) tell("lost");
-        readStream(tell, stopped.signal);
+        if (isOpen) pass("lost");
+        readStream(pass, stopped.signal);
         stopped.signal.addEventListener("abort", () => resolve());
       });
-    others.postMessage("asked" satisfies Told);
+    others.postMessage("asked" satisfies Notice);
     // There are locks on this machine and over https: elsewhere each tab has its own stream.
     if ("locks" in navigator)
       navigator.locks.request(others.name, { signal: stopped.signal }, lead).catch(() => undefined);
@@ -87,17 +87,17 @@ export function openStream({ onMessage, onOpen, onLost }: Listener): void {
   }
 }
 
-function readStream(tell: (told: Told) => void, signal: AbortSignal): void {
+function readStream(pass: (notice: Notice) => void, signal: AbortSignal): void {
   const source = new EventSource("/control/stream");
   signal.addEventListener("abort", () => source.close());
-  source.addEventListener("open", () => tell("open"));
+  source.addEventListener("open", () => pass("open"));
   source.addEventListener("error", () => {
-    tell("lost");
+    pass("lost");
     // The browser reconnects after a break, but gives up after an answer that is not a stream.
     if (source.readyState !== EventSource.CLOSED || signal.aborted) return;
-    setTimeout(() => signal.aborted || readStream(tell, signal), RETRY_MS);
+    setTimeout(() => signal.aborted || readStream(pass, signal), RETRY_MS);
   });
-  for (const name of NAMES) source.addEventListener(name, ({ data }) => tell(messageOf(name, String(data))));
+  for (const name of NAMES) source.addEventListener(name, ({ data }) => pass(messageOf(name, String(data))));
 }
 
 function messageOf(name: keyof Messages, text: string): Message {

@@ -9,7 +9,7 @@ import { EndpointCard } from "../components/endpoint-card.tsx";
 import { EndpointForm } from "../components/endpoint-form.tsx";
 import { SearchField } from "../components/field.tsx";
 import { Crumb, Empty, Loading, PageHead } from "../components/page.tsx";
-import { tellSecret } from "../components/secret-once.tsx";
+import { showSecret } from "../components/secret-once.tsx";
 
 /** The endpoints: register, look, test, change, remove (SPEC §6 Registration). */
 export function EndpointsPage({ id, query }: { id?: string | undefined; query: URLSearchParams }) {
@@ -54,7 +54,7 @@ export function EndpointsPage({ id, query }: { id?: string | undefined; query: U
           onClose={close}
           onDone={(endpoint) => {
             close();
-            tellSecret(endpoint);
+            showSecret(endpoint);
           }}
         />
       )}

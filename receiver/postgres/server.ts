@@ -1,12 +1,12 @@
 import { withConfig } from "../operations/commands/run.ts";
-import type { ServerRoom } from "../store/open.ts";
+import type { DatabaseServer } from "../store/open.ts";
 
 /** Opens an inbox in PostgreSQL. The import is dynamic: with SQLite its packages need not be installed. */
-export const openServerStore: ServerRoom["openServerStore"] = async (options) =>
+export const openServerStore: DatabaseServer["openServerStore"] = async (options) =>
   (await import("./index.ts")).openServerStore(options);
 
 /** Adds the command that moves an inbox from SQLite to PostgreSQL. */
-export const addCommands: ServerRoom["addCommands"] = (program) => {
+export const addCommands: DatabaseServer["addCommands"] = (program) => {
   program
     .command("move")
     .description("copy the SQLite inbox of a stopped receiver to PostgreSQL")
