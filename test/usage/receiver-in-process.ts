@@ -28,7 +28,7 @@ export async function runProgram(
   ];
   const streams = [process.stdout, process.stderr];
   const listening = streams.map((stream) => stream.listeners("error"));
-  const before = { argv: process.argv, exitCode: process.exitCode };
+  const before = { argv: process.argv, exitCode: process.exitCode, mask: process.umask() };
   process.argv = ["node", "program", ...words];
   process.exitCode = undefined;
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -40,6 +40,7 @@ export async function runProgram(
     vi.unstubAllEnvs();
     process.argv = before.argv;
     process.exitCode = before.exitCode;
+    process.umask(before.mask);
     for (const spy of spies) spy.mockRestore();
     for (const [index, stream] of streams.entries()) {
       for (const listener of stream.rawListeners("error").slice(listening[index]?.length)) {

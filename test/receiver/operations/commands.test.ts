@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
 import * as commands from "../../../receiver/operations/commands/inbox.ts";
 import { health } from "../../../receiver/operations/commands/start.ts";
@@ -112,6 +112,8 @@ test("prune deletes what retention has passed, and stats counts by handler and c
 });
 
 test("backup writes a copy that opens, for its owner alone", async () => {
+  const mask = process.umask();
+  onTestFinished(() => void process.umask(mask));
   const { inbox, context } = await begin();
   const id = await inbox.stored();
   const file = join(temporaryDirectory(), "copy.db");
