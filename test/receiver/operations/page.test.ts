@@ -213,9 +213,12 @@ describe("requeue and discard", () => {
   });
 });
 
-test("every page forbids scripts, frames and caching", async () => {
-  const { url } = await serveAdmin(await troubled());
-  for (const path of ["/", "/events", "/confirm?action=requeue&state=dead", "/event?id=x", "/actions"]) {
+test("every page forbids scripts, frames and caching, and foreign quotes end no attribute", async () => {
+  const inbox = await troubled();
+  await inbox.handled(dead('" onload="x'));
+  const { url } = await serveAdmin(inbox);
+  const hostile = `/events?cause=${encodeURIComponent('" onload="x')}`;
+  for (const path of ["/", hostile, "/confirm?action=requeue&state=dead", "/event?id=x", "/actions"]) {
     const { headers, text } = await get(url + path);
     expect(headers["content-security-policy"]).toMatch(
       /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; frame-ancestors 'none'/,
