@@ -204,11 +204,13 @@ test("when interrupted, it prints its progress and how to continue", async () =>
 
 test("a state file of another replay is refused", async () => {
   const state = join(temporaryDirectory(), "state");
-  writeFileSync(state, JSON.stringify({ sources: ["other.jsonl"], total: 9, done: 3 }));
   const options = ["--to", "http://localhost:9/", "--secret", secret, "--resume", state];
-  const { code, err } = await run("replay", "call.completed", ...options);
-  expect(code).toBe(2);
-  expect(err).toContain("belongs to a replay of other.jsonl (9 envelopes)");
+  for (const [source, total] of [["other.jsonl", 1] as const, ["call.completed", 9] as const]) {
+    writeFileSync(state, JSON.stringify({ sources: [source], total, done: 1 }));
+    const { code, err } = await run("replay", "call.completed", ...options);
+    expect(code).toBe(2);
+    expect(err).toContain(`belongs to a replay of ${source} (${total} envelopes)`);
+  }
   writeFileSync(state, "nonsense");
   expect((await run("replay", "call.completed", ...options)).err).toContain(
     "is not the state file of a replay",

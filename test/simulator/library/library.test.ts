@@ -199,7 +199,11 @@ test("mistakes throw with what to change", async () => {
   await expect(start({ readings: untyped({ limit: "clamp" }) })).rejects.toThrow(
     'There is no reading "limit"',
   );
-  await expect(start({ port: Number(new URL(simulator.url).port) })).rejects.toThrow("is taken");
+  const dataFile = `${temporaryDirectory()}/data.db`;
+  const taken = { port: Number(new URL(simulator.url).port), dataFile };
+  await expect(start(taken)).rejects.toThrow("is taken");
+  // The refused one has released its file.
+  await (await start({ dataFile })).close();
   await expect(start({ dataFile: import.meta.dirname })).rejects.toThrow("Cannot open");
 });
 
