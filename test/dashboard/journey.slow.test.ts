@@ -66,6 +66,7 @@ describe("from an empty dashboard to a delivered event", () => {
     await page.getByText(`••••${secret.slice(-4)}`).waitFor();
     expect(await page.content()).not.toContain(secret);
     await page.goBack();
+    await head.getByText("Gave up").waitFor();
 
     // Fix the receiver and resend.
     receiver.behave(200);
