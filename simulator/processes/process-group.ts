@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -43,6 +44,17 @@ function runsInGroup(entry: string, group: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** The resident memory of a group in bytes; undefined if it cannot be read, as outside Linux. */
+export async function memoryOf(group: number): Promise<number | undefined> {
+  const sizes = await Promise.all(
+    processesIn(group).map(async (id) => {
+      const status = await readFile(`/proc/${id}/status`, "utf8").catch(() => "");
+      return Number(/^VmRSS:\s+(\d{1,12}) kB/m.exec(status)?.[1] ?? 0) * 1024;
+    }),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0) || undefined;
 }
 
 /** Sends a signal to every process of the group; false if there are none. */

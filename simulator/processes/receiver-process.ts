@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { shellWord } from "../text/shell-words.ts";
 import { addressOf, isListening } from "./listening.ts";
 import { createOutputTail } from "./output-tail.ts";
-import { groupGone, killGroup, registerGroup, releaseGroup, signalGroup } from "./process-group.ts";
+import { groupGone, killGroup, memoryOf, registerGroup, releaseGroup, signalGroup } from "./process-group.ts";
 import { userEnvironment } from "./user-environment.ts";
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
@@ -28,6 +28,8 @@ export type ReceiverProcess = {
   exited(): Promise<Exit>;
   /** The last lines it wrote to stdout and stderr, oldest first; earlier runs included. */
   output(): string[];
+  /** The memory of the command and what it started; undefined where it cannot be read. */
+  memoryBytes(): Promise<number | undefined>;
   /** Sends SIGTERM to the whole group, then SIGKILL to its remaining processes after `graceMs` (5 s). */
   stop(options?: { graceMs?: number }): Promise<void>;
   /** SIGKILL to the whole group, at once. Resolves when it is gone. */
@@ -171,6 +173,7 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
       return (await exit) ?? { code: null, signal: null };
     },
     output: () => tail.lines(),
+    memoryBytes: () => memoryOf(receiver.pid),
     async stop({ graceMs = 5_000 } = {}) {
       if (child?.pid === undefined) return;
       signalGroup(child.pid, "SIGTERM");

@@ -9,6 +9,7 @@ export function fakeProcess(changes: Partial<ReceiverProcess>): ReceiverProcess 
     command: [],
     running: () => true,
     output: () => ["a line", `its secret: ${SECRET}`],
+    memoryBytes: () => Promise.resolve(undefined),
     exited: () => new Promise<never>(() => undefined),
     kill: nothing,
     stop: nothing,

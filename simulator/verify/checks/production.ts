@@ -1,6 +1,4 @@
-import { readFile } from "node:fs/promises";
 import type { Envelope } from "../../../shared/events.ts";
-import { processesIn } from "../../processes/process-group.ts";
 import { attempts, burst, taken, whenReady } from "../attempts.ts";
 import type { Runs } from "../check.ts";
 import type { CheckContext } from "../context.ts";
@@ -73,13 +71,13 @@ export const productionRuns: Runs = {
   },
   "production.flood-costs-no-memory": async (context) => {
     const { deliver, event, receiver } = context;
-    const before = await residentBytes(receiver?.pid);
+    const before = await receiver?.memoryBytes();
     if (before === undefined) return unverified("Its memory can be read only on Linux.");
     const body = Buffer.alloc(FLOOD_BODY_BYTES, JSON.stringify(event()));
     await sideBySide(FLOOD_AT_ONCE, Array<Buffer>(FLOOD).fill(body), async (one) => {
       if (context.leftMs() > 1_000) await deliver(one, { secret: "not-the-secret", forged: true });
     });
-    const grown = ((await residentBytes(receiver?.pid)) ?? before) - before;
+    const grown = ((await receiver?.memoryBytes()) ?? before) - before;
     const megabytes = Math.round(grown / 1024 / 1024);
     if (grown > MOST_GROWTH_BYTES) return failed("memory_grew", `It grew by ${megabytes} MB.`);
     const alive = taken(await attempts(context, event()));
@@ -119,16 +117,4 @@ async function poison({ deliver, event, undocumented }: CheckContext): Promise<E
   const envelope: Envelope = undocumented(event("voicemail.created"));
   const exchange = await deliver({ ...envelope, data: { object: { object: "voicemail" } } });
   return isAcknowledged(exchange) ? exchange : undefined;
-}
-
-/** The memory of a process group, since the command may only have started the receiver. */
-async function residentBytes(group = 0): Promise<number | undefined> {
-  const sizes = await Promise.all(
-    processesIn(group).map(async (id) => {
-      const status = await readFile(`/proc/${id}/status`, "utf8").catch(() => "");
-      return Number(/^VmRSS:\s+(\d{1,12}) kB/m.exec(status)?.[1] ?? 0) * 1024;
-    }),
-  );
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  return bytes === 0 ? undefined : bytes;
 }

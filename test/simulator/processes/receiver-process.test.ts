@@ -43,6 +43,10 @@ describe("startReceiver", () => {
     expect(result.ok).toBe(true);
     expect(await (await fetch(url)).text()).toBe("whsec_x");
     await expect.poll(() => receiver?.output()).toEqual(["listening"]);
+    const megabytes = ((await receiver?.memoryBytes()) ?? 0) / 2 ** 20;
+    const [least, most] = process.platform === "linux" ? [20, 500] : [0, 0];
+    expect(megabytes).toBeGreaterThanOrEqual(least);
+    expect(megabytes).toBeLessThanOrEqual(most);
   });
 
   test("overrides variables of the same name in the user's environment", async () => {
