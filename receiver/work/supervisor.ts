@@ -88,6 +88,8 @@ export function startSupervisor(options: SupervisorOptions) {
       });
       if (onLine && started.stdout) createInterface(started.stdout).on("line", onLine);
       started.on("message", onMessage);
+      // A program that a handler has started may keep the pipe open: without this, `close` would wait for its end.
+      started.on("exit", () => clock.after(CLOSING_MS, () => started.stdout?.destroy()));
       started.on("error", (error) => log.error({ err: error }, "the handlers' process failed"));
       // Not `exit`, which may precede its last message. `close` is also emitted if the process could not start.
       started.on("close", (code, signal) => void onClose({ code, signal }));

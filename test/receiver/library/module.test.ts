@@ -16,9 +16,10 @@ function appWith(word: string) {
   const write = (text: string): void =>
     writeFileSync(
       join(folder, "handlers.ts"),
-      `import { defineHandler, PermanentFailure } from "${ROOT}receiver/index.ts";
+      `import { spawn } from "node:child_process";
+import { defineHandler, PermanentFailure } from "${ROOT}receiver/index.ts";
 export const handlers = [
-  defineHandler({ name: "say", type: "*", handle: async (): Promise<void> => { console.log("printed"); throw new PermanentFailure("${text}"); } }),
+  defineHandler({ name: "say", type: "*", handle: async (): Promise<void> => { console.log("printed"); spawn("sleep", ["30"], { stdio: ["ignore", "inherit", "ignore"] }); throw new PermanentFailure("${text}"); } }),
 ];`,
     );
   write(word);
@@ -33,6 +34,7 @@ export const handlers = [
       logTo: (line) => void logged.push(line),
     });
     onTestFinished(receiver.stop);
+    app.stop = receiver.stop;
     return async (): Promise<string | null | undefined> => {
       const body = newBody();
       const headers = { [SIGNATURE_HEADER]: signatureFor(body) };
@@ -44,7 +46,8 @@ export const handlers = [
       return event?.lastError;
     };
   };
-  return { write, start, logged, printed: print.mock.calls };
+  const app = { write, start, logged, printed: print.mock.calls, stop: async () => undefined as void };
+  return app;
 }
 
 test("a module named by its built file is found as TypeScript, and `logTo` also gets the lines of its process", async () => {
@@ -53,6 +56,8 @@ test("a module named by its built file is found as TypeScript, and `logTo` also 
   expect(await say()).toContain("one");
   await until(() => app.logged.some((line) => line.endsWith("\n") && JSON.parse(line)?.handler === "say"));
   expect(app.printed).toEqual([["printed"]]);
+  // The program that the handler started still has the pipe.
+  await app.stop();
 });
 
 test("a missing module is refused, with its URL", async () => {
