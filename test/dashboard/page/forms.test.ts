@@ -269,7 +269,7 @@ test("a found receiver is registered, another asks for its path, and what is not
     answers["/listeners/probe"] = { finding, url, sentence: `It is ${finding}.` };
     await view.press(":3000");
     await wait();
-    expect(view.words()).toContain("Listening on this machine:");
+    expect(view.words()).toContain("Listening on this machine: press your receiver's port.");
     const [found, ...others] = view
       .byClass("toned")
       .map((part) => [part.words, part.attributes.get("class")]);

@@ -16,7 +16,7 @@ export function EmptyFeed() {
   if (endpoints === undefined || endpoints.size === 0)
     return (
       <Empty icon="endpoints" title="No endpoint yet">
-        <p>Press the port of your receiver to register it and to send it a first event.</p>
+        <p>Events are sent to the address of your receiver: register it first.</p>
         <ReceiverOffers onFound={register} />
         <p>
           <Button kind="accent" href={hrefTo("/endpoints?new")} words="Register an endpoint" />
@@ -90,7 +90,7 @@ export function ReceiverOffers({ onFound }: { onFound: (probe: Probe) => unknown
   const words =
     data.length === 0
       ? "No usual port of this machine is open yet: start your receiver, and its port appears here."
-      : "Listening on this machine:";
+      : "Listening on this machine: press your receiver's port.";
   return (
     <section class="offers stack near small" aria-label="Listening on this machine">
       <p class="muted">{words}</p>

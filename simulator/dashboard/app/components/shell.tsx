@@ -78,7 +78,7 @@ export function Shell({ path, isFull = false, children }: ShellProps) {
           {PLACES.map(({ path: to, words, icon }) => (
             <SideLink {...{ icon, words }} href={hrefTo(placePath(to))} isCurrent={isWithin(path, to)}>
               <span class="short-words tiny" aria-hidden="true">
-                {words.split(" ")[0]}
+                {words.split(" ").at(-1)}
               </span>
               {badges[to]}
             </SideLink>
