@@ -138,7 +138,8 @@ function printResult(url: string, result: LoadResult, output: Output): number {
   if (dropped > 0) rows.push(["Not sent", `${dropped}, since too many were waiting`]);
   for (const [word, count] of Object.entries(failures)) rows.push(["Failed", `${count} × ${word}`]);
   output.table(rows);
-  if (sent > 0 && failures["refused"] === sent)
+  if (sent === 0) throw new CommandError("No request was completed: nothing was measured.");
+  if (failures["refused"] === sent)
     throw new CommandError(`Nothing listens at ${url}: start your receiver first.`);
   if (failures["401"] !== undefined || failures["403"] !== undefined) {
     output.note("\nIt refuses the signature: is --secret the one that it verifies with?");

@@ -45,7 +45,6 @@ export async function runLoad(
   options: { signal: AbortSignal; onProgress?: (result: Readonly<LoadResult>) => void },
 ): Promise<LoadResult> {
   const { signal, onProgress } = options;
-  const startedMs = performance.now();
   const result: LoadResult = {
     elapsedMs: 0,
     sent: 0,
@@ -56,6 +55,7 @@ export async function runLoad(
     dropped: 0,
   };
   const lanes = createLanes(plan, result);
+  const startedMs = performance.now();
   const endingLate = setInterval(() => lanes.endLate(), LOOK_EVERY_MS);
   const telling = setInterval(() => {
     result.elapsedMs = performance.now() - startedMs;

@@ -108,7 +108,7 @@ test("the figures are measured: the rate over the elapsed time, latencies in mil
 });
 
 test.each([
-  ["a receiver that never answers", [], { code: 0, said: "Acknowledged  0 of 0" }],
+  ["a receiver that never answers", [], { code: 3, said: "Acknowledged  0 of 0" }],
   ["--knee", ["--knee"], { code: 3, said: "Interrupted before any rate had held" }],
 ])("Ctrl-C ends load at once, with what was measured: %s", async (_, options, { code, said }) => {
   const receiver = await startEndpoint(() => process.emit("SIGINT"));
