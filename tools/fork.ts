@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command, CommanderError } from "commander";
 import { manifestSchema } from "./fork/manifest.ts";
-import type { Rooms } from "./fork/files.ts";
+import type { Parts } from "./fork/files.ts";
 import { makeFork, upgradeFork } from "./fork/fork.ts";
 
 const EXIT_USAGE = 2;
@@ -20,10 +20,10 @@ const program = new Command("npm run fork --")
   .option("--upgrade", "bring the kit's present version into a fork that is there, on its branch kit")
   .showHelpAfterError("(npm run fork -- --help says more)")
   .exitOverride()
-  .action((folder: string, { upgrade = false, ...rooms }: { upgrade?: boolean } & Partial<Rooms>) => {
+  .action((folder: string, { upgrade = false, ...parts }: { upgrade?: boolean } & Partial<Parts>) => {
     // npm runs scripts in the kit's folder; the path is relative to the user's.
     const target = resolve(process.env["INIT_CWD"] ?? ".", folder);
-    const result = (upgrade ? upgradeFork : makeFork)({ kit, target, kitVersion: version, ...rooms });
+    const result = (upgrade ? upgradeFork : makeFork)({ kit, target, kitVersion: version, ...parts });
     if (result.ok) process.stdout.write(`${result.lines.join("\n")}\n`);
     else process.stderr.write(`${result.message}\n`);
     if (!result.ok) process.exitCode = EXIT_USAGE;

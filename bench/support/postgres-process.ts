@@ -26,15 +26,15 @@ const INSERT = `
   WITH event AS (INSERT INTO events VALUES ($1, $2, now(), $3) RETURNING id)
   INSERT INTO jobs SELECT id, 'h', 'waiting', now() FROM event`;
 
-let untold = 0;
+let unreported = 0;
 /** One message for all events done in a turn: a message for each would cost as much as handling it. */
 function count(done: number): void {
-  if (untold === 0)
+  if (unreported === 0)
     setImmediate(() => {
-      process.send?.(untold);
-      untold = 0;
+      process.send?.(unreported);
+      unreported = 0;
     });
-  untold += done;
+  unreported += done;
 }
 
 async function go(): Promise<void> {

@@ -17,7 +17,7 @@ const DIGEST = "0123456789abcdef".repeat(4);
 const BURST = 3;
 
 type Ending = Parameters<typeof exchange>[0];
-/** A receiver by its deliveries, numbered from 0; what happens to it is pushed into `told`. */
+/** A receiver by its deliveries, numbered from 0; what happens to it is pushed into `happened`. */
 type Play = {
   answer?: (n: number, isForged: boolean) => Ending | Promise<Ending>;
   tookMs?: number[];
@@ -25,20 +25,20 @@ type Play = {
   read?: (n: number, count: number) => Reading;
   output?: (body: string, isForged: boolean) => string;
   process?: Parameters<typeof fakeProcess>[0] | false;
-  told?: string[];
+  happened?: string[];
   leftMs?: number;
 };
 
 /** The cause of a failure and the numbers of the deliveries that show it, or the outcome and what it says. */
 async function judged(checkId: string, play: Play) {
-  const { answer = () => 200, read = () => handled(1), told = [], output = () => "" } = play;
+  const { answer = () => 200, read = () => handled(1), happened = [], output = () => "" } = play;
   const sent: Exchange[] = [];
   const [lines, odd, marked] = [[] as string[], [] as string[], [] as string[]];
   const [ledger, reads] = [createLedger(), new Map<string, number>()];
   const deliver = async (what: Envelope | Buffer, { forged = false }: DeliverOptions = {}) => {
     const body = what instanceof Uint8Array ? what : Buffer.from(JSON.stringify(what));
     const text = body.subarray(0, 9_000).toString();
-    told.push(forged ? "forged" : "sent");
+    happened.push(forged ? "forged" : "sent");
     lines.push(output(text, forged));
     const made = exchange("timeout", { eventId: idIn(Buffer.from(text)) });
     if (text.includes('"object":{"object":"voicemail"}')) odd.push(made.eventId);
@@ -51,8 +51,8 @@ async function judged(checkId: string, play: Play) {
   };
   const receiver = fakeProcess({
     output: () => lines,
-    stop: async (options) => void told.push(`stop ${options?.graceMs}`),
-    restart: async () => (told.push("restart"), { ok: true, receiver }),
+    stop: async (options) => void happened.push(`stop ${options?.graceMs}`),
+    restart: async () => (happened.push("restart"), { ok: true, receiver }),
     ...play.process,
   });
   const short = { burst: BURST, retryMs: 0, promptMs: 60, quietMs: 60, manyOthers: 20, stallMs: 1 };
@@ -164,15 +164,15 @@ test.each<[checkId: string, play: Play, expected: unknown[]]>([
 });
 
 test("a process is asked to end while requests are under way, has 15 s for it, and is started again", async () => {
-  const [told, asked] = [[] as string[], Promise.withResolvers<void>()];
+  const [happened, asked] = [[] as string[], Promise.withResolvers<void>()];
   const answer = async (n: number) => (n > 0 && (await asked.promise), 200);
   const stop = async ({ graceMs }: { graceMs?: number } = {}): Promise<void> => {
     asked.resolve();
     await new Promise(setImmediate);
-    told.push(`${graceMs}`);
+    happened.push(`${graceMs}`);
   };
-  expect((await judged("production.drains", { told, answer, process: { stop } }))[0]).toBe("passed");
-  expect(told).toEqual(["sent", "sent", "sent", "15000", "restart"]);
+  expect((await judged("production.drains", { happened, answer, process: { stop } }))[0]).toBe("passed");
+  expect(happened).toEqual(["sent", "sent", "sent", "15000", "restart"]);
 
   let nowMs = 0;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
@@ -186,9 +186,9 @@ test("a process is asked to end while requests are under way, has 15 s for it, a
 });
 
 test("a full queue is there before the process ends, and is judged when it takes deliveries again", async () => {
-  const told: string[] = [];
-  await judged("production.full-queue-survives", { told, answer: (n) => (n === BURST ? 503 : 200) });
-  expect(told).toEqual(["sent", "sent", "sent", "stop undefined", "restart", "sent", "sent"]);
+  const happened: string[] = [];
+  await judged("production.full-queue-survives", { happened, answer: (n) => (n === BURST ? 503 : 200) });
+  expect(happened).toEqual(["sent", "sent", "sent", "stop undefined", "restart", "sent", "sent"]);
 });
 
 test.each<[grownKb: number, play: Play, sent: number, expected: unknown]>([
@@ -199,11 +199,11 @@ test.each<[grownKb: number, play: Play, sent: number, expected: unknown]>([
   [200 * 1024 + 1, {}, 300, ["memory_grew"]],
   [0, { process: {} }, 0, ["unverified", "Its memory can be read only on Linux."]],
 ])("a flood that takes %i kB, with %o, after %i deliveries: %j", async (grownKb, play, sent, expected) => {
-  const told: string[] = [];
+  const happened: string[] = [];
   let kb = 70_000;
   const answer = async (n: number) => ((kb = 70_000 + grownKb), play.answer?.(n, true) ?? 200);
   const process = { memoryBytes: async () => kb * 1024 };
-  const verdict = await judged("production.flood-costs-no-memory", { process, ...play, told, answer });
+  const verdict = await judged("production.flood-costs-no-memory", { process, ...play, happened, answer });
   expect(verdict).toEqual(expected);
-  expect(told).toHaveLength(sent);
+  expect(happened).toHaveLength(sent);
 });

@@ -104,5 +104,5 @@ test.each([
 ] as const)("a kill after which the receiver %s proves nothing more", async (again, cause, reason) => {
   const { "crash.restarts": first, ...others } = await judged({ again });
   expect(first).toMatch(cause ?? reason);
-  expect(Object.values(others).filter((told = "") => reason.test(told))).toHaveLength(CRASH.length - 1);
+  expect(Object.values(others).filter((text = "") => reason.test(text))).toHaveLength(CRASH.length - 1);
 });

@@ -80,10 +80,10 @@ const RECEIVER = `
   createServer((request, response) => {
     request.resume().on("end", () => {
       if (answers-- > 0) response.writeHead(200).end();
-      else if (!told) { told = true; require("node:fs").writeFileSync(process.env.MARK, String(process.pid)); }
+      else if (!marked) { marked = true; require("node:fs").writeFileSync(process.env.MARK, String(process.pid)); }
     });
   }).listen(process.env.PORT, "127.0.0.1");
-  let told = false;
+  let marked = false;
   let answers = 6;
 `;
 
@@ -107,8 +107,8 @@ test.each(["SIGTERM", "SIGINT"] as const)(
     expect(performance.now() - signalledAt).toBeLessThan(5_000);
     expect(code).toBe(3);
     expect(isAlive(receiver)).toBe(false);
-    const told = { verdict: "incomplete", incomplete: "It was interrupted." };
-    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject(told);
+    const expected = { verdict: "incomplete", incomplete: "It was interrupted." };
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject(expected);
     expect(verify.out.join("\n")).toMatch(/^INCOMPLETE {2}It was interrupted\. {2}/m);
   },
 );

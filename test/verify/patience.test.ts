@@ -18,16 +18,16 @@ const FROM_NOWHERE = exchange("timeout", { eventId: ENVELOPE.id, durationMs: 10_
 
 /** A receiver that never answers in time; returns the maximum of open deliveries, and their number. */
 function deaf() {
-  const told = { count: 0, atOnce: 0 };
+  const seen = { count: 0, atOnce: 0 };
   let underWay = 0;
   return {
-    told,
+    seen,
     timing: { ...DEFAULT_TIMING, retryMs: 0 },
     answerTimeoutMs: () => DEFAULT_TIMING.responseTimeoutMs,
     deliver: async (): Promise<Exchange> => {
-      told.count += 1;
+      seen.count += 1;
       underWay += 1;
-      told.atOnce = Math.max(told.atOnce, underWay);
+      seen.atOnce = Math.max(seen.atOnce, underWay);
       await sleep(1);
       underWay -= 1;
       return FROM_NOWHERE;
@@ -38,7 +38,7 @@ function deaf() {
 test("waits for the same time-out run in parallel: for five of six attempts", async () => {
   const receiver = deaf();
   expect(await attempts(receiver, ENVELOPE)).toHaveLength(6);
-  expect(receiver.told).toEqual({ count: 6, atOnce: 5 });
+  expect(receiver.seen).toEqual({ count: 6, atOnce: 5 });
 });
 
 test("if answers are known to come too late, verify does not wait for them again", async () => {
@@ -78,7 +78,7 @@ test("after a lost answer the last attempt waits until that answer would have co
 test("of six copies in a row, none is sent after one that had no answer in time", async () => {
   const receiver = deaf();
   await sixInARow(receiver, ENVELOPE);
-  expect(receiver.told.count).toBe(1);
+  expect(receiver.seen.count).toBe(1);
 });
 
 test.each([

@@ -39,7 +39,7 @@ const KIT_TESTS =
   /^test\/(?:shared\/(?:contract|host|node-version|server|text)|receiver\/(?:clock|config-files|intake\/(?:adapters|properties|slow-clients)|operations\/(?:doctor|page-bounds|reconcile|rest-client)|store\/(?:causes|private-file)|whole\/(?:roles|signals)|work\/(?:bench|call-service|module|supervisor)))\.test\.ts$/;
 
 /** Only in a fork that asked for it. */
-export type Rooms = { library: boolean; postgres?: boolean };
+export type Parts = { library: boolean; postgres?: boolean };
 
 /** The fork's own files, by their templates. */
 const MADE: Record<string, string> = {
@@ -59,7 +59,7 @@ const MADE: Record<string, string> = {
 export function forkFiles(
   kit: string,
   name: string,
-  { library, postgres = false }: Rooms,
+  { library, postgres = false }: Parts,
 ): Map<string, string> {
   const files = new Map(
     [...TAKEN, ...(postgres ? ["docs/scaling.md"] : [])]

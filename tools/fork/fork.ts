@@ -3,14 +3,14 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { z } from "zod";
-import { forkFiles, type Rooms } from "./files.ts";
+import { forkFiles, type Parts } from "./files.ts";
 import { beginHistory, canBegin, commitKit, KIT_BRANCH, readKitBranch } from "./history.ts";
 import { packageName } from "./manifest.ts";
 
 /** The next steps, or why nothing was done. */
 export type ForkResult = { ok: true; lines: string[] } | { ok: false; message: string };
 
-type Request = { kit: string; target: string; kitVersion: string } & Partial<Rooms>;
+type Request = { kit: string; target: string; kitVersion: string } & Partial<Parts>;
 
 /**
  * Makes a separate project from the receiver in `kit`, in the folder `target`, which must be empty or missing: its files,
@@ -74,11 +74,11 @@ export function upgradeFork({ kit, target, kitVersion, ...wanted }: Request): Fo
   const { name } = z.looseObject({ name: z.string() }).parse(JSON.parse(branch.manifest));
   const source = mkdtempSync(join(tmpdir(), "kit-files-"));
   try {
-    const rooms = {
+    const parts = {
       library: wanted.library === true || branch.has("receiver/library"),
       postgres: wanted.postgres === true || branch.has("receiver/postgres"),
     };
-    writeFiles(source, forkFiles(kit, name, rooms));
+    writeFiles(source, forkFiles(kit, name, parts));
     const isNew = commitKit(target, source, `Take over voice-agent-webhook-kit ${kitVersion}`);
     if (!isNew) return { ok: true, lines: [`${target} has everything of this version already.`] };
   } finally {

@@ -164,8 +164,8 @@ test("an event is edited and sent to its endpoint alone, as another or as a dupl
   const { EditAndSend } = await import("../../../simulator/dashboard/app/components/edit-and-send.tsx");
   const delivery = deliveryAt(1, "a");
   const attempt = { request: { body: '{"id":"evt_1"}' } } as never;
-  const told: string[] = [];
-  const onSent = (id: string) => told.push(id);
+  const ids: string[] = [];
+  const onSent = (id: string) => ids.push(id);
   const form = await open(h(EditAndSend, { delivery, attempt, onSent, onClose() {} }));
   answers["/replay"] = { deliveries: [] };
   await form.fill("The event", "{");
@@ -179,7 +179,7 @@ test("an event is edited and sent to its endpoint alone, as another or as a dupl
   expect(sent.map(([, path, of]) => [path, of])).toEqual(
     [body, { ...body, new_ids: false }].map((of) => ["/replay", of]),
   );
-  expect(told).toEqual([]);
+  expect(ids).toEqual([]);
 });
 
 test("faults are for every attempt until a number is chosen, and each has its own", async () => {

@@ -7,7 +7,7 @@ import { at, deliveryAt } from "./deliveries.ts";
 
 /** The dashboard's state while stream and answers arrive in parallel; the test controls both. */
 
-const told = new Map<string, (message: { data: string }) => void>();
+const heard = new Map<string, (message: { data: string }) => void>();
 const asked: { paths: string[]; fail: () => void; answer: (clock: Clock, version: string) => void }[] = [];
 let core: typeof Live;
 let firstGeneration: number;
@@ -31,12 +31,12 @@ async function fetchOfTheTest(url: string): Promise<Response> {
 }
 
 const clockAt = (minute: number) => ({ mode: "manual", now: at(minute) }) as Clock;
-const tell = (name: string, data: unknown = {}) => told.get(name)?.({ data: JSON.stringify(data) });
+const send = (name: string, data: unknown = {}) => heard.get(name)?.({ data: JSON.stringify(data) });
 
 beforeAll(async () => {
   class Source {
     static readonly CLOSED = 2;
-    addEventListener = (name: string, listen: (message: { data: string }) => void) => told.set(name, listen);
+    addEventListener = (name: string, listen: (message: { data: string }) => void) => heard.set(name, listen);
   }
   class Channel {
     readonly name = "";
@@ -58,10 +58,10 @@ beforeAll(async () => {
   void control.get("/counts").catch(() => undefined);
   await loopTurns(5);
   first.push(core.live.connection, asked.length);
-  tell("error");
+  send("error");
   await loopTurns(5);
   first.push(core.live.connection, asked.length);
-  tell("open");
+  send("open");
   first.push(core.live.connection);
   firstGeneration = core.live.generation;
 });
@@ -71,8 +71,8 @@ afterAll(() => {
 });
 beforeEach(async () => {
   asked.length = 0;
-  tell("open");
-  tell("reset");
+  send("open");
+  send("reset");
   await until(() => asked.length > 0);
 });
 
@@ -84,22 +84,22 @@ test("what the stream tells is kept, also over an answer that was under way", as
   const { live } = core;
   const job = (id: string) => ({ id, ended_at: null }) as Job;
   const before = live.clockChanges;
-  for (const id of ["ep_1", "ep_2"]) tell("endpoint", { id });
-  tell("endpoint_deleted", { id: "ep_1" });
-  tell("event", { id: "evt_9", type: "order.created", created_at: at(9) });
-  for (const id of ["job_a", "job_b"]) tell("job", job(id));
-  for (const { answer } of asked) answer(clockAt(1), "told");
-  await expect.poll(() => live.about?.version).toBe("told");
+  for (const id of ["ep_1", "ep_2"]) send("endpoint", { id });
+  send("endpoint_deleted", { id: "ep_1" });
+  send("event", { id: "evt_9", type: "order.created", created_at: at(9) });
+  for (const id of ["job_a", "job_b"]) send("job", job(id));
+  for (const { answer } of asked) answer(clockAt(1), "new");
+  await expect.poll(() => live.about?.version).toBe("new");
   expect([...(live.endpoints?.keys() ?? [])]).toEqual(["ep_2"]);
   expect(live.jobs.slice(0, 2)).toEqual([job("job_b"), job("job_a")]);
   expect(live.feed.rows().map(({ key }) => key)).toEqual(["evt_9"]);
   expect(live.clockChanges).toBe(before);
-  for (const minute of [2, 3]) tell("clock", clockAt(minute));
+  for (const minute of [2, 3]) send("clock", clockAt(minute));
   expect(live.clockChanges).toBe(before + 2);
 });
 
 test("a clock from the stream wins over an older one still loading", async () => {
-  tell("clock", clockAt(9));
+  send("clock", clockAt(9));
   for (const { answer } of asked) answer(clockAt(3), "one");
   await expect.poll(() => core.live.about?.version).toBe("one");
   expect(core.live.clock?.now).toBe(at(9));
@@ -107,7 +107,7 @@ test("a clock from the stream wins over an older one still loading", async () =>
 
 test("of two loads at once the later one counts, whichever answer comes first", async () => {
   const [before] = asked.splice(0);
-  tell("reset");
+  send("reset");
   await expect.poll(() => asked.length).toBe(1);
   asked[0]?.answer(clockAt(5), "later");
   await expect.poll(() => core.live.about?.version).toBe("later");
@@ -120,9 +120,9 @@ test("a load that fails says why, until one succeeds, and says nothing after a l
   asked[0]?.fail();
   await expect.poll(() => core.live.problem).toBe("It cannot.");
   asked.length = 0;
-  tell("delivery", deliveryAt(1, "before"));
+  send("delivery", deliveryAt(1, "before"));
   for (const count of [1, 2]) {
-    tell("reset");
+    send("reset");
     await expect.poll(() => asked.length).toBe(count);
   }
   asked[1]?.answer(clockAt(6), "later still");
@@ -139,7 +139,7 @@ test("the checks of a run are added to those before, and not to those of another
     [1, "b"],
     [2, "c"],
   ] as const) {
-    tell("verification", { id, checks: [{ id: check }] });
+    send("verification", { id, checks: [{ id: check }] });
     const known = core.live.verification?.checks.map((one) => one.id).join("");
     expect(known).toBe({ a: "a", b: "ab", c: "c" }[check]);
   }
@@ -148,7 +148,7 @@ test("the checks of a run are added to those before, and not to those of another
 test("pages that load more data reload it after a reset, after missed events, and after a lost connection", () => {
   expect(firstGeneration).toBe(0);
   const before = core.live.generation;
-  for (const name of ["reset", "resync", "error", "open"]) tell(name);
+  for (const name of ["reset", "resync", "error", "open"]) send(name);
   expect(core.live.generation).toBe(before + 3);
 });
 

@@ -383,10 +383,10 @@ test("a long list renders what is in view, with some rows around, and says when 
   vi.stubGlobal("ResizeObserver", Observer);
   const { FeedEnd } = await import("../../../simulator/dashboard/app/components/feed-around.tsx");
   const { WindowedList } = await import("../../../simulator/dashboard/app/components/windowed-list.tsx");
-  const told: string[] = [];
+  const edges: string[] = [];
   const tells = {
-    onNearEnd: () => told.push("end"),
-    onAway: (isAway: boolean) => told.push(isAway ? "away" : "top"),
+    onNearEnd: () => edges.push("end"),
+    onAway: (isAway: boolean) => edges.push(isAway ? "away" : "top"),
   };
   const handle = { current: null as ListHandle | null };
   const rows = { count: 1_000, rowHeight: 40, row: String, keyOf: String };
@@ -396,7 +396,7 @@ test("a long list renders what is in view, with some rows around, and says when 
     Object.assign(scroller ?? {}, { clientHeight: 80, scrollTop });
     await act(async () => scroller?.tell("scroll"));
     const rows = view.all("li");
-    return `${rows[0]} to ${rows.at(-1)} ${[...new Set(told.splice(0))].join()}`;
+    return `${rows[0]} to ${rows.at(-1)} ${[...new Set(edges.splice(0))].join()}`;
   };
   expect([await shown(0), await shown(60), await shown(61)]).toEqual([
     "0 to 9 top",

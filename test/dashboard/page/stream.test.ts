@@ -42,17 +42,17 @@ const locks = {
 const open = () => sources.filter(({ readyState }) => readyState !== Source.CLOSED);
 
 async function openTab() {
-  const told: string[] = [];
+  const received: string[] = [];
   const page = new Target();
   vi.stubGlobal("addEventListener", page.addEventListener);
   openStream({
-    onMessage: ({ name }) => told.push(name),
-    onOpen: (isBack) => told.push(isBack ? "open again" : "open"),
-    onLost: () => told.push("lost"),
+    onMessage: ({ name }) => received.push(name),
+    onOpen: (isBack) => received.push(isBack ? "open again" : "open"),
+    onLost: () => received.push("lost"),
   });
   await loopTurns(2);
   const tell = async (name: string, event: object = {}) => (page.tell(name, event), loopTurns(2));
-  return { told, tell };
+  return { received, tell };
 }
 
 beforeEach(() => {
@@ -71,29 +71,29 @@ afterEach(() => {
 test("tabs share one stream; one that is left hands it on, and joins again only if it is restored", async () => {
   const first = await openTab();
   const second = await openTab();
-  expect([sources.length, first.told, second.told]).toEqual([1, [], []]);
+  expect([sources.length, first.received, second.received]).toEqual([1, [], []]);
   sources[0]?.tell("open");
   const third = await openTab();
   sources[0]?.tell("clock", { data: "{}" });
-  for (const { told } of [first, second, third]) expect(told.splice(0)).toEqual(["open", "clock"]);
+  for (const { received } of [first, second, third]) expect(received.splice(0)).toEqual(["open", "clock"]);
 
   await first.tell("pagehide");
   expect([sources.length, open()]).toEqual([2, [sources[1]]]);
   sources[1]?.tell("clock", { data: "{}" });
   sources[1]?.tell("open");
-  for (const { told } of [second, third]) expect(told.splice(0)).toEqual(["lost", "open again"]);
+  for (const { received } of [second, third]) expect(received.splice(0)).toEqual(["lost", "open again"]);
   await first.tell("pageshow", { persisted: false });
-  expect([channels.size, first.told]).toEqual([2, []]);
+  expect([channels.size, first.received]).toEqual([2, []]);
   await first.tell("pageshow", { persisted: true });
-  expect([first.told.splice(0), sources.length]).toEqual([["open again"], 2]);
+  expect([first.received.splice(0), sources.length]).toEqual([["open again"], 2]);
   for (const { tell } of [third, second]) await tell("pagehide");
   sources[2]?.tell("open");
-  expect([first.told, open(), channels.size]).toEqual([["lost", "open again"], [sources[2]], 1]);
+  expect([first.received, open(), channels.size]).toEqual([["lost", "open again"], [sources[2]], 1]);
 });
 
 test("a stream that breaks is opened again, by the browser or after a second, unless its tab was left", async () => {
   vi.stubGlobal("navigator", {});
-  const { told, tell } = await openTab();
+  const { received, tell } = await openTab();
   sources[0]?.tell("open");
   for (const isGivenUp of [false, true]) {
     if (isGivenUp) sources[0]?.close();
@@ -104,7 +104,7 @@ test("a stream that breaks is opened again, by the browser or after a second, un
     expect(sources).toHaveLength(isGivenUp ? 2 : 1);
     sources.at(-1)?.tell("open");
   }
-  expect(told).toEqual(["open", "lost", "open again", "lost", "open again"]);
+  expect(received).toEqual(["open", "lost", "open again", "lost", "open again"]);
   sources[1]?.close();
   sources[1]?.tell("error");
   await tell("pagehide");

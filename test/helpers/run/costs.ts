@@ -63,8 +63,8 @@ function secondsAtWork(roots: readonly number[]): number | undefined {
   try {
     for (const name of readdirSync("/proc")) {
       const pid = Number(name);
-      const told = Number.isInteger(pid) ? read(pid) : undefined;
-      if (told !== undefined) all.set(pid, told);
+      const found = Number.isInteger(pid) ? read(pid) : undefined;
+      if (found !== undefined) all.set(pid, found);
     }
   } catch {
     return undefined;

@@ -61,9 +61,9 @@ test.each<[Stored, object]>([
     { ok: false, reason: "full", detail: "no room" },
     { kind: "unavailable", reason: "full", detail: "no room" },
   ],
-])("the store's result %j is returned as %j", async (stored, told) => {
+])("the store's result %j is returned as %j", async (stored, expected) => {
   const { receipt } = await bring(newBody("order.created"), { stored });
-  expect(receipt).toMatchObject(told);
+  expect(receipt).toMatchObject(expected);
 });
 
 test("an unsigned body is neither parsed nor stored", async () => {

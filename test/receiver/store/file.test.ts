@@ -148,9 +148,9 @@ describe("several processes on one file", () => {
     const begun = standby.jobs
       .begin([handler({ backoffMs: () => 0 })], AbortSignal.timeout(60_000))
       .then(() => (isWorker = true));
-    const told = new AbortController();
-    const given = (await openStore(backend)).jobs.begin([handler()], told.signal);
-    told.abort(new Error("stopped"));
+    const stopping = new AbortController();
+    const given = (await openStore(backend)).jobs.begin([handler()], stopping.signal);
+    stopping.abort(new Error("stopped"));
     await expect(given).rejects.toThrow("stopped");
     expect(isWorker).toBe(false);
     expect(await jobOf(standby, id)).toMatchObject({ state: "running" });

@@ -68,8 +68,8 @@ test("a bug stops it cleanly, with a log line that names it and a failing exit c
   await fetch(new URL("/healthz", receiver.url)).catch(() => undefined);
   expect(await receiver.exited).toEqual({ code: 1, signal: null });
   await until(() => receiver.lines.at(-1)?.includes('"msg":"stopped"') === true);
-  const told = receiver.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-  expect(told.filter(({ level }) => level === "fatal")).toEqual([
+  const logged = receiver.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(logged.filter(({ level }) => level === "fatal")).toEqual([
     expect.objectContaining({
       msg: "a bug: shutting down",
       err: expect.objectContaining({ type: "RangeError", message: "out of our reach" }),

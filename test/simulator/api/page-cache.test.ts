@@ -110,10 +110,10 @@ test("a changed reading applies at once: the cache has no stale answers", async 
   for (const [name, { choices }] of Object.entries(READINGS)) {
     for (const choice of choices) {
       simulator.setReadings(readingsWith({ [name]: choice }));
-      const told = await answersOf("");
+      const page = await answersOf("");
       // An unknown parameter makes another cache key, so this answer is computed anew.
-      expect({ name, choice, told }).toEqual({ name, choice, told: await answersOf(`&${name}=${choice}`) });
-      if (JSON.stringify(told) !== JSON.stringify(usual)) seen.add(name);
+      expect({ name, choice, page }).toEqual({ name, choice, page: await answersOf(`&${name}=${choice}`) });
+      if (JSON.stringify(page) !== JSON.stringify(usual)) seen.add(name);
     }
     simulator.setReadings(DEFAULT_READINGS);
   }

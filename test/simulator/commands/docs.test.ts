@@ -18,12 +18,12 @@ test.each(COMMANDS.map(({ name }) => name))(
     const command = COMMANDS.find((one) => one.name === name);
     if (command === undefined) throw new Error(`There is no command ${name}.`);
     // `dev` takes what `serve` takes, and its section says so.
-    const told = name === "dev" ? section + sectionOf("serve") : section;
+    const documented = name === "dev" ? section + sectionOf("serve") : section;
     for (const leaf of leavesOf(await command.load())) {
       expect(leaf.name() === name || section.includes(`\`${leaf.name()}`)).toBe(true);
       const missing = leaf.options
         .map(({ long }) => long ?? "")
-        .filter((long) => !SAID_ELSEWHERE.has(long) && !`${told}${head}`.includes(long));
+        .filter((long) => !SAID_ELSEWHERE.has(long) && !`${documented}${head}`.includes(long));
       expect(missing).toEqual([]);
     }
   },

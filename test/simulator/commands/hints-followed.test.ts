@@ -35,7 +35,7 @@ async function startSeen() {
 type Seen = Awaited<ReturnType<typeof startSeen>>;
 
 /** The parts of a command's JSON that the hints refer to. */
-type Told = {
+type Followed = {
   id: string;
   object: string;
   state: string;
@@ -48,7 +48,7 @@ type Told = {
   next_attempt_at: string | null;
   verdict: { why: string | null };
   events: { type: string }[];
-  data: Told[];
+  data: Followed[];
 };
 
 /** The words of the only command in a text, as a shell splits them. */
@@ -60,12 +60,12 @@ function commandIn(text: string): string[] {
 }
 
 /** Runs `words`, then the command that it suggests; returns that command's JSON. */
-async function follow({ sim }: Pick<Seen, "sim">, words: readonly string[]): Promise<Told> {
+async function follow({ sim }: Pick<Seen, "sim">, words: readonly string[]): Promise<Followed> {
   const offering = await sim(...words);
   const offered = commandIn(offering.err);
   const followed = await run(...offered, "--json");
   expect({ offered, code: followed.code, err: followed.err }).toEqual({ offered, code: 0, err: "" });
-  return followed.json<Told>();
+  return followed.json<Followed>();
 }
 
 test.each([
@@ -74,10 +74,10 @@ test.each([
   ["replay call.completed", { url: "http://localhost:3000/webhooks" }],
   ["events", { events: [{ type: "call.completed" }] }],
   ["deliveries", { events: [{ type: "call.completed" }] }],
-])("if there is nothing yet, the command that `%s` suggests changes that", async (words, told) => {
+])("if there is nothing yet, the command that `%s` suggests changes that", async (words, expected) => {
   const { url } = await startService({ clock: "manual" });
   const sim: Seen["sim"] = (...given) => run(...given, "--simulator", url);
-  expect(await follow({ sim }, words.split(" "))).toMatchObject(told);
+  expect(await follow({ sim }, words.split(" "))).toMatchObject(expected);
 });
 
 const OFFERS: [words: string, leadsTo: (seen: Seen) => object][] = [
@@ -112,7 +112,7 @@ test.each(OFFERS)("the next step that `%s` prints shows its subject", async (wor
 test("`deliveries show` suggests a resend only for dead deliveries", async () => {
   const seen = await startSeen();
   await seen.fail();
-  const { data } = (await seen.sim("deliveries", "--json")).json<Told>();
+  const { data } = (await seen.sim("deliveries", "--json")).json<Followed>();
   const offers: boolean[] = [];
   for (const { id } of data)
     offers.push((await seen.sim("deliveries", "show", id)).err.includes("deliveries resend"));
@@ -125,7 +125,7 @@ test.each(["clock", "clock advance 1s", "clock mode manual"])(
   async (words) => {
     const seen = await startSeen();
     await seen.fail();
-    const { next_attempt_at: due } = (await seen.sim("clock", "--json")).json<Told>();
+    const { next_attempt_at: due } = (await seen.sim("clock", "--json")).json<Followed>();
     expect((await follow(seen, words.split(" "))).now).toBe(due);
   },
 );

@@ -36,9 +36,9 @@ test("sign: a file byte for byte, the secret from a file or the environment, as 
   const options = ["--timestamp", "1700000000", "--json"];
   const secretFile = ["--secret", `@${join(directory, "secret")}`];
   const fromFile = await run("sign", join(directory, "body.json"), ...secretFile, ...options);
-  const told = { object: "signature", header: "X-Service-Signature", timestamp: 1_700_000_000 };
+  const result = { object: "signature", header: "X-Service-Signature", timestamp: 1_700_000_000 };
   const bytes = Buffer.byteLength(body) + 1;
-  expect(fromFile.json()).toEqual({ ...told, value: opensslHeader(`${body}\n`), body_bytes: bytes });
+  expect(fromFile.json()).toEqual({ ...result, value: opensslHeader(`${body}\n`), body_bytes: bytes });
   // Saved on Windows.
   writeFileSync(join(directory, "secret"), `${secret}\r\n`);
   const again = await run("sign", "--body", body, "--secret", `@${join(directory, "secret")}`, ...options);
@@ -81,13 +81,13 @@ test("explain: names the mistake, exits 1, and prints the same as JSON", async (
   expect(code).toBe(1);
   expect(out).toContain("The JSON was parsed and written again");
   expect(out).toContain("express.raw()");
-  const told = {
+  const result = {
     object: "diagnosis",
     valid: false,
     explained: true,
     findings: [{ id: "body-reserialized-compact" }],
   };
-  expect((await run("explain", "--body", pretty, ...options, "--json")).json()).toMatchObject(told);
+  expect((await run("explain", "--body", pretty, ...options, "--json")).json()).toMatchObject(result);
   const computed = ["--computed", "0".repeat(64)];
   const unexplained = await run("explain", "--body", body, ...options, ...computed);
   expect(unexplained.code).toBe(1);
@@ -105,8 +105,8 @@ test("explain: if the user's digest is correct, it suggests checking the compari
       /^The signature verifies for this body and secret\.\nYour code computed the digest of the header: it is right\.\n {2}Check the comparison/,
     ),
   });
-  const told = (await run("explain", ...options, "--computed", computed, "--json")).json();
-  expect(told).toMatchObject({
+  const result = (await run("explain", ...options, "--computed", computed, "--json")).json();
+  expect(result).toMatchObject({
     valid: true,
     explained: true,
     findings: [{ id: "comparison" }],
@@ -123,9 +123,9 @@ test("sign: the length of a body is counted in bytes, and t is the given one", a
     ["東京 🍕", 11],
   ] as const) {
     const options = ["--secret", secret, "--timestamp", "1700000000", "--json"];
-    const told = (await run("sign", `--body=${text}`, ...options)).json();
+    const result = (await run("sign", `--body=${text}`, ...options)).json();
     const value = sign({ body: text, secret, timestampSeconds: 1_700_000_000 });
-    expect(told).toMatchObject({ value, timestamp: 1_700_000_000, body_bytes: bytes });
+    expect(result).toMatchObject({ value, timestamp: 1_700_000_000, body_bytes: bytes });
   }
 });
 

@@ -50,7 +50,7 @@ test("serve judges what --observe reports of its endpoint; for other machines it
   const tells = await listen(createServer((_, response) => void response.end('{"handled":2}')));
   const receiver = await startEndpoint();
   const wide = ["--host", "0.0.0.0", "--token", token, "--data", data];
-  const told = [
+  const options = [
     "--forward-to",
     receiver.url,
     "--secret",
@@ -68,7 +68,7 @@ test("serve judges what --observe reports of its endpoint; for other machines it
     process.emit("SIGINT");
     return ended;
   };
-  const { code, out } = await serve(["--calls", "3", ...told], async () => {
+  const { code, out } = await serve(["--calls", "3", ...options], async () => {
     await ask("/events", { method: "POST", body: '{"type":"call.completed"}' });
     await expect
       .poll(async () => (await ask("/deliveries")).text(), { timeout: 20_000 })

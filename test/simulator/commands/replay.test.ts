@@ -336,6 +336,6 @@ test.each(ATTEMPT_ERRORS)("whether it continues after %s", (outcome) => {
   report.add([{ eventId: "evt_1", outcome }, later]);
   const isHopeless = outcome === "dns" || outcome === "refused";
   const isCut = isHopeless || outcome === "interrupted";
-  const told = [report.isHopeless(), report.done(), report.failed()];
-  expect(told).toEqual([isHopeless, isCut ? 0 : 2, isCut ? 0 : 1]);
+  const counted = [report.isHopeless(), report.done(), report.failed()];
+  expect(counted).toEqual([isHopeless, isCut ? 0 : 2, isCut ? 0 : 1]);
 });

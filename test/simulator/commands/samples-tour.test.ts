@@ -7,13 +7,13 @@ import { run } from "./in-process.ts";
 
 /** `dev` with a receiver that is already running: the samples, its answers, and its reports. */
 
-type Told = { handled: number; state?: string; duplicates?: number };
+type Seen = { handled: number; state?: string; duplicates?: number };
 
-/** Runs `dev --once` on a receiver that answers `status`, and reports `told` for each event. */
-async function tour(status: number, told: Told | undefined, ...more: string[]) {
+/** Runs `dev --once` on a receiver that answers `status`, and reports `seen` for each event. */
+async function tour(status: number, seen: Seen | undefined, ...more: string[]) {
   const receiver = await startEndpoint(status);
-  const tells = createServer((_request, response) => void response.end(JSON.stringify(told)));
-  const observed = told === undefined ? [] : ["--observe", `${(await listen(tells)).url}/{id}`];
+  const observer = createServer((_request, response) => void response.end(JSON.stringify(seen)));
+  const observed = seen === undefined ? [] : ["--observe", `${(await listen(observer)).url}/{id}`];
   const words = ["dev", "--port", "0", "--calls", "0", "--once", "--url", receiver.url, "--secret", "s"];
   return { receiver, ran: await run(...words, ...observed, ...more) };
 }
@@ -22,7 +22,7 @@ const ALL = "All 5 event types acknowledged";
 const NOT_ALL = "Not every sample was handled: see the lines above.";
 
 /** The verdict on a sample, and on the duplicate, where it is another. */
-test.each<[number, Told | undefined, number, words: string, summary: string]>([
+test.each<[number, Seen | undefined, number, words: string, summary: string]>([
   [200, undefined, 0, "Acknowledged", `${ALL}; the duplicate changed nothing that we could see.`],
   [
     204,
@@ -36,12 +36,12 @@ test.each<[number, Told | undefined, number, words: string, summary: string]>([
   [200, { handled: 0, state: "ignored" }, 1, "Acknowledged and ignored", NOT_ALL],
   [401, undefined, 1, "Not acknowledged so far (401)", "rejects what the service signs: it must verify"],
   [404, undefined, 1, "Not acknowledged so far (404)", "has no such path: give its address with --url."],
-])("a receiver that answers %i and reports %j: exit code %i", async (status, told, code, words, summary) => {
+])("a receiver that answers %i and reports %j: exit code %i", async (status, seen, code, words, summary) => {
   const isTaken = status < 300;
   const again = !isTaken
     ? words
     : `Duplicate, ${words.replace(/^Acknowledged, h/, "h").replace(/^[AH]/, (first) => first.toLowerCase())}`;
-  const { ran, receiver } = await tour(status, told);
+  const { ran, receiver } = await tour(status, seen);
   expect(ran.code).toBe(code);
   const rows = ran.out.split("\n").filter((line) => / evt_[0-9a-f]{32} /.test(line));
   const types = [...EVENT_TYPES, EVENT_TYPES[0]];
@@ -55,11 +55,11 @@ test.each<[number, Told | undefined, number, words: string, summary: string]>([
   expect([ids.length, ids[5] === ids[0], new Set(ids).size]).toEqual([6, true, 5]);
 });
 
-test.each<[number, Told | undefined, number]>([
+test.each<[number, Seen | undefined, number]>([
   [204, undefined, 0],
   [200, { handled: 2 }, 1],
-])("--json reports a receiver that answers %i and reports %j: exit code %i", async (status, told, code) => {
-  const { ran } = await tour(status, told, "--json");
+])("--json reports a receiver that answers %i and reports %j: exit code %i", async (status, seen, code) => {
+  const { ran } = await tour(status, seen, "--json");
   expect(ran.code).toBe(code);
   const types = [...EVENT_TYPES, EVENT_TYPES[0]];
   expect(ran.json()).toEqual({
@@ -73,7 +73,7 @@ test.each<[number, Told | undefined, number]>([
       http_status: status,
       error: null,
       duration_ms: expect.any(Number) as number,
-      handled: told?.handled ?? null,
+      handled: seen?.handled ?? null,
     })),
   });
 });

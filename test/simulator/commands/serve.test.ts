@@ -39,8 +39,8 @@ test("prints addresses, keys, the endpoint's secret and the next steps; logs wha
   ])
     expect(banner).toContain(text);
 
-  const told = await run("trigger", "my-story", "--simulator", url);
-  expect(told).toMatchObject({ code: 0 });
+  const triggered = await run("trigger", "my-story", "--simulator", url);
+  expect(triggered).toMatchObject({ code: 0 });
   await served.line((line) => /<-- {2}\[200\] POST http:.*attempt 1, \d+ ms$/.test(line));
   const page = await fetch(`${url}/api/v1/me`, { headers: { authorization: "Bearer va_test_restaurant" } });
   expect(page.status).toBe(200);

@@ -42,8 +42,8 @@ test("an endpoint's newest 48 answers are listed, without open attempts, and its
   await expect.poll(() => made).toBe(61);
 
   const { body } = await ask("GET", `/endpoints/${id}/answers`);
-  const told = (body.attempts ?? []).map(({ duration_ms: tookMs }) => Number(tookMs));
-  expect(told).toEqual(Array.from({ length: 48 }, (_, index) => index + 13));
+  const durations = (body.attempts ?? []).map(({ duration_ms: tookMs }) => Number(tookMs));
+  expect(durations).toEqual(Array.from({ length: 48 }, (_, index) => index + 13));
   // Of the two with a fault one failed, because of the fault; the other was accepted.
   expect(body).toMatchObject({ object: "answers", counted: 59, acknowledged: 30, p95_ms: 57 });
   expect((await ask("GET", `/endpoints/${other.id}/answers`)).body).toEqual({
@@ -311,7 +311,7 @@ test("an address is checked before registration: whether it is allowed, and whet
   const receiver = await startEndpoint();
   const { ask } = await startService();
   const nobody = `http://localhost:${await freePort()}/in`;
-  for (const [given, told] of [
+  for (const [given, durations] of [
     [receiver.url, { ok: true, url: receiver.url, is_listening: true }],
     [nobody, { ok: true, url: nobody, is_listening: false }],
     ["HTTPS://Example.com", { ok: true, url: "https://example.com/", is_listening: null }],
@@ -320,7 +320,7 @@ test("an address is checked before registration: whether it is allowed, and whet
       { ok: false, message: expect.stringContaining("is for localhost only") as string },
     ],
   ] as const)
-    expect((await ask("POST", "/endpoints/check", { url: given })).body).toEqual(told);
+    expect((await ask("POST", "/endpoints/check", { url: given })).body).toEqual(durations);
   expect(receiver.received).toEqual([]);
   expect((await ask("GET", "/endpoints")).body.data).toEqual([]);
 });

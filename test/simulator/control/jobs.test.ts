@@ -237,15 +237,15 @@ test("a reset starts no attempts that become due while it waits", async () => {
 
 test("a watcher gets a change of the original delivery when it was recovered", async () => {
   const { simulator, voicemail, mend } = await startWithFailures();
-  const told = new Set<string>();
+  const noticed = new Set<string>();
   simulator.journal.watch((entry) => {
-    if (entry.kind === "delivery.changed") told.add(entry.deliveryId);
+    if (entry.kind === "delivery.changed") noticed.add(entry.deliveryId);
   });
   mend();
   await resendAll(simulator, { type: "voicemail.created" });
   await simulator.settled();
   simulator.verdicts.counts();
-  expect(told).toContain(voicemail);
+  expect(noticed).toContain(voicemail);
 });
 
 test("the command resends by ids or by a selection, and a dry run prints what it would do", async () => {

@@ -158,8 +158,8 @@ test("a selection finds the same in lists, counts, resends, the library, the com
       const options = given.flatMap(([name, value]) => [OPTIONS[name], value]);
       const shell = await run("deliveries", ...options, "--simulator", url, "--json");
       expect(ids(shell.json<{ data: unknown }>().data)).toEqual(ids(expected));
-      const told = await tool!.run({ ...Object.fromEntries(given), limit: 5 });
-      expect(ids((JSON.parse(told.content[0]!.text) as { data: unknown }).data)).toEqual(
+      const answer = await tool!.run({ ...Object.fromEntries(given), limit: 5 });
+      expect(ids((JSON.parse(answer.content[0]!.text) as { data: unknown }).data)).toEqual(
         ids(expected).slice(0, 5),
       );
     }),

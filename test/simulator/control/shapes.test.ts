@@ -22,9 +22,9 @@ import { startService } from "../../helpers/service.ts";
 const camel = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** An answer of the API, with the names and times of the library. */
-const inLibrary = (told: Record<string, unknown>, ...without: string[]) =>
+const inLibrary = (parsed: Record<string, unknown>, ...without: string[]) =>
   Object.fromEntries(
-    Object.entries(told)
+    Object.entries(parsed)
       .filter(([name]) => name !== "object" && !without.includes(name))
       .map(([name, value]) => [
         camel(name),
@@ -37,26 +37,26 @@ test("answers of the control API and the library have the same shapes, field by 
   const send = () => Promise.resolve({ outcome: outcomes.pop() ?? { status: 200 }, durationMs: 1 });
   const { ask, simulator } = await startService({ clock: "manual", send });
   // The schema would drop fields that it does not name.
-  const told = async (schema: z.ZodType, method: string, path: string, body?: object) => {
+  const parsed = async (schema: z.ZodType, method: string, path: string, body?: object) => {
     const answer = await ask(method, path, body);
     expect(z.encode(schema, schema.parse(answer.body)), path).toEqual(answer.body);
     return answer.body;
   };
   const url = "http://localhost:1/";
-  await told(registeredSchema, "POST", "/endpoints", { url, faults: ["duplicate"] });
-  await told(emittedSchema, "POST", "/events", { type: "call.completed" });
+  await parsed(registeredSchema, "POST", "/endpoints", { url, faults: ["duplicate"] });
+  await parsed(emittedSchema, "POST", "/events", { type: "call.completed" });
   await simulator.clock.next();
-  const { data = [] } = await told(listOf(deliverySchema), "GET", "/deliveries");
+  const { data = [] } = await parsed(listOf(deliverySchema), "GET", "/deliveries");
   const [{ event_id: eventId, endpoint_id: endpointId }] = data as [DeliveryShape];
-  const endpoint = await told(endpointSchema, "GET", `/endpoints/${endpointId}`);
-  await told(eventDetailSchema, "GET", `/events/${eventId}`);
-  await told(listOf(eventSchema), "GET", "/events");
-  await told(clockSchema, "GET", "/clock");
-  await told(countSchema, "POST", "/deliveries/resend", { state: "failed", dry_run: true });
-  await told(jobSchema, "POST", "/deliveries/resend", { state: "lost" });
+  const endpoint = await parsed(endpointSchema, "GET", `/endpoints/${endpointId}`);
+  await parsed(eventDetailSchema, "GET", `/events/${eventId}`);
+  await parsed(listOf(eventSchema), "GET", "/events");
+  await parsed(clockSchema, "GET", "/clock");
+  await parsed(countSchema, "POST", "/deliveries/resend", { state: "failed", dry_run: true });
+  await parsed(jobSchema, "POST", "/deliveries/resend", { state: "lost" });
 
   for (const record of createDeliveryControl(simulator).list()) {
-    const detail = await told(deliveryDetailSchema, "GET", `/deliveries/${record.id}`);
+    const detail = await parsed(deliveryDetailSchema, "GET", `/deliveries/${record.id}`);
     expect(inLibrary(detail, "attempts", "url")).toEqual({ ...record, attempts: undefined });
     const [attempt] = detail["attempts"] as Record<string, { url: string }>[];
     expect(record.attempts[0]).toMatchObject(inLibrary(attempt!, "request", "signature", "answer"));

@@ -22,12 +22,12 @@ test("scenarios are listed, added and run in schedule time", async () => {
   expect(await names()).toContain("two-calls");
 
   const now = simulator.clock.now().getTime();
-  const told = await control(simulator.url, "POST", "/scenarios/two-calls", {});
-  expect(told).toMatchObject({
+  const begun = await control(simulator.url, "POST", "/scenarios/two-calls", {});
+  expect(begun).toMatchObject({
     status: 202,
     body: { object: "story", name: "two-calls", steps: 2, events: 2 },
   });
-  expect(Date.parse(String(told.body["ends_at"]))).toBe(now + 90_000);
+  expect(Date.parse(String(begun.body["ends_at"]))).toBe(now + 90_000);
 
   const events = async () =>
     (await control<{ data: unknown[] }>(simulator.url, "GET", "/events")).body.data.length;

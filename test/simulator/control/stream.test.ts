@@ -215,13 +215,13 @@ describe("the stream", () => {
     await stream.until(({ event, data }) => event === "verification" && data["state"] === "ended");
     const runs = stream.messages.flatMap(({ event, data }) => (event === "verification" ? [data] : []));
     expect(new Set(runs.map((run) => run["id"]))).toEqual(new Set([begun["id"]]));
-    const told = runs.flatMap((run) => (run["checks"] as { id: string }[]).map((check) => check.id));
+    const reported = runs.flatMap((run) => (run["checks"] as { id: string }[]).map((check) => check.id));
     const { verification } = (await ask("GET", "/verification")).body as {
       verification: { checks: object[] };
     };
-    expect(told).toHaveLength(verification.checks.length);
-    expect(new Set(told).size).toBe(told.length);
-    expect(told).toEqual(expect.arrayContaining(only));
+    expect(reported).toHaveLength(verification.checks.length);
+    expect(new Set(reported).size).toBe(reported.length);
+    expect(reported).toEqual(expect.arrayContaining(only));
   });
 
   test("does not keep the simulator from ending", async () => {

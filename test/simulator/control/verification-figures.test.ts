@@ -83,7 +83,7 @@ test("a run uses the endpoint's selection, its current secret and its observer",
   }
   const whole = await run(all.id);
   expect(whole).toMatchObject({ total: group.length, ended: { endpoint_id: all.id, verdict: "passed" } });
-  const [told] = whole.ended["checks"] as { repeat: string }[];
-  expect(told?.repeat).toContain(`--observe '${urlTemplate}'`);
-  expect(told?.repeat).not.toContain("--events");
+  const [listed] = whole.ended["checks"] as { repeat: string }[];
+  expect(listed?.repeat).toContain(`--observe '${urlTemplate}'`);
+  expect(listed?.repeat).not.toContain("--events");
 });

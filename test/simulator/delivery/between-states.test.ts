@@ -130,15 +130,15 @@ test.each(["under way", "waiting", "delivered", "dead"] as const)(
 test("a restart at the very moment of the last end reuses no number of the stream", async () => {
   const file = join(temporaryDirectory(), "simulator.db");
   const wall = createVirtualWall();
-  const told: number[] = [];
+  const noticed: number[] = [];
   for (let life = 1; life <= 3; life += 1) {
     const simulator = openSimulator({ dataFile: file, wall, clock: "manual" });
-    simulator.journal.watch(({ id }) => told.push(id));
+    simulator.journal.watch(({ id }) => noticed.push(id));
     register(simulator, "http://localhost:9/");
     emitOne(simulator);
     await simulator.close();
   }
-  expect(told).toEqual([...new Set(told)].toSorted((one, other) => one - other));
+  expect(noticed).toEqual([...new Set(noticed)].toSorted((one, other) => one - other));
 });
 
 test("an event that went to many endpoints is shown with all of its deliveries", async () => {

@@ -75,13 +75,13 @@ describe("what is refused", () => {
     const simulator = openSimulator({ seed: 7 });
     // The voicemail has the id of its own call, so the two ids collide.
     const object = { id: "same", call_id: "same" };
-    const told: string[] = [];
-    simulator.journal.watch(({ kind }) => told.push(kind));
+    const noticed: string[] = [];
+    simulator.journal.watch(({ kind }) => noticed.push(kind));
     const result = simulator.events.emit({ type: "voicemail.created", object }, 2);
     expect(result).toMatchObject({ ok: false, reason: undefined });
     expect(simulator.counts.events()).toBe(0);
     expect(simulator.world.findVoicemail("same")).toBeUndefined();
-    expect(told).toEqual([]);
+    expect(noticed).toEqual([]);
     emit(simulator);
     expect(idsOf(simulator)).toEqual(firstIds(1));
   });

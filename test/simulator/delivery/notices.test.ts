@@ -32,15 +32,15 @@ test.each(MOVES)("a watcher gets each change of the clock, with its time: %s", a
   register(simulator, "http://localhost:9/");
   emitOne(simulator);
   await simulator.settled();
-  let told: number | undefined;
+  let noticedAt: number | undefined;
   const stop = simulator.journal.watch(({ kind }) => {
-    if (kind === "clock.changed") told = simulator.clock.now();
+    if (kind === "clock.changed") noticedAt = simulator.clock.now();
   });
   await move(simulator);
   await simulator.settled();
   stop();
-  expect(told).toBeDefined();
-  expect(Math.abs((told ?? 0) - simulator.clock.now())).toBeLessThan(1_000);
+  expect(noticedAt).toBeDefined();
+  expect(Math.abs((noticedAt ?? 0) - simulator.clock.now())).toBeLessThan(1_000);
 });
 
 test.each([...MOVES, ["an event", (simulator: Simulator) => emitOne(simulator)] as const])(

@@ -35,9 +35,9 @@ describe("the deliveries that are kept", () => {
       .organizations()
       .map(({ organization }) => simulator.world.voicemails(organization.id, { limit: 100 }));
     const voicemails = pages.flatMap((page) => (page.ok ? page.data : []));
-    const told = allEvents(simulator).map(({ body }) => (JSON.parse(body.toString()) as Sent).data.object);
-    expect(voicemails).toEqual(told);
-    for (const { call_id: callId } of told) expect(simulator.world.findCall(callId)).toBeDefined();
+    const objects = allEvents(simulator).map(({ body }) => (JSON.parse(body.toString()) as Sent).data.object);
+    expect(voicemails).toEqual(objects);
+    for (const { call_id: callId } of objects) expect(simulator.world.findCall(callId)).toBeDefined();
   });
 
   test("keep their event and its call, as long as one delivery of the event is kept", async () => {

@@ -63,11 +63,11 @@ describe("the list of upcoming attempts", () => {
     emitOne(simulator);
     await simulator.settled();
     const nowMs = simulator.clock.now();
-    const told = simulator.scenarios.begin("busy-friday");
-    if (!told.ok) throw new Error(told.message);
+    const started = simulator.scenarios.begin("busy-friday");
+    if (!started.ok) throw new Error(started.message);
     const { due } = simulator.clock.ahead(SCHEDULE_SECONDS);
     const steps = due.filter(({ kind }) => kind === "step");
-    expect(steps.reduce((sum, { count }) => sum + count, 0)).toBe(told.begun.steps);
+    expect(steps.reduce((sum, { count }) => sum + count, 0)).toBe(started.begun.steps);
     expect(steps[0]).toMatchObject({ dueAtMs: nowMs, kind: "step" });
     const times = due.map(({ dueAtMs }) => dueAtMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));

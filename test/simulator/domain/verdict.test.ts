@@ -34,8 +34,8 @@ function delivery(
   const isDelivered = typeof last === "number" && last >= 200 && last <= 299;
   const state = more.state ?? (isDelivered ? "delivered" : endings.length === 6 ? "dead" : "attempting");
   const { handled, isSettled = true, isAgain = false, isRecovered = false } = more;
-  const told = { duplicates: null, state: more.receiverState ?? null, isSettled };
-  const handling = handled === undefined ? null : { handled, ...told };
+  const rest = { duplicates: null, state: more.receiverState ?? null, isSettled };
+  const handling = handled === undefined ? null : { handled, ...rest };
   return judgeDelivery({ state, attempts, isAgain, isRecovered, handling });
 }
 

@@ -12,8 +12,8 @@ async function startTools() {
   const tools = createTools(createControlClient({ simulator: service.url }));
   const call = async (name: string, input: object = {}): Promise<Json> => {
     const answer = await tools.find((tool) => tool.name === name)?.run(input);
-    const told: Json = JSON.parse(answer?.content.map(({ text }) => text).join("") ?? "");
-    return told;
+    const json: Json = JSON.parse(answer?.content.map(({ text }) => text).join("") ?? "");
+    return json;
   };
   return { ...service, call };
 }
@@ -41,9 +41,9 @@ test("deliveries are listed as the API lists them, the newest ten unless told ot
     const given = new URLSearchParams();
     for (const [name, value] of Object.entries({ limit: 10, ...filter })) given.set(name, String(value));
     const listed = (await ask("GET", `/deliveries?${given.toString()}`)).body;
-    const told = await call("deliveries", filter);
-    expect(told.data?.map(({ id }) => id)).toEqual(listed.data?.map(({ id }) => id));
-    counts.push(told.data?.length ?? 0);
+    const json = await call("deliveries", filter);
+    expect(json.data?.map(({ id }) => id)).toEqual(listed.data?.map(({ id }) => id));
+    counts.push(json.data?.length ?? 0);
   }
   expect(counts).toEqual([10, 3, 8, 8, 2, 1, 0, 1]);
   await expect(call("deliveries", { limit: 0 })).rejects.toThrow("limit");

@@ -222,13 +222,13 @@ test("verdicts are counted, streamed, searchable, and kept through a restart", a
   const first = emitOne(simulator);
   const second = emitOne(simulator);
   await simulator.settled();
-  const told: string[] = [];
+  const noticed: string[] = [];
   simulator.journal.watch((entry) => {
-    if (entry.kind === "delivery.changed") told.push(entry.deliveryId);
+    if (entry.kind === "delivery.changed") noticed.push(entry.deliveryId);
   });
   receiver.handled = 2;
   await pass(60);
-  expect(told).toEqual([first, second]);
+  expect(noticed).toEqual([first, second]);
   const resent = simulator.deliveries.resend(first);
   if (!resent.ok) throw new Error(resent.message);
   await simulator.settled();

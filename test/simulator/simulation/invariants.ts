@@ -77,8 +77,8 @@ function checkNumbers(attempts: readonly Attempt[], sent: readonly Recorded[]): 
   for (const { number, outcome } of sent) {
     const attempt = attempts[number - 1];
     if (attempt === undefined || attempt.endedAtMs === null || attempt.error === "interrupted") continue;
-    const told = attempt.httpStatus === null ? { error: attempt.error } : { status: attempt.httpStatus };
-    assert.deepEqual(told, outcome, "an attempt is told to have ended as it did not");
+    const reported = attempt.httpStatus === null ? { error: attempt.error } : { status: attempt.httpStatus };
+    assert.deepEqual(reported, outcome, "an attempt was reported with another end than it had");
   }
 }
 

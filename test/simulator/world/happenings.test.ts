@@ -147,9 +147,9 @@ describe("an event in the world", () => {
     const german = happen(world, "call.completed", { object: { detected_language: "de" } });
     expect(german.object["transcript"]).toMatch(/Guten Tag|Ich rufe an|mein Name ist/);
     const caller = { name: "Ada Example", phone: "+442079460000", language: "fr" } as const;
-    const told = happen(world, "voicemail.created", { caller });
-    expect(told.object).toMatchObject({ customer_name: caller.name, phone: caller.phone });
-    expect(told.call).toMatchObject({ detected_language: "fr", phone: caller.phone });
+    const left = happen(world, "voicemail.created", { caller });
+    expect(left.object).toMatchObject({ customer_name: caller.name, phone: caller.phone });
+    expect(left.call).toMatchObject({ detected_language: "fr", phone: caller.phone });
   });
 
   test("the outcome of a completed call can be chosen, and the call matches it", () => {

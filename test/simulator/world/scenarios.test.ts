@@ -68,8 +68,8 @@ describe("the built-in scenarios", () => {
 
   test("failed-transfer: the same customer fails to get through, leaves a message, and gets through", () => {
     const { world, steps } = tell(SCENARIOS.find(({ name }) => name === "failed-transfer"));
-    const told = steps.map(({ type, ...options }) => world.happen(type, options));
-    const objects = told.map((happened) => (happened.ok ? happened.object : {}));
+    const results = steps.map(({ type, ...options }) => world.happen(type, options));
+    const objects = results.map((happened) => (happened.ok ? happened.object : {}));
     expect(new Set(objects.map((object) => (object as { phone: string }).phone)).size).toBe(1);
     expect(objects).toMatchObject([
       { transfer_succeeded: false },
