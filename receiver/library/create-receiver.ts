@@ -25,13 +25,15 @@ export type MountedReceiver = Awaited<ReturnType<typeof createReceiver>>;
  * start, it rejects and says what to change.
  */
 export async function createReceiver<Services = unknown>(options: ReceiverOptions<Services> = {}) {
-  const { environment, handlers, operatorGuard, logTo, pool, ...own } = readOptions(options, process.env);
+  const read = readOptions(options, process.env);
+  const { environment, handlers, operatorGuard, logTo: givenLog, pool, ...own } = read;
   const loaded = loadConfig(environment);
   if (!loaded.ok) throw new Error(`createReceiver(): ${loaded.problems.join(" ")}`);
   const { config } = loaded;
+  const logTo = givenLog && printFailures(givenLog);
   const destination = logTo && { destination: { write: logTo } };
   const log = createLog({ level: config.logLevel, secrets: secretsOf(config), ...destination });
-  const isWorker = handlers !== undefined && !(handlers instanceof URL);
+  const isWorker = config.role !== "ingest" && handlers !== undefined && !(handlers instanceof URL);
   const onFatal = (problem: string): void => {
     log.fatal({ problem }, "stored events may be lost: this process ends");
     log.flush(() => process.exit(1));
@@ -80,6 +82,17 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
   };
 }
 
+/** A log that fails neither rejects a request nor ends the app: what it throws is printed. */
+function printFailures(logTo: (line: string) => void): (line: string) => void {
+  return (line) => {
+    try {
+      logTo(line);
+    } catch (error) {
+      console.error("logTo failed:", error);
+    }
+  };
+}
+
 /** A line of the log of the handlers' process. */
 const LOGGED = /^\{"level":".*\}$/;
 
@@ -119,7 +132,9 @@ async function workHere({
   }).then((begun) => (worker = begun));
   // Rejects if a migration fails.
   await within(BEGINNING_MS, beginning, clock);
-  beginning.catch((err: unknown) => log.error({ err }, "the handlers cannot be started"));
+  beginning.catch((err: unknown) => {
+    if (!stopping.signal.aborted) log.error({ err }, "the handlers cannot be started");
+  });
   return {
     wake: () => worker?.wake(),
     status: () => ({ state: worker ? "working" : "starting" }),

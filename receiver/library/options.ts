@@ -9,16 +9,19 @@ import { functionOf, handlersSchema } from "../work/module.ts";
 const HANDLERS_RULE =
   'must be the URL of a module, such as new URL("./handlers.js", import.meta.url), or a list of what defineHandler() returned';
 const SECRETS_RULE = 'must be a list of secrets without commas, such as ["whsec_…"]';
+const LIST_RULE =
+  "`createServices` and `onDead` are options of handlers that are passed as a list; a module exports its own";
+const POOL_RULE = 'is used with PostgreSQL only: name its database in `databaseUrl: "postgres://…"`';
 const secret = z.string(SECRETS_RULE).regex(/^[^,]*$/, SECRETS_RULE);
 
-const optionsSchema = z.strictObject({
+const fieldsSchema = z.strictObject({
   handlers: z.union([z.instanceof(URL), handlersSchema.readonly()], HANDLERS_RULE).optional(),
   createServices: functionOf<CreateServices>().optional(),
   /** Called at least once for each dead job of handlers that are passed as a list; a module exports its own. */
   onDead: functionOf<OnDead>().optional(),
   /** Who may use the operator's page: called before each of its answers. Without it the page is closed. */
   operatorGuard: functionOf<(request: IncomingMessage) => boolean | Promise<boolean>>().optional(),
-  /** Where the receiver's log lines go, each of them JSON. Default: standard output. */
+  /** Gets each log line: JSON and a line break, as for `process.stdout.write`. Default: standard output. */
   logTo: functionOf<(line: string) => void>().optional(),
   /** With `databaseUrl: "postgres://…"`: the app's own `Pool` of the package `pg`. The app must end it. */
   pool: z.custom<object>().optional(),
@@ -31,6 +34,16 @@ const optionsSchema = z.strictObject({
   /** Other settings of docs/operations.md in place of the process's, such as `{ MAX_ATTEMPTS: "3" }`. */
   environment: z.record(z.string(), z.string().optional()).optional(),
 });
+// Otherwise they would be ignored, and events would be stored elsewhere or their deaths not reported.
+const optionsSchema = fieldsSchema
+  .refine(({ handlers, createServices, onDead }) => Array.isArray(handlers) || !(createServices ?? onDead), {
+    path: ["handlers"],
+    error: LIST_RULE,
+  })
+  .refine(({ pool, databaseUrl }) => !pool || databaseUrl?.startsWith("postgres"), {
+    path: ["pool"],
+    error: POOL_RULE,
+  });
 
 /** Settings default to the variables of docs/operations.md. */
 export type ReceiverOptions<Services = unknown> = Omit<Options, "handlers" | "createServices"> &
@@ -60,7 +73,8 @@ export function readOptions(options: object, ofTheProcess: NodeJS.ProcessEnv) {
   const { success, data, error } = optionsSchema.safeParse(options);
   if (!success) {
     const problems = error.issues.map(({ path, message }) => `${String(path[0] ?? "options")}: ${message}`);
-    throw new TypeError(`createReceiver(): ${problems.join("; ")}. Is its variable set?`);
+    const hint = error.issues.some(({ code }) => code.startsWith("invalid")) ? " Is its variable set?" : "";
+    throw new TypeError(`createReceiver(): ${problems.join("; ")}.${hint}`);
   }
   const { handlers: given, signingSecrets, databaseUrl, role, environment, ...own } = data;
   const handlers = given instanceof URL ? existingModule(given) : given;

@@ -157,7 +157,9 @@ test("a stop waits for the running handler, and other jobs remain for the next s
   await first.send("slow");
   await begun.promise;
   // A second receiver on this file waits until the first ends, and can be stopped while it waits.
-  await (await start([slow, handler], url)).receiver.stop();
+  const second = await start([slow, handler], url);
+  await second.receiver.stop();
+  expect(second.lines).toEqual([]);
   const stopped = first.receiver.stop().then(() => ended.push("stopped"));
   go.resolve();
   await stopped;
@@ -175,11 +177,7 @@ const NOTHING = { handlers: [] as Handler[] };
 const SEVERAL = { ...NOTHING, environment: { MAX_ATTEMPTS: "0", RETENTION_DAYS: "0" } };
 
 test.each<[string, ReceiverOptions, RegExp]>([
-  [
-    "a role that handles, without handlers",
-    { role: "worker" },
-    /"worker" handles events: give it `handlers`\./,
-  ],
+  ["a role that handles, without handlers", { role: "worker" }, /"worker" handles events: give it/],
   ["a role that does both, without handlers", { role: "all" }, /"all" handles events: give it `handlers`\./],
   ["no secret", { ...NOTHING, signingSecrets: [] }, /SIGNING_SECRET: is missing/],
   ["several mistakes", SEVERAL, /MAX_ATTEMPTS: must be .* from 1 to 100.* RETENTION_DAYS: .* 1 to 3650/],
@@ -242,6 +240,20 @@ test("fetch() returns the same status, headers and text as the other adapters", 
   const twice = [...Object.entries(signed.headers), ...Object.entries(signed.headers)];
   expect(await ask({ ...signed, headers: twice })).toEqual([401, json, null, refused("invalid_signature")]);
   expect(await ask({ method: "GET" })).toEqual([405, json, "POST", refused("method_not_allowed")]);
+});
+
+test("a log that fails is reported, and disturbs neither an answer nor a handler", async () => {
+  const report = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  onTestFinished(() => report.mockRestore());
+  const handlers = [defineHandler({ name: "all", type: "*", handle: () => undefined })];
+  const logTo = vi.fn(() => {
+    throw new Error("full");
+  });
+  const { receiver, send } = await mount({ handlers, logTo, environment: {} });
+  const body = newBody();
+  expect((await send(body)).status).toBe(200);
+  await expect.poll(async () => receiver.handled(idOf(body))).toEqual({ handled: 1, state: "done" });
+  await expect.poll(() => report.mock.calls.length).toBe(2);
 });
 
 test("the services of an app are closed when its handlers have ended", async () => {

@@ -27,7 +27,7 @@ test("variables that belong to the app are not read", () => {
 
 // JavaScript checks no types: null must not become the secret "null".
 test.each<[string, unknown, RegExp]>([
-  ["port", 1, /Unrecognized key: "port"/],
+  ["port", 1, /Unrecognized key: "port"\.$/],
   ["signingSecrets", null, /signingSecrets: must be a list of secrets without commas/],
   ["signingSecrets", "whsec_one", /signingSecrets: must be a list of secrets/],
   ["signingSecrets", ["fine", undefined], /signingSecrets: must be a list of secrets/],
@@ -39,6 +39,8 @@ test.each<[string, unknown, RegExp]>([
   ["environment", { WORKER_CONCURRENCY: "0" }, /WORKER_CONCURRENCY: must be a whole number/],
   ["role", "both", /role: Invalid option: expected one of "all"\|"ingest"\|"worker"/],
   ["logTo", "app.log", /logTo: must be a function/],
+  ["onDead", () => undefined, /handlers: `createServices` and `onDead` are options of handlers.* a list/],
+  ["pool", {}, /pool: is used with PostgreSQL only/],
   ["handlers", null, /handlers: must be the URL of a module/],
   ["handlers", "./handlers.mjs", /handlers: must be the URL of a module/],
   ["handlers", [{ name: "mine", type: "*" }], /handlers: must be the URL of a module/],
