@@ -158,6 +158,8 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       await accept(store, event({ objectId: "vm_2100" }));
       const late = event({ source: "reconcile", objectId: "vm_2100" });
       expect(await store.intake.accept([late])).toEqual({ ok: true, acceptances: [{ duplicate: true }] });
+      // The id that reconcile made up names no event.
+      expect(await store.ledger.find(late.id)).toBeUndefined();
     });
 
     test("a webhook and reconcile store the same object once, even at the same time", async () => {

@@ -201,6 +201,9 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.requeue([id])).toBe(1);
       expect(await handleAll(store)).toEqual([id]);
       expect(await store.ledger.find(id)).toMatchObject({ state: "done", handled: 1 });
+      // Now one has wanted it, so a later handler must be named.
+      store = await replaceWorker(backend, store, [handler(), handler({ name: "later" })]);
+      expect(await store.ledger.requeue([id])).toBe(0);
     });
 
     test("a requeue does not change an event that waits for the first worker; the worker handles it", async () => {
