@@ -130,8 +130,7 @@ describe("on one connection", () => {
     const { begin, responses } = await startWaiting();
     const socket = await begin(`${GET}${GET}garbage\r\n\r\n`);
     const received = text(socket);
-    responses[0]?.end("[one]");
-    responses[1]?.end("[two]");
+    responses[0]?.once("close", () => responses[1]?.end("[two]")).end("[one]");
     expect((await received).match(/\[.*?\]|HTTP\/1.1 \d+/g)).toEqual([
       "HTTP/1.1 200",
       "[one]",
@@ -207,7 +206,7 @@ describe("invalid HTTP", () => {
 
 describe("a drain", () => {
   test("answers and closes earlier connections, and accepts no new one", async () => {
-    const { begin, responses, drain, port } = await startWaiting();
+    const { begin, responses, drain, port } = await startWaiting({ keepAliveTimeout: 600_000 });
     const [waiting, sending] = [await begin(), await begin(POST)];
     const idle = connection(port);
     const [first] = [await begin(GET, idle)];
