@@ -65,7 +65,11 @@ export async function move({ config }: Context, { to }: { to: string }): Promise
     throw new Refused("the inbox is in PostgreSQL already: name the SQLite file in DATABASE_URL.");
   if (!existsSync(file)) throw new Refused(`there is no inbox at ${file}.`, EXIT.couldNotRun);
   const database = createDatabase(url, config.databaseSchema);
-  await createSchema(database);
+  await createSchema(database).catch(async (error: unknown) => {
+    await database.close();
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Refused(`cannot open the database named by --to: ${reason}`, EXIT.couldNotRun);
+  });
   const from = await openDatabase({ file, clock, checkpoints: false, onFatal: terminal.complain });
   try {
     const moved = await copy(from, database);

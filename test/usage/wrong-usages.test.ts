@@ -97,6 +97,7 @@ const RECEIVER = `
 2 move --to sqlite:x => postgres://host/database
 2 DATABASE_URL=postgres://h/db move --to postgres://h/db => name the SQLite file
 3 DATABASE_URL=sqlite:{dir}/none.db move --to postgres://h/db => {dir}/none.db
+3 DATABASE_URL=sqlite:{dir}/inbox.db move --to postgres://127.0.0.1:1/db => --to: connect ECONNREFUSED 127.0.0.1:1
 0 --help => Usage: voice-agent-receiver
 3 PORT=1 health => http://127.0.0.1:1
 `;
