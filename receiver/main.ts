@@ -21,6 +21,10 @@ const program = new Command("voice-agent-receiver")
   )
   .version(version)
   .showHelpAfterError("(--help shows every command)")
+  .addHelpText(
+    "after",
+    "\nSettings are environment variables, also from .env: SIGNING_SECRET is required. docs/operations.md",
+  )
   .configureOutput({ writeErr: (text) => text.trimEnd().split("\n").forEach(terminal.say) })
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
 

@@ -13,11 +13,11 @@ const kit = fileURLToPath(new URL("..", import.meta.url));
 const { version } = manifestSchema.parse(JSON.parse(readFileSync(`${kit}package.json`, "utf8")));
 
 const program = new Command("npm run fork --")
-  .description("make a project of your own of the receiver")
-  .argument("<folder>", "where it is to stand: empty, or not there yet")
-  .option("--library", "with createReceiver, to mount the receiver in another app")
+  .description("make the receiver a project of your own")
+  .argument("<folder>", "the folder to create; it may exist if it is empty")
+  .option("--library", "with the code that mounts the receiver in another app (createReceiver)")
   .option("--postgres", "with the store in PostgreSQL, for more than one machine")
-  .option("--upgrade", "bring the kit's present version into a fork that is there, on its branch kit")
+  .option("--upgrade", "put this version of the kit on the branch kit of an existing fork")
   .showHelpAfterError("(npm run fork -- --help says more)")
   .exitOverride()
   .action((folder: string, { upgrade = false, ...parts }: { upgrade?: boolean } & Partial<Parts>) => {

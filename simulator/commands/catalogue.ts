@@ -15,11 +15,14 @@ const SUMMARIES: Record<string, [summary: string, load: () => Promise<{ default:
   sign: ["sign a body: the header, or a ready curl", () => import("./sign.ts")],
   explain: ["say why a signature does not verify", () => import("./explain.ts")],
   endpoints: [
-    "where events are delivered: list, add, show, change, remove, test",
+    "where events are delivered: list, add, show, change, rotate, remove, test",
     () => import("./endpoints.ts"),
   ],
-  events: ["emitted events: list, show", () => import("./events.ts")],
-  deliveries: ["delivered and failed events, and why: list, show, resend", () => import("./deliveries.ts")],
+  events: ["events that happened: list, show", () => import("./events.ts")],
+  deliveries: [
+    "each event at each endpoint, and how it ended: list, show, resend, jobs",
+    () => import("./deliveries.ts"),
+  ],
   clock: ["schedule time: show, advance, run, mode", () => import("./clock.ts")],
   readings: ["choices where the specification is silent: list, show, set", () => import("./readings.ts")],
   openapi: ["print the OpenAPI document of the service", () => import("./openapi.ts")],

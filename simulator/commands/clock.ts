@@ -33,7 +33,9 @@ export default function clockCommand(): Command {
     .action((flags: SimulatorFlags) => move(flags, { until: "idle" }, "Running the schedule to its end"));
 
   addSimulatorOptions(command.command("mode"))
-    .description("change how schedule time runs")
+    .description(
+      "change how schedule time runs: real; skip jumps to what is due next; manual waits for `clock advance`",
+    )
     .addArgument(new Argument("<mode>").choices(CLOCK_MODES))
     .action(async (mode: string, flags: SimulatorFlags) => {
       print(await createControlClient(flags).patch("/clock", { mode }, clockSchema), flags);

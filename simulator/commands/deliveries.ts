@@ -28,7 +28,7 @@ import { ourCommand } from "../text/invocation.ts";
 const LOOK_EVERY_MS = 100;
 
 export default function deliveriesCommand(): Command {
-  const command = new Command("deliveries").description("delivered and failed events, and why");
+  const command = new Command("deliveries").description("each event at each endpoint, and how it ended");
 
   addSelectionOptions(addSimulatorOptions(defaultCommand(command, "list")))
     .description("the newest deliveries, or those that match every option")

@@ -9,7 +9,7 @@ import { ourCommand } from "../text/invocation.ts";
 type ListFlags = SimulatorFlags & { type?: string; limit: number };
 
 export default function eventsCommand(): Command {
-  const command = new Command("events").description("emitted events");
+  const command = new Command("events").description("events that happened");
 
   addSimulatorOptions(defaultCommand(command, "list"))
     .description("the newest events")

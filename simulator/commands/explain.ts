@@ -52,7 +52,12 @@ function print(diagnosis: Diagnosis, output: Output): void {
     if (fix !== "") output.line(`  ${fix}`);
   }
   if (!explained) {
-    output.line(output.style("red", `The digest is wrong, and none of ${tried} known mistakes explains it.`));
+    output.line(
+      output.style(
+        "red",
+        `The digest is wrong, and none of ${tried} known mistakes, alone or in pairs, explains it.`,
+      ),
+    );
     output.line("  Either the secret is the wrong one (of another endpoint, or an older one),");
     output.line("  or the body was changed on its way: compare it byte by byte with what was sent.");
     output.note(`\nWhat was sent:  ${ourCommand("deliveries show ID --json")}`);

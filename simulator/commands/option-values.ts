@@ -1,5 +1,5 @@
 import { orUsageError } from "./command-error.ts";
-import { parseFault, type Fault } from "../domain/faults.ts";
+import { FAULT_NAMES, parseFault, type Fault } from "../domain/faults.ts";
 import { InvalidArgumentError, Option } from "commander";
 import type { EventType } from "../../shared/events.ts";
 import { DURATIONS, parseDuration } from "../domain/duration.ts";
@@ -11,7 +11,10 @@ export function collect(value: string, previous: string[]): string[] {
 }
 
 export function faultOption(): Option {
-  return new Option("--fault <name[:n]>", "inject this fault into every attempt, or the first n (repeatable)")
+  return new Option(
+    "--fault <name[:n]>",
+    `inject this fault into every attempt, or the first n (repeatable): ${FAULT_NAMES.join(", ")}`,
+  )
     .argParser(collect)
     .default([]);
 }

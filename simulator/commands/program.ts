@@ -1,5 +1,6 @@
 import { Command, CommanderError, Help, type Option } from "commander";
 import { printable } from "../../shared/text.ts";
+import { ourCommand } from "../text/invocation.ts";
 import { describeBug } from "../text/errors.ts";
 import { VERSION } from "../processes/version.ts";
 import { COMMANDS } from "./catalogue.ts";
@@ -12,6 +13,10 @@ export async function runCommands(argv: readonly string[]): Promise<void> {
     .description("The voice agent service on your machine: REST API, dashboard, signed webhooks.")
     .version(VERSION)
     .showHelpAfterError("(--help lists what there is)")
+    .addHelpText(
+      "after",
+      () => `\nStart here: ${ourCommand("dev -- COMMAND")}, with the command that starts your receiver.`,
+    )
     .configureHelp({ optionDescription: withoutEmptyLists })
     .configureOutput({ writeErr: complain })
     .exitOverride();

@@ -49,7 +49,12 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
     .option("--data <file>", "keep the state in this file; otherwise it ends with the process")
     .option("--seed <number>", "same seed, same ids and data", wholeNumber(...OPTION_BOUNDS.seed))
     .addOption(
-      new Option("--clock <mode>", "how schedule time runs").choices(CLOCK_MODES).default(defaults.clock),
+      new Option(
+        "--clock <mode>",
+        "how schedule time runs; skip jumps to what is due next, manual waits for `clock advance`",
+      )
+        .choices(CLOCK_MODES)
+        .default(defaults.clock),
     )
     .option("--calls <number>", "calls in the generated history", wholeNumber(...OPTION_BOUNDS.calls))
     .option("--traffic <per-minute>", "let calls come in by themselves, so many a minute", trafficRate, 0)
@@ -69,7 +74,7 @@ export function addServeOptions(command: Command, defaults: { clock: ClockMode }
     )
     .option(
       "--reading <name=choice>",
-      "how to read an open point of the specification (repeatable)",
+      "how to read an open point of the specification (repeatable); `readings` lists them",
       collect,
       [],
     )

@@ -43,7 +43,7 @@ export default function signCommand(): Command {
         return;
       }
       output.line(`${SIGNATURE_HEADER}: ${value}`);
-      output.note("\nIt is good for 300 s. Add --curl URL for a command that sends it.");
+      output.note("\nIt is good until 300 s after its t. Add --curl URL for a command that sends it.");
     });
 }
 

@@ -36,7 +36,7 @@ const SHOWN_EVENTS = 20;
 export default function triggerCommand(): Command {
   return addSimulatorOptions(new Command("trigger"))
     .description(
-      `trigger an event: ${EVENT_TYPES.join(", ")}; or a story of several events: ` +
+      `trigger an event: ${EVENT_TYPES.join(", ")}; or a scenario of several events: ` +
         "busy-friday, after-hours-voicemail, failed-transfer, order-then-complaint, outage, or a file of your own",
     )
     .argument("<what>", "an event type, the name of a scenario, or a scenario file (.json)")
@@ -46,7 +46,7 @@ export default function triggerCommand(): Command {
       collect,
       [],
     )
-    .option("--count <number>", "how many", wholeNumber(...OPTION_BOUNDS.count), 1)
+    .option("--count <number>", "how many events", wholeNumber(...OPTION_BOUNDS.count), 1)
     .option("--org <id>", "in this organization")
     .addOption(faultOption())
     .option("--no-wait", "do not wait for the first attempt")

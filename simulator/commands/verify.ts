@@ -59,7 +59,10 @@ export default function verifyCommand(): Command {
       ).choices([...LEVELS, "production"]),
     )
     .addOption(
-      new Option("--fail-on <what>", "fail also on these, besides failed must checks; several times")
+      new Option(
+        "--fail-on <what>",
+        "advice or unverified: what also fails the run, besides failed must checks; several times",
+      )
         .argParser(failOnValue)
         .default([]),
     )

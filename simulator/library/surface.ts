@@ -69,7 +69,7 @@ export type RunningSimulator = {
    */
   emit(type: EventType, options?: EmitOptions): Promise<Emitted>;
   /**
-   * Begins a story of several events: `busy-friday`, `after-hours-voicemail`, `failed-transfer`, `order-then-complaint`,
+   * Begins a scenario of several events: `busy-friday`, `after-hours-voicemail`, `failed-transfer`, `order-then-complaint`,
    * `outage`, or a scenario of your own. Its steps happen as the clock moves on; resolves as `emit` does.
    */
   tell(scenario: string | object): Promise<Story>;

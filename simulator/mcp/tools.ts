@@ -53,7 +53,7 @@ export function createTools(control: Control): Tool[] {
           .string()
           .max(100)
           .optional()
-          .describe("a story of several events instead, such as busy-friday"),
+          .describe("a scenario of several events instead, such as busy-friday"),
         object: z
           .record(z.string(), z.unknown())
           .optional()

@@ -39,7 +39,7 @@ export async function guessRecipe(
     return isAcknowledged(exchange) ? guess : undefined;
   });
   const found = accepted.find((guess) => guess !== undefined);
-  return found && `It accepts one that is signed wrongly. ${found.title} ${found.fix}`;
+  return found && `It accepts a wrong signature of this kind: ${found.title} ${found.fix}`;
 }
 
 function guesses(secret: string, body: Buffer): Guess[] {

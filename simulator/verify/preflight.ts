@@ -49,7 +49,9 @@ export async function preflight(context: CheckContext): Promise<Preflight> {
       return { unreachable: false, handledBefore, accepts: { outcome: "passed" } };
     const { outcome } = exchange;
     if (outcome.kind === "no_answer" && ["dns", "refused", "tls"].includes(outcome.error)) {
-      const accepts = unverified(`${context.target.url} cannot be reached. ${outcome.message}`);
+      const isAlone = outcome.error === "refused" && context.receiver === undefined;
+      const fix = isAlone ? " Start the receiver, or give verify the command that starts it, after --." : "";
+      const accepts = unverified(`${context.target.url} cannot be reached. ${outcome.message}${fix}`);
       return { unreachable: true, handledBefore, accepts };
     }
     // A second wait of ten seconds would show nothing new.

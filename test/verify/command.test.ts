@@ -117,7 +117,7 @@ describe("verify", () => {
 
     expect(code).toBe(1);
     expect(stdout).toContain(
-      "accepts one that is signed wrongly. The body alone was hashed, without t and the period before it.",
+      "accepts a wrong signature of this kind: The body alone was hashed, without t and the period before it.",
     );
   });
 
