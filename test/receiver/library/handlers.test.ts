@@ -172,14 +172,12 @@ test("a stop waits for the running handler, and other jobs remain for the next s
   await expect.poll(() => late).toEqual(["late"]);
 });
 
-const NOTHING = { handlers: [] as Handler[] };
-
-const SEVERAL = { ...NOTHING, environment: { MAX_ATTEMPTS: "0", RETENTION_DAYS: "0" } };
+const SEVERAL = { environment: { MAX_ATTEMPTS: "0", RETENTION_DAYS: "0" } };
 
 test.each<[string, ReceiverOptions, RegExp]>([
   ["a role that handles, without handlers", { role: "worker" }, /"worker" handles events: give it/],
   ["a role that does both, without handlers", { role: "all" }, /"all" handles events: give it `handlers`\./],
-  ["no secret", { ...NOTHING, signingSecrets: [] }, /SIGNING_SECRET: is missing/],
+  ["no secret", { signingSecrets: [] }, /SIGNING_SECRET: is missing/],
   ["several mistakes", SEVERAL, /MAX_ATTEMPTS: must be .* from 1 to 100.* RETENTION_DAYS: .* 1 to 3650/],
 ])("a receiver with %s is refused in words", async (_what, options, words) => {
   vi.stubEnv("SIGNING_SECRET", "");

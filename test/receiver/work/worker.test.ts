@@ -222,13 +222,17 @@ describe("onDead", () => {
     const dead: unknown[] = [];
     const states: unknown[] = [];
     const dying = handler("dying", async () => Promise.reject(new PermanentFailure("no such order")));
-    const { send, end, job } = await startTestWorker([dying, handler("quick")], {
+    const done = handler("done", async ({ atomically }) => {
+      await atomically(async () => undefined);
+      throw new PermanentFailure("too late to matter");
+    });
+    const { send, end, job } = await startTestWorker([dying, done], {
       onDead: async (given) => {
         dead.push(given);
         states.push(await job(given.event.id, "dying"));
       },
     });
-    const [id] = await send("dying", "quick");
+    const [id] = await send("dying", "done");
     await end(2);
     const error = "PermanentFailure: no such order";
     expect(dead).toMatchObject([{ event: { id, type: "dying" }, handler: "dying", attempts: 1, error }]);
