@@ -49,6 +49,7 @@ const FAR = new Date(Date.now() + 3_600_000).toISOString();
 
 test("handlers in an array handle events in this process, with retries, dead letters, onDead and metrics", async () => {
   const handled: { type: string; process: number }[] = [];
+  const never = () => Promise.reject(new PermanentFailure("never"));
   const handlers = [
     defineHandler({
       name: "first",
@@ -56,12 +57,7 @@ test("handlers in an array handle events in this process, with retries, dead let
       object,
       handle: async ({ type }) => void handled.push({ type, process: process.pid }),
     }),
-    defineHandler({
-      name: "second",
-      type: "two",
-      object,
-      handle: () => Promise.reject(new PermanentFailure("never")),
-    }),
+    defineHandler({ name: "second", type: "two", object, handle: never }),
   ];
   const dead: unknown[] = [];
   const { receiver, lines, send } = await start(handlers, databaseUrl(), ({ event, ...rest }) =>
@@ -147,12 +143,8 @@ test("a stop waits for the running handler, and other jobs remain for the next s
     },
   });
   const late: string[] = [];
-  const handler = defineHandler({
-    name: "late",
-    type: "late",
-    object,
-    handle: async () => void late.push("late"),
-  });
+  const handle = async () => void late.push("late");
+  const handler = defineHandler({ name: "late", type: "late", object, handle });
   const first = await start([slow, handler], url);
   await first.send("slow");
   await begun.promise;
