@@ -241,11 +241,16 @@ test("a change of a file starts a process once and without a pause, and none aft
   last().ends(1);
   await clock.pass(1_000);
   expect(children).toHaveLength(5);
+  last().ends(1);
+  change();
+  // The change has ended the pause.
+  await clock.pass(2_000);
+  expect(children).toHaveLength(6);
   const stopped = supervisor.stop(0);
   last().ends(0);
   await stopped;
   change();
-  expect(children).toHaveLength(5);
+  expect(children).toHaveLength(6);
 });
 
 test("ended attempts are passed on, and unknown messages are ignored", () => {
