@@ -47,8 +47,9 @@ test.each(FORMATS)(
 
 test("control: their raw input would do all of it", async () => {
   const { results, seed } = await hostileReport();
-  expect(results.map(({ explanation = "" }) => explanation).join("\n")).toMatch(STEERING);
-  expect(results.map(({ explanation = "" }) => explanation).join("\n")).toMatch(BUILD_COMMAND);
+  const said = results.map(({ explanation = "" }) => explanation).join("\n");
+  expect(said).toMatch(STEERING);
+  expect(said).toMatch(BUILD_COMMAND);
   expect(seed).toMatch(STEERING);
 });
 
@@ -176,7 +177,7 @@ test("a title with a comma is complete in a GitHub annotation", async () => {
   expect(await written({ ...report, results }, "github")).toContain(title);
 });
 
-test("a report's file is everything after the first =", () => {
+test("a report's file is everything after the first =, and with --json nothing else goes to stdout", () => {
   expect(parseReportTargets(["junit=out/run=3/verify.xml", "json=a="], true)).toEqual({
     ok: true,
     targets: [
@@ -185,6 +186,10 @@ test("a report's file is everything after the first =", () => {
       { format: "json", file: "a=" },
     ],
   });
+  expect(parseReportTargets(["json="], false)).toMatchObject({ ok: false });
+  expect(parseReportTargets(["github"], true)).toMatchObject({ ok: false });
+  expect(parseReportTargets(["json", "github=a"], true)).toMatchObject({ ok: true });
+  expect(parseReportTargets(["github"], false)).toMatchObject({ targets: [{ format: "pretty" }, {}] });
 });
 
 test("every format groups failures by cause, each with one fix and its checks", async () => {
@@ -223,6 +228,10 @@ function reportOf(verdicts: Record<string, Verdict>, changes: Partial<Report> = 
   return { ...run, invocation, verdict: "failed", results, receiverOutput: [], ...changes };
 }
 
+/** What a receiver wrote, one line more than a report shows. */
+const LINES = Array.from({ length: 31 }, (_, index) => `line ${index}`);
+const LAST_LINES = LINES.slice(1).map((line) => `  receiver | ${line}\n`);
+
 test.each<[Partial<Report>, said: Record<string, string>]>([
   [
     { verdict: "incomplete", incomplete: "It was interrupted." },
@@ -235,12 +244,12 @@ test.each<[Partial<Report>, said: Record<string, string>]>([
     },
   ],
   [
-    { verdict: "could_not_run", receiverOutput: ["no database"] },
+    { verdict: "could_not_run", receiverOutput: LINES },
     {
       junit: '<error message="Nothing listens."/>',
       github: "::error title=verify could not run::Nothing listens.\n",
       markdown: "### Webhook receiver: ⚠️ could not run\n",
-      pretty: "The receiver's last lines\n  receiver | no database\n\nCOULD NOT RUN  nothing was verified",
+      pretty: `The receiver's last lines\n${LAST_LINES.join("")}\nCOULD NOT RUN  nothing was verified`,
     },
   ],
 ])("a run that ended as %o looks like none that passed, in any format", async (changes, said) => {
@@ -251,19 +260,29 @@ test.each<[Partial<Report>, said: Record<string, string>]>([
   expect(await written(report, "junit")).toContain('tests="3" failures="0" errors="1" skipped="1"');
   expect(await written(report, "github")).not.toContain("::notice");
   expect(await written(report, "pretty")).toContain("✓ load.burst: One thing more.\n");
+  expect(await written(report, "markdown")).toContain("Unverified:\n\n- Nothing listens.\n");
+  const fine = reportOf({ "load.burst": passed }, { verdict: "passed", receiverOutput: LINES });
+  expect(await written(fine, "pretty")).not.toContain("receiver |");
 });
 
-test("JUnit counts what failed, what was left open and how long each group took; advice is no failure", async () => {
+test("reports count what failed, what was left open and how long it took; advice is no failure", async () => {
   const wrong = failed("refused");
   const wire: Verdict = { outcome: "passed" };
   const load = { "load.burst": wrong, "load.among-forgeries": wrong, "load.prompt": wrong };
-  const report = reportOf({ ...load, "wire.not-http": wire, "effects.burst": unverified("It is unknown.") });
+  const open = unverified("It is unknown.");
+  const effects = { "effects.each-type": open, "effects.at-once": open, "effects.burst": open };
+  const report = reportOf({ ...load, "wire.not-http": wire, ...effects });
   const text = await written(report, "junit");
-  expect(text).toContain('tests="5" failures="2" errors="0" skipped="1" time="1.500"');
+  expect(text).toContain('tests="7" failures="2" errors="0" skipped="3" time="1.500"');
   expect(text).toContain(
     '<testsuite name="load" tests="3" failures="2" errors="0" skipped="0" time="0.750">',
   );
-  expect(text).toContain('<testsuite name="effects" tests="1" failures="0" errors="0" skipped="1"');
+  expect(text).toContain('<testsuite name="effects" tests="3" failures="0" errors="0" skipped="3"');
+  expect(await written(report, "github")).toMatch(/^::error .*load\.burst.*\n::warning .*load\.prompt/);
+  expect(await written(report, "markdown")).toContain("<summary>Advice: ");
+  expect(await written(report, "pretty")).toContain(`  ? ${Object.keys(effects).join(", ")}: It is unknown.`);
+  const { duration_ms: tookMs, checks } = JSON.parse(await written(report, "json"));
+  expect([tookMs, checks[0].duration_ms]).toEqual([1_500, 250]);
 });
 
 test.each([20, 21])(
@@ -275,7 +294,7 @@ test.each([20, 21])(
     const lost = exchange("timeout");
     lost.request.note = "One of ten.";
     const report = reportOf(
-      Object.fromEntries(ids.map((id) => [id, failed("timed_out", "It is late.", [lost])])),
+      Object.fromEntries(ids.map((id) => [id, failed("timed_out", "It is late.", [lost, exchange(500)])])),
     );
     const markdown = await written(report, "markdown");
     const named = ids.slice(0, 20).map((id) => `<code>${id}</code>`);
@@ -294,9 +313,3 @@ test.each([20, 21])(
     expect(bare).not.toContain("```text");
   },
 );
-
-test("with --json nothing else goes to stdout", () => {
-  expect(parseReportTargets(["github"], true)).toMatchObject({ ok: false });
-  expect(parseReportTargets(["json", "github=a"], true)).toMatchObject({ ok: true });
-  expect(parseReportTargets(["github"], false)).toMatchObject({ targets: [{ format: "pretty" }, {}] });
-});

@@ -44,9 +44,12 @@ test("prints addresses, keys, the endpoint's secret and the next steps; logs wha
   await served.line((line) => /<-- {2}\[200\] POST http:.*attempt 1, \d+ ms$/.test(line));
   const page = await fetch(`${url}/api/v1/me`, { headers: { authorization: "Bearer va_test_restaurant" } });
   expect(page.status).toBe(200);
+  const { data } = (await run("endpoints", "--json", "--simulator", url)).json();
+  expect(data).toMatchObject([{ event_types: ["call.completed"] }]);
 
   expect(await served.kill("SIGINT")).toEqual({ code: 0, signal: null });
   expect(served.errors.join("\n")).toContain(`trigger call.completed --simulator ${url}`);
+  expect(served.errors.join("\n")).not.toContain("endpoints add");
 });
 
 test("--json prints one JSON line for the start and one for each attempt; stopped and started, nothing is lost or repeated", async () => {

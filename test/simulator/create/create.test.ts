@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { KINDS, type KindName } from "../../../simulator/create/kinds.ts";
+import { type Kind, KINDS, type KindName } from "../../../simulator/create/kinds.ts";
 import { nextSteps, projectFiles } from "../../../simulator/create/project.ts";
 import { parseSimulator } from "../../docs/our-commands.ts";
 import { shellCommands } from "../../docs/shell.ts";
@@ -36,6 +36,11 @@ describe.each(NAMES)("create --%s", (name) => {
     const gitlab = job.parse(parse(textOf(name, ".gitlab-ci.yml"))).webhooks.script;
     const last = steps.at(-1) ?? "";
     expect(gitlab.at(-1)).toBe(last);
+    const { debian = "", github: install = "" }: Kind = KINDS[name];
+    expect([gitlab.join("\n"), steps.join("\n")]).toEqual([
+      expect.stringContaining(debian),
+      expect.stringContaining(install),
+    ]);
     expect(textOf(name, "README.md")).toContain(last);
 
     const scripts = made(name).has("package.json")
