@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { createObserver } from "../observer/observer.ts";
 import { addressOf } from "../processes/listening.ts";
-import { startReceiver, type ReceiverProcess } from "../processes/receiver-process.ts";
+import { type Exit, startReceiver, type ReceiverProcess } from "../processes/receiver-process.ts";
 import { printBanner } from "./banner.ts";
 import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { createLocator, portForReceiver } from "./dev-search.ts";
@@ -147,7 +147,7 @@ async function accompany(
     stopLog();
   }
   const exit = death.signal.aborted ? await died : undefined;
-  if (receiver !== undefined && exit !== undefined) return reportDeath(receiver, exit, output);
+  if (receiver !== undefined && exit !== undefined) throw deathOf(receiver, exit);
   if (!interruption.aborted) return exitCode;
   // With --once an interruption means that the round is incomplete.
   return flags.once === true ? EXIT.couldNotRun : EXIT.ok;
@@ -164,13 +164,11 @@ function printWhatNext(running: RunningSimulator, flags: Flags, output: Output):
   output.note(`Ctrl-C ends it.\n`);
 }
 
-function reportDeath(
-  receiver: ReceiverProcess,
-  exit: { code: number | null; signal: string | null },
-  output: Output,
-): number {
-  const how = exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
-  output.note(`Your receiver ended (${how}). Its last lines:`);
-  for (const line of receiver.output().slice(-20)) output.note(`  receiver | ${line}`);
-  return EXIT.couldNotRun;
+function deathOf(receiver: ReceiverProcess, { code, signal }: Exit): CommandError {
+  const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+  const lines = receiver.output().slice(-20);
+  const lastLines = lines.map((line) => `\n  receiver | ${line}`).join("");
+  return new CommandError(
+    `Your receiver ended (${how}).${lines.length > 0 ? " Its last lines:" : ""}${lastLines}`,
+  );
 }

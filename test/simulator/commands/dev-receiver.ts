@@ -21,6 +21,10 @@ if (behaviour === "verifies") {
       process.stdout.write(`asked ${process.pid}\n`);
       return;
     }
+    if (behaviour === "collapses") {
+      process.stderr.write("out of memory\n", () => process.exit(7));
+      return;
+    }
     request.once("end", () => response.writeHead(statuses[behaviour ?? ""] ?? 200).end());
   }).listen(Number(PORT), "127.0.0.1");
 } else {

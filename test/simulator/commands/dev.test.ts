@@ -32,6 +32,7 @@ test("starts the receiver with its environment, sends every type and a duplicate
   for (const type of EVENT_TYPES) expect(out).toContain(type);
   expect(out).toContain("Duplicate, acknowledged");
   expect(out).toContain("All 5 event types acknowledged");
+  expect((await once("works", "--quiet")).err).not.toContain("receiver |");
   expect(err).toMatch(/receiver \| secret whsec_ api http:\/\/127\.0\.0\.1:\d+ key va_test_restaurant/);
 });
 
@@ -51,9 +52,17 @@ test.each([
   ["fails", 1, ["Not every sample was handled"]],
   ["dies", 3, ["The receiver ended before it listened", "receiver | cannot find module express"]],
   ["deaf", 3, ["nothing listened on 127.0.0.1"]],
-])("a receiver that %s: exit code %d, and why", async (behaviour, code, messages) => {
+  [
+    "collapses",
+    3,
+    ["Your receiver ended (exit code 7). Its last lines:\n", "\n  receiver | out of memory\n"],
+  ],
+  ["collapses --json", 3, ['"interrupted":true', "Your receiver ended (exit code 7)"]],
+  ["fails --quiet", 1, ["receiver | secret whsec_"]],
+])("a receiver that %s: exit code %d, and why", async (words, code, messages) => {
+  const [behaviour = "", ...options] = words.split(" ");
   const patience = behaviour === "deaf" ? "1" : "15";
-  const ended = await once(behaviour, "--ready-timeout", patience);
+  const ended = await once(behaviour, "--ready-timeout", patience, ...options);
   expect(ended.code).toBe(code);
   for (const message of messages) expect(ended.out + ended.err).toContain(message);
 });
