@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { shellWord } from "../text/shell-words.ts";
 import { addressOf, isListening } from "./listening.ts";
@@ -196,6 +197,11 @@ export async function startReceiver(options: StartOptions): Promise<StartResult>
 }
 
 function explainSpawnError(program: string, error: NodeJS.ErrnoException | undefined): string {
+  const isFile = program.includes("/") && existsSync(program);
+  if (isFile && statSync(program).isDirectory())
+    return `${JSON.stringify(program)} is a folder: give the command that starts what is in it.`;
+  if (error?.code === "ENOENT" && isFile)
+    return `The interpreter of ${JSON.stringify(program)} was not found: correct its first line (with a line end of Unix), or name the interpreter first.`;
   if (error?.code === "ENOENT")
     return (
       `The command ${JSON.stringify(program)} was not found. Give program and arguments as separate words after --, ` +

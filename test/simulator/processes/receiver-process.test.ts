@@ -1,10 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { afterEach, describe, expect, test, onTestFinished, vi } from "vitest";
 import { isAlive } from "../../helpers/is-alive.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { listen } from "../../helpers/listen.ts";
+import { temporaryDirectory } from "../../helpers/simulator.ts";
 import {
   type ReceiverProcess,
   startReceiver,
@@ -73,15 +76,18 @@ describe("startReceiver", () => {
     await expect.poll(() => lines.toSorted()).toEqual(["stderr: one", "stdout: listening"]);
   });
 
-  test("names a command that does not exist", async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
-    const result = await startReceiver({ command: ["no-such-receiver", "--now"], url });
-
-    expect(result).toMatchObject({
-      ok: false,
-      reason: "not_found",
-      message: expect.stringContaining('"no-such-receiver"'),
-    });
+  test.each([
+    ["no-such-receiver", 'The command "no-such-receiver" was not found.'],
+    ["./no-such-receiver", 'The command "./no-such-receiver" was not found.'],
+    ["{}", '" is a folder: '],
+    ["{}/plain", '/plain" may not be executed. Make it executable'],
+    ["{}/windows", 'The interpreter of "'],
+  ])("says why %s cannot be started", async (program, message) => {
+    const [url, folder] = [`http://127.0.0.1:${await freePort()}`, temporaryDirectory()];
+    writeFileSync(join(folder, "plain"), "");
+    writeFileSync(join(folder, "windows"), "#!/bin/sh\r\n", { mode: 0o755 });
+    const result = await startReceiver({ command: [program.replace("{}", folder), "--now"], url });
+    expect(result).toMatchObject({ reason: "not_found", message: expect.stringContaining(message) });
   });
 
   test("shows the exit code and last words of one that dies before it listens", async () => {
