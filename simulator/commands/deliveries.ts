@@ -17,7 +17,7 @@ import {
   type DeliveryDetailShape,
   type DeliveryShape,
 } from "../domain/shapes.ts";
-import { usageError } from "./command-error.ts";
+import { EXIT, usageError } from "./command-error.ts";
 import { defaultCommand } from "./default-command.ts";
 import { wholeNumber } from "./option-values.ts";
 import { interruptible } from "./interrupt.ts";
@@ -182,6 +182,7 @@ async function resendSelected(
   } else if ("sent" in found) {
     const rest = found.state === "done" ? "" : ` of ${found.total ?? "?"}; ${found.problem ?? found.state}`;
     output.note(`${found.sent} sent again${rest}.  See them:  ${ourCommand("deliveries", flags)}`);
+    if (found.state !== "done") process.exitCode = EXIT.couldNotRun;
   } else output.note(`${found.total} would be sent again; nothing was sent.`);
 }
 

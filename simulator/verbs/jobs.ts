@@ -45,11 +45,17 @@ export function createJobVerbs(options: {
 
   journal.watch((entry) => {
     if (entry.kind === "attempt.ended") note(entry.deliveryId);
+    // Without an attempt: its endpoint was removed.
+    else if (entry.kind === "delivery.changed" && isAbandoned(entry.deliveryId)) note(entry.deliveryId);
     if (entry.kind !== "reset") return;
     running?.stop.abort();
     open.clear();
     jobs = [];
   });
+
+  function isAbandoned(deliveryId: string): boolean {
+    return open.has(deliveryId) && deliveries.find(deliveryId)?.state === "dead";
+  }
 
   function note(deliveryId: string): void {
     const sent = open.get(deliveryId);
@@ -77,9 +83,9 @@ export function createJobVerbs(options: {
     const oldestFirst = found.toReversed();
     for (let at = 0; at < oldestFirst.length && !signal.aborted; at += MOST_A_TURN) {
       const some = oldestFirst.slice(at, at + MOST_A_TURN);
-      options.transaction(() => {
-        for (const { id } of some) send(id, job);
-      });
+      const sent = options.transaction(() => some.flatMap(({ id }) => send(id) ?? []));
+      for (const id of sent) open.set(id, { job, hasFailed: false });
+      job.sent += sent.length;
       options.dispatcher.wake();
       changed(job);
       // Deadlines of attempts must not wait for a job.
@@ -87,13 +93,13 @@ export function createJobVerbs(options: {
     }
   }
 
-  function send(id: string, job: Job): void {
+  /** Returns the id of the delivery that is sent; undefined if it was not kept. */
+  function send(id: string): string | undefined {
     const delivery = deliveries.find(id);
-    if (delivery === undefined) return;
-    const isWaiting = delivery.state === "attempting";
-    if (isWaiting) deliveries.hurry(id, now());
-    open.set(isWaiting ? id : emitter.resend(delivery), { job, hasFailed: false });
-    job.sent += 1;
+    if (delivery === undefined) return undefined;
+    if (delivery.state !== "attempting") return emitter.resend(delivery);
+    deliveries.hurry(id, now());
+    return id;
   }
 
   function get(id: string): JobResult {

@@ -77,7 +77,7 @@ test("a delivery that a job resends and that fails again counts as failed until 
 
 test("a canceled job sends no more, and no second job starts while one runs", async () => {
   const send: SimulatorOptions["send"] = () => Promise.resolve({ outcome: { status: 200 }, durationMs: 1 });
-  const { ask, simulator } = await startService({ clock: "manual", calls: 0, send });
+  const { ask, simulator, url } = await startService({ clock: "manual", calls: 0, send });
   register(simulator, "http://localhost:1/");
   emit(simulator, "call.completed", 1_000);
   await simulator.settled();
@@ -89,11 +89,25 @@ test("a canceled job sends no more, and no second job starts while one runs", as
     stop();
     simulator.jobs.cancel(entry.jobId);
   });
-  const job = await resendAll(simulator, { type: "call.completed" });
-  expect(job).toMatchObject({ state: "canceled", total: 1_000, sent: 200 });
+  const resent = await run("deliveries", "resend", "--type", "call.completed", "--simulator", url);
+  expect([resent.code, resent.err]).toEqual([
+    3,
+    expect.stringContaining("200 sent again of 1000; canceled."),
+  ]);
+  expect(simulator.jobs.list()).toMatchObject([{ state: "canceled", total: 1_000, sent: 200 }]);
   expect((await ask("POST", RESEND, { until: "0" })).status).toBe(202);
   await ask("POST", "/reset", {});
   expect((await ask("GET", "/jobs")).body.data).toEqual([]);
+});
+
+test("nothing of a job stays open when the endpoint of its deliveries is removed", async () => {
+  const { ask, simulator, all } = await startWithFailures();
+  const job = await resendAll(simulator, { type: "voicemail.created" });
+  await simulator.settled();
+  expect(simulator.jobs.active()).toEqual([job]);
+  await ask("DELETE", `/endpoints/${all.id}`);
+  expect(simulator.jobs.active()).toEqual([]);
+  expect(job).toMatchObject({ sent: 1, acknowledged: 0, failed: 1 });
 });
 
 test("deliveries of a removed endpoint are not counted as lost", async () => {
