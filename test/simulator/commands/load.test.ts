@@ -34,17 +34,6 @@ test("with a rate it sends that many, including duplicates", async () => {
   expect(new Set(ids).size).toBe(100 - json().duplicates);
 });
 
-test("with a rate, a stall counts for every request that it delayed", async () => {
-  const receiver = await startEndpoint((response, count) => {
-    if (count === 1) setTimeout(() => response.writeHead(200).end(), 400);
-    else response.writeHead(200).end();
-  });
-  const options = ["--rate", "100", "--duration", "400ms", "--connections", "1", "--json"];
-  const { json } = await run("load", receiver.url, "--secret", secret, ...options);
-  // All forty were due within the stall: half of them waited for 200 ms or more of it.
-  expect(json().latency_ms.p50).toBeGreaterThan(150);
-});
-
 test("unacknowledged events are counted by status, and exit 1", async () => {
   const receiver = await startEndpoint((response, count) =>
     response.writeHead(count % 2 === 0 ? 503 : 200).end(),
@@ -54,17 +43,12 @@ test("unacknowledged events are counted by status, and exit 1", async () => {
   expect(code).toBe(1);
   expect(out).toMatch(/Acknowledged {2}10 of 20/);
   expect(out).toMatch(/Failed +10 × 503/);
-  receiver.behave(401);
-  expect((await run("load", receiver.url, "--secret", secret, ...options)).err).toContain(
-    "is --secret the one",
-  );
 });
 
 test.each([
   [200, 0, "\nWhere it breaks:  add --knee\n"],
   [401, 1, "\nIt refuses the signature: is --secret the one that it verifies with?\n"],
   [403, 1, "\nIt refuses the signature: is --secret the one that it verifies with?\n"],
-  [404, 1, ""],
   [503, 1, ""],
 ])("if all are answered by %i it exits %i and says what to do: %j", async (status, exitCode, hint) => {
   const receiver = await startEndpoint(status);
@@ -156,7 +140,10 @@ test.each([
   [["http://example.com/"], "load sends to this machine only, and example.com is another"],
   [["https://example.com/"], "add --allow-host example.com if you may"],
   [["nonsense"], "Give a full URL"],
-  [["http://localhost:9/", "--duration", "0s"], "give a duration from 1s to 1h"],
+  [
+    ["http://example.com/", "--allow-host", "example.com", "--duration", "0s"],
+    "give a duration from 1s to 1h",
+  ],
   [["http://localhost:9/", "--rate", "fast"], "Give events a second"],
   [["http://localhost:9/", "--duplicates", "120%"], "Give a share such as 5%"],
   [["http://localhost:9/", "--connections", "0"], "Give a whole number from 1 to 1000"],

@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startSimulator } from "../../../simulator/index.ts";
+import { startEndpoint } from "../../helpers/endpoint.ts";
 import { listen } from "../../helpers/listen.ts";
 import { run as startProgram } from "../../helpers/process.ts";
 import { openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
@@ -16,6 +17,12 @@ test.each([
   const { simulator } = await startService({ clock: "manual" });
   const command = ["clock", "advance", duration, "--simulator", simulator.url];
   expect(await startProgram("simulator/main.ts", command).exited).toEqual({ code, signal: null });
+});
+
+test("load ends when it has measured", async () => {
+  const { url } = await startEndpoint();
+  const command = ["load", url, "--secret", "whsec_test", "--duration", "100ms"];
+  expect(await startProgram("simulator/main.ts", command).exited).toEqual({ code: 0, signal: null });
 });
 
 const FOREIGN = "http://example.com/";

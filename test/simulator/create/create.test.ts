@@ -77,14 +77,21 @@ describe.each(NAMES)("create --%s", (name) => {
       expect(textOf(name, "README.md")).toMatch(new RegExp(`^${step.replace(".", "\\.")} +# `, "m"));
   });
 
-  test("asks npm for the versions that are tested here", () => {
+  test("as an app of Node.js: its versions, its development and its tests", () => {
     if (!made(name).has("package.json")) return;
-    const { dependencies } = manifest.parse(JSON.parse(textOf(name, "package.json")));
+    const { dependencies, scripts } = manifest.parse(JSON.parse(textOf(name, "package.json")));
     for (const [one, version] of Object.entries(dependencies)) {
       expect(version).toMatch(
         one === "voice-agent-webhook-kit" ? /^file:voice-agent-webhook-kit-\d\S+\.tgz$/ : /^\d+\.\d+\.\d+$/,
       );
     }
+    expect(scripts["dev"]).toMatch(
+      name === "next" ? /next dev/ : / -- node --watch --env-file-if-exists=\.env app\.mjs$/,
+    );
+    const begin = name === "next" ? /^next build && voice/ : /^voice/;
+    expect(scripts).toMatchObject({ test: "node --test", verify: expect.stringMatching(begin) });
+    for (const job of [".github/workflows/webhooks.yml", ".gitlab-ci.yml"])
+      expect(textOf(name, job)).toContain("npm test");
   });
 
   test("brings a Node.js for its scripts only if the machine's is too old, as the kit does itself", () => {
@@ -99,17 +106,6 @@ describe.each(NAMES)("create --%s", (name) => {
     expect(bringing.parse(JSON.parse(own)).optionalDependencies).toEqual(
       bringing.parse(JSON.parse(readFileSync(`${ROOT}tools/node/package.json`, "utf8"))).optionalDependencies,
     );
-  });
-
-  test("its development watches the app and its settings, and its tests are run on the build server", () => {
-    if (!made(name).has("package.json")) return;
-    const { scripts } = manifest.parse(JSON.parse(textOf(name, "package.json")));
-    expect(scripts["dev"]).toMatch(
-      name === "next" ? /next dev/ : / -- node --watch --env-file-if-exists=\.env app\.mjs$/,
-    );
-    expect(scripts["test"]).toBe("node --test");
-    for (const job of [".github/workflows/webhooks.yml", ".gitlab-ci.yml"])
-      expect(textOf(name, job)).toContain("npm test");
   });
 
   test("its scripts are valid shell", () => {

@@ -7,13 +7,6 @@ import { startRawServer } from "../../helpers/raw-server.ts";
 const BRIEFLY = { secret: "whsec_test", durationMs: 150, connections: 1, duplicates: 0 };
 const { signal } = new AbortController();
 
-test("a redirect acknowledges nothing", async () => {
-  const { url } = await startEndpoint(302);
-  const { sent, acknowledged, failures } = await runLoad({ ...BRIEFLY, url }, { signal });
-  expect(sent).toBeGreaterThan(0);
-  expect({ acknowledged, failures }).toEqual({ acknowledged: 0, failures: { 302: sent } });
-});
-
 test("the requested share of duplicates is sent, spread evenly", async () => {
   const { url } = await startEndpoint(200);
   const { sent, duplicates } = await runLoad({ ...BRIEFLY, url, duplicates: 0.5 }, { signal });
