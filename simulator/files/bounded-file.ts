@@ -5,7 +5,7 @@ import { codeOf } from "../text/errors.ts";
 const MOST_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 
-export type FileContent = { ok: true; bytes: Buffer } | { ok: false; reason: string };
+export type FileContent = { ok: true; bytes: Buffer } | { ok: false; reason: string; isTooLarge?: true };
 
 /** A file that a shell has opened for us, as `<(…)` or a pipe, and which has a writer. */
 const OPENED_BY_SHELL = /^\/(?:dev|proc\/self)\/(?:fd\/|stdin$)/;
@@ -29,7 +29,8 @@ export function readBoundedFile(source: string | number, mostBytes = MOST_BYTES)
       pieces.push(piece.subarray(0, read));
       total += read;
     }
-    return { ok: false, reason: `it is larger than ${Math.round(mostBytes / 1024)} KiB` };
+    const reason = `it is larger than ${Math.round(mostBytes / 1024)} KiB`;
+    return { ok: false, reason, isTooLarge: true };
   } catch (error) {
     return { ok: false, reason: reasonOf(error) };
   } finally {
@@ -54,8 +55,9 @@ export function irregularity(stats: Stats): string | undefined {
   return stats.isFIFO() ? "it is a pipe" : "it is a device";
 }
 
-function reasonOf(error: unknown): string {
+/** Why the system did not read a file. */
+export function reasonOf(error: unknown): string {
   const code = codeOf(error) || String(error);
   if (code === "ENOENT" || code === "ENOTDIR") return "there is no such file";
-  return code === "EACCES" || code === "EPERM" ? "it may not be read" : `it cannot be read (${code})`;
+  return code === "EACCES" || code === "EPERM" ? "it may not be read" : `reading failed (${code})`;
 }

@@ -9,9 +9,10 @@ import {
 } from "../../shared/events.ts";
 import { sampleEnvelope } from "../../shared/samples.ts";
 import { decodeText } from "../../shared/text.ts";
-import { readBoundedFile } from "../files/bounded-file.ts";
+import { readBoundedFile, reasonOf } from "../files/bounded-file.ts";
 import { jsonOf } from "../domain/exact-json.ts";
 import { didYouMean, type Refused, refused } from "../domain/refused.ts";
+import { codeOf } from "../text/errors.ts";
 import { jsonShapeProblem } from "../text/json-shape.ts";
 
 /** Envelopes to send again; each `open` begins at the first. */
@@ -39,7 +40,10 @@ export async function openSource(options: {
       `${name} is not an event id (evt_…), a file or an event type.${didYouMean(name, EVENT_TYPES)}`,
     );
   if (!statSync(name).isFile()) return refused(`${name} is a folder or a device, not a file.`);
-  return openFile(name);
+  return openFile(name).catch((error: unknown) => {
+    if (codeOf(error) === "") throw error;
+    return refused(`${name} cannot be read: ${reasonOf(error)}.`);
+  });
 }
 
 function known(name: string, envelopes: Envelope[]): OpenedSource {
@@ -76,7 +80,8 @@ function empty(path: string): OpenedSource {
 function wholeDocument(path: string): unknown[] | string | undefined {
   if (path.endsWith(".jsonl") || path.endsWith(".ndjson")) return undefined;
   const content = readBoundedFile(path);
-  if (!content.ok) return `${content.reason}; as JSON lines (.jsonl) it may be of any size`;
+  if (!content.ok)
+    return `${content.reason}${content.isTooLarge ? "; as JSON lines (.jsonl) it may be of any size" : ""}`;
   const problem = jsonShapeProblem(content.bytes, Number.POSITIVE_INFINITY);
   if (problem !== undefined) return problem;
   const decoded = decodeText(content.bytes, "it");

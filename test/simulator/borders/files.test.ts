@@ -67,11 +67,21 @@ test.each(SOURCES)("replay refuses %s", async (_what, make, says) => {
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(says) });
 });
 
+test.skipIf(!existsSync("/proc/self/mem")).each(["broken.json", "broken.jsonl"])(
+  "replay says why %s cannot be read",
+  async (name) => {
+    const file = join(temporaryDirectory(), name);
+    symlinkSync("/proc/self/mem", file);
+    const { code, err } = await run("replay", file, ...TARGET);
+    expect({ code, err }).toEqual({ code: 2, err: `${file} cannot be read: reading failed (EIO).\n` });
+  },
+);
+
 test("a file may be as large as its limit, and not a byte larger", () => {
   const file = join(temporaryDirectory(), "body.json");
   writeFileSync(file, "x".repeat(1_024));
   expect(readBoundedFile(file, 1_024)).toMatchObject({ ok: true, bytes: { length: 1_024 } });
-  expect(readBoundedFile(file, 1_023)).toEqual({ ok: false, reason: "it is larger than 1 KiB" });
+  expect(readBoundedFile(file, 1_023)).toMatchObject({ ok: false, reason: "it is larger than 1 KiB" });
 });
 
 test("JSON lines with empty lines, and without a final line break, are read to the end", async () => {

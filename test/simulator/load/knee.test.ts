@@ -18,15 +18,8 @@ function receiver(most: number, drops: boolean) {
     const isTooMuch = rate > most;
     latencies.add(isTooMuch && !drops ? 100 : 30);
     const dropped = isTooMuch && drops ? 1 : 0;
-    return {
-      sent: rate,
-      acknowledged: rate,
-      duplicates: 0,
-      dropped,
-      failures: {},
-      elapsedMs: 1_000,
-      latencies,
-    };
+    const counts = { sent: rate, acknowledged: rate, duplicates: 0, dropped };
+    return { ...counts, failures: {}, elapsedMs: 1_000, latencies };
   };
 }
 

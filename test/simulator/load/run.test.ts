@@ -50,7 +50,8 @@ test.each<[string, (socket: Socket) => unknown]>([
     // Three requests, 30 ms apart.
     const plan = { ...BRIEFLY, url, durationMs: 100, rate: 30 };
     const { sent, acknowledged, failures, latencies } = await runLoad(plan, { signal });
-    expect({ sent, acknowledged, failures, measured: latencies.count() }).toEqual({
+    const measured = latencies.count();
+    expect({ sent, acknowledged, failures, measured }).toEqual({
       sent: 3,
       acknowledged: 2,
       failures: { [word]: 1 },
