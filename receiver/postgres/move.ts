@@ -3,7 +3,7 @@ import { systemClock as clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { EXIT, Refused, terminal, type Context, type Outcome } from "../operations/commands/run.ts";
 import { openDatabase, type DatabaseFile } from "../store/database.ts";
-import { createDatabase, json, type Database } from "./connection.ts";
+import { codeOf, createDatabase, json, type Database } from "./connection.ts";
 import { KEY } from "./handlers.ts";
 import { addQueue, createBoss, createSchema, JOB_POLICY, UNWANTED } from "./schema.ts";
 
@@ -65,18 +65,19 @@ export async function move({ config }: Context, { to }: { to: string }): Promise
     throw new Refused("the inbox is in PostgreSQL already: name the SQLite file in DATABASE_URL.");
   if (!existsSync(file)) throw new Refused(`there is no inbox at ${file}.`, EXIT.couldNotRun);
   const database = createDatabase(url, config.databaseSchema);
-  await createSchema(database).catch(async (error: unknown) => {
-    await database.close();
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Refused(`cannot open the database named by --to: ${reason}`, EXIT.couldNotRun);
-  });
   const from = await openDatabase({ file, clock, checkpoints: false, onFatal: terminal.complain });
   try {
+    await createSchema(database);
     const moved = await copy(from, database);
     const { events, jobs, steps } = moved;
     const line = `${String(events)} events, ${String(jobs)} jobs and ${String(steps)} steps were copied.`;
     const notes = ["Set DATABASE_URL to the new database and start. Handlers' own tables were not copied."];
     return { json: moved, lines: [line], notes };
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof Refused || codeOf(error).startsWith("SQLITE"))
+      throw error;
+    const problem = `cannot use the database named by --to: ${error.message}`;
+    throw new Refused(`${problem}\nRun the same command again: it continues.`, EXIT.couldNotRun);
   } finally {
     await from.close();
     await database.close();

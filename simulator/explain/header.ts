@@ -88,6 +88,8 @@ function grammarFindings(reason: SignatureProblem, text: string, loose: { digest
   return [{ id, title, fix }, ...found];
 }
 
+const DAY_SECONDS = 86_400;
+
 function ageFindings(t: string, nowSeconds: number): Deviation[] {
   const seconds = Number(t);
   if (/^[0-9]{12,}$/.test(t)) {
@@ -97,10 +99,12 @@ function ageFindings(t: string, nowSeconds: number): Deviation[] {
   const ageSeconds = nowSeconds - seconds;
   if (Math.abs(ageSeconds) <= SIGNATURE_TOLERANCE_SECONDS || Number.isNaN(ageSeconds)) return [];
   const isOld = ageSeconds > 0;
+  const far = Math.abs(Math.round(ageSeconds));
+  const words = far < 2 * DAY_SECONDS ? `${far} s` : `${Math.floor(far / DAY_SECONDS)} days`;
   return [
     {
       id: isOld ? "timestamp-too-old" : "timestamp-too-new",
-      title: `t lies ${Math.abs(Math.round(ageSeconds))} s in the ${isOld ? "past" : "future"}; ${SIGNATURE_TOLERANCE_SECONDS} s are allowed.`,
+      title: `t lies ${words} in the ${isOld ? "past" : "future"}; ${SIGNATURE_TOLERANCE_SECONDS} s are allowed.`,
       fix: isOld
         ? "If it was fresh when it arrived, it is valid (give the time with --at). Otherwise check the machine's clock, or for a queue before the verification."
         : "The machine's clock is behind: set it. (Give the time of arrival with --at.)",

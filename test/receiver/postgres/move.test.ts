@@ -70,7 +70,7 @@ describe.skipIf(noServer())("move", () => {
     const to = await newDatabase();
     await query(to, "ALTER TABLE receiver.events ADD CONSTRAINT broken CHECK (seq <> 275)");
     const config = configOf(backend.file);
-    await expect(move({ config }, { to })).rejects.toThrow(/broken/);
+    await expect(move({ config }, { to })).rejects.toThrow(/named by --to: .*broken/);
     await query(to, "ALTER TABLE receiver.events DROP CONSTRAINT broken");
     expect((await move({ config }, { to })).json).toMatchObject({ events: 200 });
     expect(await query(to, "SELECT count(*) AS n FROM receiver.events")).toEqual([{ n: "450" }]);

@@ -216,8 +216,9 @@ test("a correct digest for a header that does not verify points to another secre
   const other = `t=${t},v1=${hex("whsec_old", `${t}.${text}`)}`;
   const diagnosis = diagnose({ header: other, body, secret, nowSeconds, computed: right });
   expect(diagnosis).toMatchObject({ explained: false, findings: [{ id: "other-secret" }] });
-  const late = diagnose({ header: other, body, secret, nowSeconds: nowSeconds + 3_600, computed: right });
+  const late = diagnose({ header: other, body, secret, nowSeconds: nowSeconds + 259_200, computed: right });
   expect(late.findings.map(({ id }) => id)).toEqual(["other-secret", "timestamp-too-old"]);
+  expect(late.findings[1]?.title).toContain("3 days in the past");
 });
 
 test.each([
