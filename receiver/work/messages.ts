@@ -16,10 +16,10 @@ export type Ended = z.infer<typeof endedSchema>;
 
 /** From the handlers' process to its supervisor. */
 export const childMessageSchema = z.discriminatedUnion("kind", [
-  /** The handlers in `files` are loaded, and their services created. */
-  z.object({ kind: z.literal("ready"), files: z.array(z.string()) }),
+  /** The handlers are loaded, and their services created. `files`: when each of their files had been changed. */
+  z.object({ kind: z.literal("ready"), files: z.record(z.string(), z.number()) }),
   /** The handlers cannot start; the process ends. */
-  z.object({ kind: z.literal("broken"), problem: z.string(), files: z.array(z.string()) }),
+  z.object({ kind: z.literal("broken"), problem: z.string(), files: z.record(z.string(), z.number()) }),
   /** Sent once a second. `isWorking`: it handles jobs, instead of waiting for another worker to end. */
   z.object({
     kind: z.literal("alive"),

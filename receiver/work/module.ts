@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import module from "node:module";
 import { isAbsolute, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +10,7 @@ import type { CreateServices, Handler } from "./handler.ts";
  * Imports a module of handlers, receiver/handlers by default, and creates their services. Calls `onFile` with each of your
  * files that is loaded, even before an error. Throws if they cannot be used.
  */
-export async function loadHandlers(named: string | undefined, onFile?: (path: string) => void) {
+export async function loadHandlers(named: string | undefined, onFile?: (path: string) => unknown) {
   const file = new URL(named ?? siblingFile(import.meta.url, "../handlers/index"));
   // Registered only now, since the receiver's own modules are already loaded.
   if (/\.[cm]?tsx?$/.test(file.pathname)) {
@@ -30,6 +31,15 @@ export async function loadHandlers(named: string | undefined, onFile?: (path: st
   refuseEqualNames(handlers);
   const created = await createServices?.();
   return { handlers, onDead, services: created?.services, close: async () => created?.close?.() };
+}
+
+/** When a file was last changed, in ms; 0 if it cannot be found. */
+export function changedAtMs(file: string): number {
+  try {
+    return statSync(file).mtimeMs;
+  } catch {
+    return 0;
+  }
 }
 
 /** Throws if two handlers have the same name: their jobs are stored under it. */

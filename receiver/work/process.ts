@@ -8,7 +8,7 @@ import { createCleaner, secretsOf } from "../operations/present.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import { openStore } from "../store/open.ts";
 import { logEnded, orderSchema, type ChildMessage, type Ended } from "./messages.ts";
-import { describeLoadError, loadHandlers, placesOf } from "./module.ts";
+import { changedAtMs, describeLoadError, loadHandlers, placesOf } from "./module.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 const BEAT_MS = 1_000;
@@ -35,7 +35,7 @@ const log = createLog({ level: config.logLevel, name: "worker", secrets });
 const stopping = new AbortController();
 /** The memory of this process without handlers. */
 const ownBytes = process.memoryUsage.rss();
-const files: string[] = [];
+const files: Record<string, number> = {};
 let worker: Worker | undefined;
 let ended: Ended[] = [];
 let closeServices = async (): Promise<void> => undefined;
@@ -59,7 +59,10 @@ async function work(): Promise<void> {
   const [, , module, awaySinceMs] = process.argv;
   const own = { isWorker: true, awaySinceMs: Number(awaySinceMs), onFatal, onCutOff: onFatal };
   const store = await openStore({ ...config, clock, ...own });
-  const { handlers, services, onDead, close } = await loadHandlers(module, (file) => files.push(file));
+  const { handlers, services, onDead, close } = await loadHandlers(
+    module,
+    (file) => (files[file] = changedAtMs(file)),
+  );
   closeServices = close;
   send({ kind: "ready", files });
   setInterval(beat, BEAT_MS);

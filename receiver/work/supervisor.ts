@@ -1,11 +1,10 @@
 import { fork, type ChildProcess, type ForkOptions } from "node:child_process";
-import { unwatchFile, watchFile } from "node:fs";
 import { createInterface } from "node:readline";
 import { setImmediate } from "node:timers";
 import { within, type Clock } from "../clock.ts";
 import type { Log } from "../operations/log.ts";
 import { childMessageSchema, type Ended, type Order } from "./messages.ts";
-import { siblingFile } from "./module.ts";
+import { changedAtMs, siblingFile } from "./module.ts";
 
 /** How long a process may block its event loop, and how long it may take to start. */
 const SILENCE_MS = 5_000;
@@ -63,9 +62,12 @@ export function startSupervisor(options: SupervisorOptions) {
   let why: "broken" | "changed" | "stopped" | { text: string } | undefined;
   let pauseMs = 0;
   let isWakeDue = false;
-  let files: readonly string[] = [];
+  /** When the files were changed that the process has loaded. */
+  let files: Readonly<Record<string, number>> = {};
+  let settingsAtMs = 0;
   let cancelStart = (): void => undefined;
   let cancelWatch = clock.after(WATCH_MS, watch);
+  let cancelLook = options.watch === true ? clock.after(FILES_MS, look) : () => undefined;
   start();
 
   return { wake, stop, status: (): Status => status };
@@ -74,6 +76,7 @@ export function startSupervisor(options: SupervisorOptions) {
     startedAtMs = heardAtMs = clock.monotonicMs();
     isWorking = false;
     why = undefined;
+    settingsAtMs = changedAtMs(".env");
     try {
       const words = [module.href, String(awaySinceMs)];
       const started = (options.fork ?? fork)(siblingFile(import.meta.url, "process"), words, {
@@ -112,7 +115,7 @@ export function startSupervisor(options: SupervisorOptions) {
         kill("handlers take more than HANDLER_MEMORY_MEGABYTES");
       return;
     }
-    follow(message.files);
+    if (Object.keys(message.files).length > 0) files = { ...message.files, ".env": settingsAtMs };
     if (message.kind === "ready") return void (status = { state: "working" });
     const { problem } = message;
     if (status.problem !== problem)
@@ -169,19 +172,12 @@ export function startSupervisor(options: SupervisorOptions) {
     child?.kill("SIGKILL");
   }
 
-  function follow(loaded: readonly string[]): void {
-    if (options.watch !== true || loaded.length === 0) return;
-    unfollow();
-    files = [...loaded, ".env"];
-    for (const file of files) watchFile(file, { interval: FILES_MS, persistent: false }, onFile);
-  }
-
-  function unfollow(): void {
-    for (const file of files) unwatchFile(file, onFile);
-  }
-
-  function onFile(now: { mtimeMs: number }, before: { mtimeMs: number }): void {
-    if (now.mtimeMs === before.mtimeMs || why === "changed") return;
+  /** Polls the files. A change made while the process starts counts too: it may have loaded what was there before. */
+  function look(): void {
+    cancelLook = clock.after(FILES_MS, look);
+    const before = files;
+    files = Object.fromEntries(Object.keys(before).map((file) => [file, changedAtMs(file)]));
+    if (why === "changed" || Object.keys(files).every((file) => files[file] === before[file])) return;
     log.info("a file of the handlers has changed");
     pauseMs = 0;
     cancelStart();
@@ -217,7 +213,7 @@ export function startSupervisor(options: SupervisorOptions) {
     why = "stopped";
     cancelWatch();
     cancelStart();
-    unfollow();
+    cancelLook();
     if (child) await end(child, graceMs);
   }
 }

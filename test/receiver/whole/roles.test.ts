@@ -35,7 +35,7 @@ test("in the role worker only the admin port is open, and the death of the proce
   const { url, adminUrl, stop } = await startReceiver(options);
   expect([url, JSON.parse(lines[0]!)]).toMatchObject([undefined, { msg: "working", admin_url: adminUrl }]);
   expect((await get(`${adminUrl}/readyz`)).status).toBe(503);
-  child.emit("message", { kind: "ready", files: [] });
+  child.emit("message", { kind: "ready", files: {} });
   expect((await get(`${adminUrl}/readyz`)).status).toBe(200);
   child.emit("close", 1, null);
   await until(() => lines.length > 1);

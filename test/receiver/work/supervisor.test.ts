@@ -1,10 +1,12 @@
 import { ChildProcess, fork, type ForkOptions } from "node:child_process";
-import { unwatchFile, watchFile } from "node:fs";
+import { utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../../receiver/operations/log.ts";
 import { logEnded } from "../../../receiver/work/messages.ts";
 import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/supervisor.ts";
 import { standingClock } from "../helpers/clock.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 
 /** The supervisor keeps one handlers' process running. Here its processes are controlled by the tests. */
@@ -199,7 +201,7 @@ describe("a process is ended", () => {
 });
 
 describe("handlers that cannot be loaded", () => {
-  const broken = (problem: string) => ({ kind: "broken", problem, files: [] });
+  const broken = (problem: string) => ({ kind: "broken", problem, files: {} });
 
   test("are the status until they can be loaded, are logged once each, and don't count as a death", async () => {
     const { clock, last, says, ready, lines, supervisor, deaths } = supervise();
@@ -218,51 +220,52 @@ describe("handlers that cannot be loaded", () => {
   });
 });
 
-test("a change of a file starts a process once and without a pause, and none after a stop", async () => {
+test("a change of a file starts a process once and without a pause, also one made while it started; none after a stop", async () => {
   const { clock, children, last, says, supervisor } = supervise({ watch: true });
-  // Node.js shares one watcher per file.
-  const watcher = watchFile("handlers.ts", () => undefined);
-  onTestFinished(() => unwatchFile("handlers.ts"));
-  const change = () => watcher.emit("change", { mtimeMs: 2 }, { mtimeMs: 1 });
+  const file = join(temporaryDirectory(), "handlers.ts");
+  const change = async (atSeconds: number) => {
+    utimesSync(file, 0, atSeconds);
+    await clock.pass(200);
+  };
+  writeFileSync(file, "");
+  await change(1);
   for (const pauseMs of [1_000, 2_000]) {
     last().ends(1);
     await clock.pass(pauseMs);
   }
-  says({ kind: "ready", files: ["handlers.ts"] });
-  // It was only read.
-  watcher.emit("change", { mtimeMs: 1 }, { mtimeMs: 1 });
+  says({ kind: "ready", files: { [file]: 1_000 } });
+  await clock.pass(200);
   expect(last().orders).toEqual([]);
-  change();
-  change();
+  await change(3);
+  await change(2);
   expect(last().orders).toEqual([{ kind: "drain", graceMs: 500 }]);
   last().ends(0);
   await clock.pass(0);
   expect(children).toHaveLength(4);
-  last().ends(1);
-  await clock.pass(1_000);
+  says({ kind: "ready", files: { [file]: 3_000 } });
+  await clock.pass(200);
+  last().ends(0);
+  await clock.pass(0);
   expect(children).toHaveLength(5);
   last().ends(1);
-  change();
-  // The change has ended the pause.
-  await clock.pass(2_000);
+  await clock.pass(1_000);
   expect(children).toHaveLength(6);
+  last().ends(1);
+  // A change ends the pause.
+  await change(4);
+  await clock.pass(2_000);
+  expect(children).toHaveLength(7);
   const stopped = supervisor.stop(0);
   last().ends(0);
   await stopped;
-  change();
-  expect(children).toHaveLength(6);
+  await change(5);
+  expect(children).toHaveLength(7);
 });
 
 test("ended attempts are passed on, and unknown messages are ignored", () => {
   const { says, ended, supervisor } = supervise();
-  const attempt = {
-    handler: "pos",
-    id: "evt_1",
-    type: "order.created",
-    attempt: 1,
-    outcome: "done",
-    durationMs: 1,
-  };
+  const job = { handler: "pos", id: "evt_1", type: "order.created", attempt: 1 };
+  const attempt = { ...job, outcome: "done", durationMs: 1 };
   for (const message of ["ready", { kind: "ready" }, { kind: "alive", ended: "none" }, null]) says(message);
   expect(supervisor.status()).toEqual({ state: "starting" });
   says({ kind: "alive", isWorking: true, memoryBytes: 0, ended: [attempt] });
@@ -356,10 +359,10 @@ function supervise(options: Partial<SupervisorOptions> = {}) {
     says,
     deaths: () => deaths,
     lines: () => logLines,
-    ready: () => says({ kind: "ready", files: [] }),
+    ready: () => says({ kind: "ready", files: {} }),
     /** Lets it run, with heartbeats, for so many seconds. */
     live: async (seconds: number, memoryBytes = 0) => {
-      says({ kind: "ready", files: [] });
+      says({ kind: "ready", files: {} });
       for (let second = 0; second < seconds; second += 1) {
         await clock.pass(1_000);
         says({ kind: "alive", isWorking: true, memoryBytes, ended: [] });
