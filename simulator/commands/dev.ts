@@ -1,7 +1,12 @@
 import { Command } from "commander";
 import { createObserver } from "../observer/observer.ts";
 import { addressOf } from "../processes/listening.ts";
-import { type Exit, startReceiver, type ReceiverProcess } from "../processes/receiver-process.ts";
+import {
+  describeExit,
+  type Exit,
+  startReceiver,
+  type ReceiverProcess,
+} from "../processes/receiver-process.ts";
 import { printBanner } from "./banner.ts";
 import { CommandError, EXIT, usageError } from "./command-error.ts";
 import { createLocator, portForReceiver } from "./dev-search.ts";
@@ -102,10 +107,7 @@ async function develop(command: string[], flags: Flags, context: Context): Promi
     },
     onLine: quiet === true ? undefined : (line) => output.note(output.style("dim", `receiver | ${line}`)),
   });
-  if (!started.ok) {
-    const lines = started.output.map((line) => `  receiver | ${line}`);
-    throw new CommandError([started.message, ...lines].join("\n"));
-  }
+  if (!started.ok) throw withLines(started.message, started.output);
   const { receiver } = started;
   const found = locator?.found();
   if (found !== undefined) {
@@ -164,11 +166,14 @@ function printWhatNext(running: RunningSimulator, flags: Flags, output: Output):
   output.note(`Ctrl-C ends it.\n`);
 }
 
-function deathOf(receiver: ReceiverProcess, { code, signal }: Exit): CommandError {
-  const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+function deathOf(receiver: ReceiverProcess, exit: Exit): CommandError {
   const lines = receiver.output().slice(-20);
-  const lastLines = lines.map((line) => `\n  receiver | ${line}`).join("");
-  return new CommandError(
-    `Your receiver ended (${how}).${lines.length > 0 ? " Its last lines:" : ""}${lastLines}`,
+  return withLines(
+    `Your receiver ended (${describeExit(exit)}).${lines.length > 0 ? " Its last lines:" : ""}`,
+    lines,
   );
+}
+
+function withLines(message: string, lines: readonly string[]): CommandError {
+  return new CommandError([message, ...lines.map((line) => `  receiver | ${line}`)].join("\n"));
 }

@@ -212,6 +212,6 @@ function explainSpawnError(program: string, error: NodeJS.ErrnoException | undef
   return `The command ${JSON.stringify(program)} could not be started: ${error?.message ?? "no process id"}.`;
 }
 
-function describeExit({ code, signal }: Exit): string {
+export function describeExit({ code, signal }: Exit): string {
   return signal === null ? `exit code ${code}` : `signal ${signal}`;
 }
