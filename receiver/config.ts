@@ -32,24 +32,24 @@ export function loadConfig(
   const given = withSecretsFromFiles(environment, problems);
   const has = (name: string): boolean =>
     Boolean(given[name]) || problems.some((problem) => problem.startsWith(`${name}_FILE`));
-  if (needsSecret && !has("SIGNING_SECRET")) problems.push(`SIGNING_SECRET: ${NO_SECRET}`);
+  if (needsSecret && !has("SIGNING_SECRET")) problems.push(NO_SECRET);
   if (has("API_KEY") !== has("API_BASE_URL"))
-    problems.push("API_BASE_URL: the REST API needs API_BASE_URL and API_KEY. Set both or neither.");
+    problems.push("API_BASE_URL and API_KEY are needed together. Set both or neither.");
   const config = settingsOf((name, rule) => {
     const { success, data, error } = rule.safeParse(given[name] || undefined);
     if (success) return data;
-    problems.push(...error.issues.map(({ message }) => `${name}: ${message}`));
+    problems.push(...error.issues.map(({ message }) => `${name} ${message}`));
     return rule.parse(undefined);
   });
   if (config.adminAllowedHosts === undefined && !has("ADMIN_TOKEN"))
-    problems.push(`ADMIN_HOST: ${config.adminHost} ${OPEN_ADMIN}`);
+    problems.push(`ADMIN_HOST ${config.adminHost} ${OPEN_ADMIN}`);
   if (config.retentionDays > config.idRetentionDays)
-    problems.push("ID_RETENTION_DAYS: must be at least RETENTION_DAYS: an event's id outlives its body.");
+    problems.push("ID_RETENTION_DAYS must be at least RETENTION_DAYS: an event's id outlives its body.");
   return problems.length > 0 ? { ok: false, problems: problems.toSorted() } : { ok: true, config };
 }
 
 const NO_SECRET =
-  "is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or name a file that holds it in SIGNING_SECRET_FILE.";
+  "SIGNING_SECRET is missing. Set it to the signing secret that the dashboard showed when the endpoint was registered, or name a file that holds it in SIGNING_SECRET_FILE.";
 const OPEN_ADMIN =
   "lets other machines read the inbox. Set ADMIN_TOKEN to a token that they must send, or leave ADMIN_HOST out.";
 // Without the parts of a path that clients remove before they send it.
@@ -132,11 +132,11 @@ const secretsRule = z
   .transform((text, context) => {
     const secrets = text.split(",");
     for (const [index, secret] of secrets.entries()) {
-      const which = `secret ${String(index + 1)} of ${String(secrets.length)}`;
-      if (secret === "") context.addIssue(`${which} is empty. Remove the stray comma.`);
+      const which = `(${String(index + 1)} of ${String(secrets.length)})`;
+      if (secret === "") context.addIssue(`has an empty secret ${which}. Remove the stray comma.`);
       else if (/\s|\p{C}|\uFFFD|^(["']).*\1$/u.test(secret))
         context.addIssue(
-          `${which} contains white space or an invisible character, or is in quotes. Remove it.`,
+          `has white space, an invisible character or quotes in a secret ${which}. Remove them.`,
         );
     }
     return secrets;

@@ -28,7 +28,7 @@ const fieldsSchema = z.strictObject({
   /** Several during a rotation. Default: SIGNING_SECRET, or the file named by SIGNING_SECRET_FILE. */
   signingSecrets: z.array(secret, SECRETS_RULE).readonly().optional(),
   /** `sqlite:data/receiver.db` (the default) or `postgres://…`. The app's DATABASE_URL is not used. */
-  databaseUrl: z.string().optional(),
+  databaseUrl: z.string().regex(/\S/, "must name a database").optional(),
   /** Whether it takes events, handles them, or both. Default: RECEIVER_ROLE, and `ingest` without handlers. */
   role: z.enum(ROLES).optional(),
   /** Other settings of docs/operations.md in place of the process's, such as `{ MAX_ATTEMPTS: "3" }`. */

@@ -152,17 +152,17 @@ export function described(error: unknown): string {
   const code = codeOf(error);
   const message = error instanceof Error ? error.message || error.name : String(error);
   const fix = KNOWN.find(([pattern]) => pattern.test(code))?.[1] ?? "";
-  return `${message}${code && ` (${code})`}${fix && `. ${fix}`}`;
+  return `${message}${message.includes(code) ? "" : ` (${code})`}${fix && `. ${fix}`}`;
 }
 
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-const IS_AWAY = "Check that PostgreSQL is running and that DATABASE_URL is right.";
+const IS_AWAY = "Check that PostgreSQL is running and that its address is right.";
 const HAS_NO_RIGHT =
   "The role needs CREATE on the database for the first start, or to own both schemas: see docs/scaling.md, Rights.";
-const IS_STANDBY = "It is a standby or read-only: name the primary in DATABASE_URL.";
+const IS_STANDBY = "It is a standby or read-only: name the primary instead.";
 
 /** Error codes of the server and of sockets. */
 const KNOWN: readonly (readonly [code: RegExp, fix: string, reason?: Unavailable])[] = [

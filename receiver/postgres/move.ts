@@ -3,7 +3,7 @@ import { systemClock as clock } from "../clock.ts";
 import { loadConfig } from "../config.ts";
 import { EXIT, Refused, terminal, type Context, type Outcome } from "../operations/commands/run.ts";
 import { openDatabase, type DatabaseFile } from "../store/database.ts";
-import { codeOf, createDatabase, json, type Database } from "./connection.ts";
+import { createDatabase, described, json, type Database } from "./connection.ts";
 import { KEY } from "./handlers.ts";
 import { addQueue, createBoss, createSchema, JOB_POLICY, UNWANTED } from "./schema.ts";
 
@@ -65,21 +65,24 @@ export async function move({ config }: Context, { to }: { to: string }): Promise
     throw new Refused("the inbox is in PostgreSQL already: name the SQLite file in DATABASE_URL.");
   if (!existsSync(file)) throw new Refused(`there is no inbox at ${file}.`, EXIT.couldNotRun);
   const database = createDatabase(url, config.databaseSchema);
-  const from = await openDatabase({ file, clock, checkpoints: false, onFatal: terminal.complain });
+  let from: DatabaseFile | undefined;
+  let [problem, fix] = ["cannot open the inbox", ""];
   try {
+    from = await openDatabase({ file, clock, checkpoints: false, onFatal: terminal.complain });
+    problem = "cannot use the database named by --to";
     await createSchema(database);
+    [problem, fix] = ["the copy stopped", "\nWhen that is fixed, run the same command again: it continues."];
     const moved = await copy(from, database);
     const { events, jobs, steps } = moved;
     const line = `${String(events)} events, ${String(jobs)} jobs and ${String(steps)} steps were copied.`;
     const notes = ["Set DATABASE_URL to the new database and start. Handlers' own tables were not copied."];
     return { json: moved, lines: [line], notes };
   } catch (error) {
-    if (!(error instanceof Error) || error instanceof Refused || codeOf(error).startsWith("SQLITE"))
-      throw error;
-    const problem = `cannot use the database named by --to: ${error.message}`;
-    throw new Refused(`${problem}\nRun the same command again: it continues.`, EXIT.couldNotRun);
+    // Errors of `pg` and of sockets have these names. Others are bugs, errors of SQLite, or explained already.
+    if (!(error instanceof Error && /^(?:Aggregate)?error$/i.test(error.name))) throw error;
+    throw new Refused(`${problem}: ${described(error)}${fix}`, EXIT.couldNotRun);
   } finally {
-    await from.close();
+    await from?.close();
     await database.close();
   }
 }

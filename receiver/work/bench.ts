@@ -55,7 +55,7 @@ export async function createHandlerBench<Services>(
   } = {},
 ): Promise<HandlerBench> {
   const folder = await mkdtemp(join(tmpdir(), "handler-bench-"));
-  const url = options.databaseUrl ?? `sqlite:${join(folder, "receiver.db")}`;
+  const url = options.databaseUrl || `sqlite:${join(folder, "receiver.db")}`;
   const loaded = loadConfig({ ...options.environment, DATABASE_URL: url }, { needsSecret: false });
   if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
   const { config } = loaded;

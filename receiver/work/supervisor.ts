@@ -76,7 +76,7 @@ export function startSupervisor(options: SupervisorOptions) {
     startedAtMs = heardAtMs = clock.monotonicMs();
     isWorking = false;
     why = undefined;
-    settingsAtMs = changedAtMs(".env");
+    if (options.watch === true) settingsAtMs = changedAtMs(".env");
     try {
       const words = [module.href, String(awaySinceMs)];
       const started = (options.fork ?? fork)(siblingFile(import.meta.url, "process"), words, {

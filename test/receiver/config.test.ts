@@ -14,12 +14,12 @@ function config(environment: Record<string, string>): Config {
 
 describe("the configuration", () => {
   test("needs a signing secret and nothing else", () => {
-    expect(config({})).toMatchObject({
+    expect(config({ SIGNING_SECRET: "new,old" })).toMatchObject({
       port: 3_000,
       adminPort: 3_001,
       host: "127.0.0.1",
       webhookPath: "/webhooks",
-      signingSecrets: ["s"],
+      signingSecrets: ["new", "old"],
       databaseFile: "data/receiver.db",
       databaseUrl: undefined,
       role: "all",
@@ -31,17 +31,17 @@ describe("the configuration", () => {
       shutdownTimeoutMs: 15_000,
     });
     expect(problems({ SIGNING_SECRET: "" })).toEqual([
-      expect.stringMatching(/^SIGNING_SECRET: is missing\. /),
+      expect.stringMatching(/^SIGNING_SECRET is missing\. /),
     ]);
     expect(loadConfig({ RECEIVER_ROLE: "worker" }).ok).toBe(true);
   });
 
   test("reports all mistakes at once, sorted, one line each with its variable", () => {
     expect(problems({ PORT: "70000", HOST: "a b", LOG_LEVEL: "loud", RETENTION_DAYS: "0" })).toEqual([
-      "HOST: contains white space. Remove it.",
-      'LOG_LEVEL: must be one of trace, debug, info, warn, error, silent, not "loud".',
-      'PORT: must be a whole number from 0 to 65535, not "70000". Leave it out for 3000.',
-      'RETENTION_DAYS: must be a whole number from 1 to 3650, not "0". Leave it out for 30.',
+      "HOST contains white space. Remove it.",
+      'LOG_LEVEL must be one of trace, debug, info, warn, error, silent, not "loud".',
+      'PORT must be a whole number from 0 to 65535, not "70000". Leave it out for 3000.',
+      'RETENTION_DAYS must be a whole number from 1 to 3650, not "0". Leave it out for 30.',
     ]);
   });
 
@@ -56,14 +56,10 @@ describe("the configuration", () => {
     "refuses the secret %o",
     (SIGNING_SECRET) => {
       expect(problems({ SIGNING_SECRET })[0]).toMatch(
-        /^SIGNING_SECRET: secret \d of \d (?:is empty|contains white space)/,
+        /^SIGNING_SECRET has (?:an empty|white space.* in a) secret \(\d of \d\)\. Remove /,
       );
     },
   );
-
-  test("takes several secrets, the current one first", () => {
-    expect(config({ SIGNING_SECRET: "new,old" }).signingSecrets).toEqual(["new", "old"]);
-  });
 
   test.each([
     ["sqlite:data/receiver.db", "data/receiver.db"],
@@ -89,19 +85,21 @@ describe("the configuration", () => {
 
   test("the admin port is open to other machines only with a token", () => {
     for (const ADMIN_HOST of ["0.0.0.0", "::", "10.0.0.7", "127.example.com"]) {
-      expect(problems({ ADMIN_HOST })).toEqual([expect.stringMatching(/^ADMIN_HOST: .*ADMIN_TOKEN/)]);
+      expect(problems({ ADMIN_HOST })).toEqual([
+        expect.stringMatching(/^ADMIN_HOST [^ ]+ lets .*ADMIN_TOKEN/),
+      ]);
       const ADMIN_TOKEN = "0123456789abcdef";
       expect(config({ ADMIN_HOST, ADMIN_TOKEN }).adminAllowedHosts).toBeUndefined();
     }
     expect(config({ ADMIN_HOST: "LocalHost" }).adminAllowedHosts).toContain("localhost");
     expect(problems({ ADMIN_TOKEN: "short" })).toHaveLength(1);
-    expect(problems({ ADMIN_HOST: "127.0.0.1 " })).toEqual(["ADMIN_HOST: contains white space. Remove it."]);
+    expect(problems({ ADMIN_HOST: "127.0.0.1 " })).toEqual(["ADMIN_HOST contains white space. Remove it."]);
   });
 
   test("the REST API needs its address and its key, and no secret in the address", () => {
     const API_BASE_URL = "https://api.example.com";
-    expect(problems({ API_BASE_URL })).toHaveLength(1);
-    expect(problems({ API_KEY: "key" })).toHaveLength(1);
+    const needed = [expect.stringMatching(/^API_BASE_URL and API_KEY are needed together\. /)];
+    for (const half of [{ API_BASE_URL }, { API_KEY: "key" }]) expect(problems(half)).toEqual(needed);
     expect(config({ API_BASE_URL, API_KEY: "key" }).api).toEqual({ baseUrl: API_BASE_URL, key: "key" });
     for (const url of ["https://hidden@example.com", "https://example.com/?key=hidden", "ftp://hidden"]) {
       const found = problems({ API_BASE_URL: url, API_KEY: "key" });

@@ -66,7 +66,6 @@ const SIMULATOR = `
 `;
 /** The same for the receiver; settings stand before its words. */
 const RECEIVER = `
-2 SIGNING_SECRET= => SIGNING_SECRET
 2 SIGNING_SECRET_FILE={dir}/empty => SIGNING_SECRET_FILE
 2 WEBHOOK_PATH=webhooks => WEBHOOK_PATH
 2 WEBHOOK_PATH=/healthz => WEBHOOK_PATH
@@ -80,14 +79,13 @@ const RECEIVER = `
 3 PORT={port} => {port}
 3 HOST=no.such.host.invalid => no.such.host.invalid
 3 HOST=192.0.2.1 => 192.0.2.1
-2 DATABASE_URL=postgres://u:a%zz@h/db => DATABASE_URL: is not an address
+2 DATABASE_URL=postgres://u:a%zz@h/db => DATABASE_URL is not an address
 3 DATABASE_URL=sqlite:{dir}/damaged.db inbox stats => the database cannot be used
 1 DATABASE_URL=sqlite:{dir}/damaged.db RECEIVER_ROLE=ingest SIGNING_SECRET=whsec_0123456789 doctor => restore a backup
 2 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/empty => {dir}/empty
 3 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/none/copy.db => {dir}/none/copy.db
 2 strat => strat
 2 start now => now
-2 inbox lst => lst
 2 inbox list --state late => choices are waiting, running, done, dead, ignored, pruned
 2 inbox show => event_id
 3 DATABASE_URL=sqlite:{dir}/none.db inbox list => {dir}/none.db
@@ -97,6 +95,7 @@ const RECEIVER = `
 2 move --to sqlite:x => postgres://host/database
 2 DATABASE_URL=postgres://h/db move --to postgres://h/db => name the SQLite file
 3 DATABASE_URL=sqlite:{dir}/none.db move --to postgres://h/db => {dir}/none.db
+3 DATABASE_URL=sqlite:{dir}/newer.db move --to postgres://h/db => cannot open the inbox: {dir}/newer.db is not
 3 DATABASE_URL=sqlite:{dir}/inbox.db move --to postgres://127.0.0.1:1/db => --to: connect ECONNREFUSED 127.0.0.1:1
 0 --help => Usage: voice-agent-receiver
 3 PORT=1 health => http://127.0.0.1:1

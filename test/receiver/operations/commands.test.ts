@@ -167,7 +167,7 @@ test("the program writes bodies as they came, and redacts them otherwise", async
 test.each([
   [["inbox", "lst"], 2, /unknown command 'lst'[^]*Did you mean list\?/],
   [["inbox", "stats"], 3, /voice-agent-receiver: there is no inbox at .* yet\./],
-  [["start"], 2, /voice-agent-receiver: SIGNING_SECRET: is missing\. Set it /],
+  [["start"], 2, /voice-agent-receiver: SIGNING_SECRET is missing\. Set it /],
 ] as const)("the program given %o exits %i with one line that says what to do", async (words, code, said) => {
   const DATABASE_URL = `sqlite:${temporaryDirectory()}/receiver.db`;
   const ended = await runCommand(words, { DATABASE_URL });

@@ -22,15 +22,8 @@ describe.skipIf(noServer())("move", () => {
     const backend = await sqliteBackend();
     const store = await openWorker(backend, HANDLERS);
     const order = () => event({ type: "order.created", object: { phone: "a" } });
-    const ids = await accept(
-      store,
-      event(),
-      event(),
-      event(),
-      order(),
-      order(),
-      event({ type: "fax.received" }),
-    );
+    const fax = event({ type: "fax.received" });
+    const ids = await accept(store, event(), event(), event(), order(), order(), fax);
     await accept(store, event({ source: "reconcile", objectId: "call_1" }));
     const late = event({ objectId: "call_1" });
     await accept(store, late);
@@ -70,12 +63,22 @@ describe.skipIf(noServer())("move", () => {
     const to = await newDatabase();
     await query(to, "ALTER TABLE receiver.events ADD CONSTRAINT broken CHECK (seq <> 275)");
     const config = configOf(backend.file);
-    await expect(move({ config }, { to })).rejects.toThrow(/named by --to: .*broken/);
+    await expect(move({ config }, { to })).rejects.toThrow(/^the copy stopped: .*broken.*\n.* again: it/);
     await query(to, "ALTER TABLE receiver.events DROP CONSTRAINT broken");
     expect((await move({ config }, { to })).json).toMatchObject({ events: 200 });
     expect(await query(to, "SELECT count(*) AS n FROM receiver.events")).toEqual([{ n: "450" }]);
 
     await query(to, "DELETE FROM receiver.bookmarks WHERE name = 'moved up to'");
     await expect(move({ config }, { to })).rejects.toThrow(/has events already/);
+  });
+
+  test("an address that is wrong is no reason to run it again, and a bug is none of the database's", async () => {
+    const backend = await sqliteBackend();
+    await (await openWorker(backend, [handler({ name: "not a name" })])).close();
+    const [config, to] = [configOf(backend.file), await newDatabase()];
+    await expect(move({ config }, { to: `${to}_none` })).rejects.toThrow(/named by --to: [^\n]*_none[^\n]*$/);
+    await expect(move({ config }, { to })).rejects.toThrow(
+      expect.objectContaining({ name: "AssertionError" }),
+    );
   });
 });

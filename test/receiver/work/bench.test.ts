@@ -32,12 +32,13 @@ test("an event that led to no attempt says why: a duplicate, or ignored", async 
   await expect(run({ id: "evt_1" })).rejects.toThrow("This is not an event");
 });
 
-test("it gives back its folder", async () => {
+test("it gives back its folder, which has the database unless another is named", async () => {
   const folder = temporaryDirectory();
   vi.stubEnv("TMPDIR", folder);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const { close } = await createHandlerBench(defineHandler({ name: "calls", type, handle: () => undefined }));
-  expect(readdirSync(folder)).toHaveLength(1);
+  const calls = defineHandler({ name: "calls", type, handle: () => undefined });
+  const { close } = await createHandlerBench(calls, { databaseUrl: "" });
+  expect(readdirSync(folder, { recursive: true }).join()).toMatch(/^handler-bench-.*receiver\.db/);
   await close();
   expect(readdirSync(folder)).toEqual([]);
 });
