@@ -32,6 +32,12 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
+const { status: installed } = spawnSync("npm", ["ci", "--prefix", import.meta.dirname], {
+  stdio: "inherit",
+  shell: process.platform === "win32",
+});
+if (installed !== 0) process.exit(1);
+
 const processors = cpus();
 process.stdout.write(
   `Node.js ${process.versions.node}, ${processors.length} × ${processors[0]?.model ?? "unknown"}, ${Math.round(totalmem() / GIB)} GiB\n`,

@@ -137,7 +137,7 @@ async function accompany(
   const { sendSamples } = await import("./samples-tour.ts");
   const observer = flags.observe === undefined ? undefined : createObserver(flags.observe);
   if (observer !== undefined) running.simulator.verdicts.observe(observer, endpointId);
-  const samples = await sendSamples({ running, endpointId, output, observer, signal: over });
+  const samples = await sendSamples({ running, endpointId, output, observer, interruption, signal: over });
   const exitCode = samples.allHandled ? EXIT.ok : EXIT.checkFailed;
   if (exitCode !== EXIT.ok && flags.quiet === true && !over.aborted) {
     for (const line of receiver?.output() ?? []) output.note(output.style("dim", `receiver | ${line}`));

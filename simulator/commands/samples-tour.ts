@@ -23,9 +23,12 @@ export async function sendSamples(options: {
   endpointId: string;
   output: Output;
   observer: Observer | undefined;
+  /** Aborted when the user interrupts. */
+  interruption: AbortSignal;
+  /** Aborted then, and when the receiver ends. */
   signal: AbortSignal;
 }): Promise<{ allHandled: boolean }> {
-  const { running, endpointId, output, observer, signal } = options;
+  const { running, endpointId, output, observer, interruption, signal } = options;
   const { clock, deliveries, events } = running.simulator;
   output.line();
 
@@ -48,11 +51,9 @@ export async function sendSamples(options: {
     samples: rows.map(valueOf),
   });
   output.line();
-  output.line(
-    signal.aborted
-      ? `Interrupted before all samples were sent.`
-      : summary(rows, allHandled, observer !== undefined, output),
-  );
+  if (interruption.aborted) output.line("Interrupted before all samples were sent.");
+  else if (signal.aborted) output.line("Your receiver ended while it got the samples.");
+  else output.line(summary(rows, allHandled, observer !== undefined, output));
   return { allHandled };
 
   /** Waits for the first attempt at our endpoint: a data file may contain other endpoints. */

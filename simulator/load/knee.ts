@@ -10,7 +10,8 @@ export type Knee = {
 };
 
 const LOWEST_RATE = 50;
-const HIGHEST_RATE = 51_200;
+/** The highest that `--rate` accepts. */
+const HIGHEST_RATE = 100_000;
 const HALVINGS = 3;
 /** It holds up while p99 stays within three times that of the first rate, or within 50 ms where that is more. */
 const WORSE_BY = 3;

@@ -10,9 +10,9 @@ import {
 import { sampleEnvelope } from "../../shared/samples.ts";
 import { decodeText } from "../../shared/text.ts";
 import { readBoundedFile, reasonOf } from "../files/bounded-file.ts";
-import { jsonOf } from "../domain/exact-json.ts";
+import { jsonOf, parseExactly } from "../domain/exact-json.ts";
 import { didYouMean, type Refused, refused } from "../domain/refused.ts";
-import { codeOf } from "../text/errors.ts";
+import { codeOf, messageOf } from "../text/errors.ts";
 import { jsonShapeProblem } from "../text/json-shape.ts";
 
 /** Envelopes to send again; each `open` begins at the first. */
@@ -76,7 +76,7 @@ function empty(path: string): OpenedSource {
   return refused(`${path} contains no envelope.`);
 }
 
-/** The items of a file with one JSON value, or an error; undefined if it has lines of JSON, or no JSON. */
+/** The items of a file with one JSON value, or an error; undefined if its first line is JSON by itself, or it is blank. */
 function wholeDocument(path: string): unknown[] | string | undefined {
   if (path.endsWith(".jsonl") || path.endsWith(".ndjson")) return undefined;
   const content = readBoundedFile(path);
@@ -86,8 +86,14 @@ function wholeDocument(path: string): unknown[] | string | undefined {
   if (problem !== undefined) return problem;
   const decoded = decodeText(content.bytes, "it");
   if (!decoded.ok) return decoded.message.replace(/^it (.*)\.$/, "it $1");
-  const value = jsonOf(decoded.text);
-  if (value === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = parseExactly(decoded.text);
+  } catch (error) {
+    const [first = ""] = decoded.text.trimStart().split("\n", 1);
+    const hasLines = first === "" || jsonOf(first) !== undefined;
+    return hasLines ? undefined : `it is not JSON (${messageOf(error)})`;
+  }
   const items = itemsSchema.safeParse(value);
   return items.success ? items.data : [value];
 }

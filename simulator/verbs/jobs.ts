@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { countFound } from "../domain/counts.ts";
 import type { Deliveries } from "../domain/deliveries.ts";
+import type { Endpoints } from "../domain/endpoints.ts";
 import type { Dispatcher } from "../domain/dispatcher.ts";
 import type { Emitter } from "../domain/emitter.ts";
 import type { Journal } from "../domain/journal.ts";
@@ -30,13 +31,14 @@ export type JobVerbs = ReturnType<typeof createJobVerbs>;
 export function createJobVerbs(options: {
   findAll: DeliveryVerbs["findAll"];
   deliveries: Deliveries;
+  endpoints: Pick<Endpoints, "find">;
   emitter: Emitter;
   dispatcher: Dispatcher;
   journal: Pick<Journal, "watch" | "write">;
   transaction: Transaction;
   now: () => number;
 }) {
-  const { deliveries, emitter, journal, now } = options;
+  const { deliveries, endpoints, emitter, journal, now } = options;
   let jobs: Job[] = [];
   let lastNumber = 0;
   let running: { job: Job; stop: AbortController; ended: Promise<void> } | undefined;
@@ -93,10 +95,10 @@ export function createJobVerbs(options: {
     }
   }
 
-  /** Returns the id of the delivery that is sent; undefined if it was not kept. */
+  /** Returns the id of the delivery that is sent; undefined if it was not kept, or its endpoint was removed meanwhile. */
   function send(id: string): string | undefined {
     const delivery = deliveries.find(id);
-    if (delivery === undefined) return undefined;
+    if (delivery === undefined || endpoints.find(delivery.endpointId) === undefined) return undefined;
     if (delivery.state !== "attempting") return emitter.resend(delivery);
     deliveries.hurry(id, now());
     return id;

@@ -37,6 +37,8 @@ function main(): number {
   }
   const endsAtMs = performance.now() + Number(values.minutes) * 60_000;
   if (!values.list) {
+    const installed = spawnSync("npm", ["ci", "--prefix", "test/mutation"], { stdio: "inherit" });
+    if (installed.status !== 0) return 1;
     const pieces = AREAS.flatMap((area) => piecesOf(area, values.only));
     for (const { files, tests } of pieces) {
       if (performance.now() < endsAtMs && !play(files, tests)) return 1;

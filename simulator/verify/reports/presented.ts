@@ -64,11 +64,11 @@ function evidenceLines({ sent, received, durationMs }: Evidence): string[] {
   const headers = sent.headers
     .filter(([name]) => !HIDDEN_HEADERS.has(name.toLowerCase()))
     .slice(0, HEADERS_SHOWN)
-    .map(([name, value]) => `      ${printable(name)}: ${cut(value)}`);
+    .map(([name, value]) => `          ${printable(name)}: ${cut(value)}`);
   return [
     `sent:     POST ${printable(sent.url)}${sent.note === undefined ? "" : ` — ${printable(sent.note)}`}`,
     ...headers,
-    `      ${cut(sent.body)}`,
+    `          ${cut(sent.body)}`,
     "status" in received
       ? `received: ${received.status} after ${durationMs} ms${received.body === "" ? "" : `: ${cut(received.body)}`}`
       : `received: nothing after ${durationMs} ms: ${printable(received.message)}`,

@@ -47,6 +47,8 @@ const SOURCES: [what: string, make: (folder: string) => string, says: RegExp][] 
     },
     /:1: this line is longer than 4 MiB/,
   ],
+  ["a cut document", (folder) => written(join(folder, "cut.json"), '{\n "id": "e'), /is not JSON \(.*line 2/],
+  ["an empty document", (folder) => written(join(folder, "empty.json"), "\n"), /contains no envelope/],
   ["a deep document", (folder) => written(join(folder, "deep.json"), DEEP), /nested deeper than 64 levels/],
   ["a deep line", (folder) => written(join(folder, "deep.jsonl"), DEEP), /:1: .*nested deeper than 64/],
 ];
@@ -88,7 +90,7 @@ test("JSON lines with empty lines, and without a final line break, are read to t
   const receiver = await startEndpoint();
   const line = (digit: string) =>
     JSON.stringify(sampleEnvelope("call.completed", { id: `evt_${digit.repeat(32)}` }));
-  const file = join(temporaryDirectory(), "some.jsonl");
+  const file = join(temporaryDirectory(), "some.json");
   writeFileSync(file, `\ufeff${line("1")}\r\n\n   \n${line("2")}`);
   const { code } = await run("replay", file, "--to", receiver.url, "--secret", "whsec_test");
   expect(code).toBe(0);

@@ -55,7 +55,7 @@ test.each([
   [
     "collapses",
     3,
-    ["Your receiver ended (exit code 7). Its last lines:\n", "\n  receiver | out of memory\n"],
+    ["\nYour receiver ended while", "(exit code 7). Its last lines:\n", "\n  receiver | out of memory\n"],
   ],
   ["collapses --json", 3, ['"interrupted":true', "Your receiver ended (exit code 7)"]],
   ["fails --quiet", 1, ["receiver | secret whsec_"]],

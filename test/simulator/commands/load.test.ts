@@ -92,10 +92,15 @@ test("the figures are measured: the rate over the elapsed time, latencies in mil
 });
 
 test.each([
-  ["a receiver that never answers", [], { code: 3, said: "Acknowledged  0 of 0" }],
-  ["--knee", ["--knee"], { code: 3, said: "Interrupted before any rate had held" }],
-])("Ctrl-C ends load at once, with what was measured: %s", async (_, options, { code, said }) => {
-  const receiver = await startEndpoint(() => process.emit("SIGINT"));
+  [0, [], { code: 3, said: "Acknowledged  0 of 0" }],
+  [0, ["--knee"], { code: 3, said: "Interrupted before any rate had held" }],
+  [2, ["--knee", "--rate", "10", "--duration", "200ms"], { code: 0, said: "it holds at least 10 events a" }],
+])("Ctrl-C after %i answers ends load at once, with what was measured: %j", async (most, options, ended) => {
+  const { code, said } = ended;
+  const receiver = await startEndpoint((response, count) => {
+    if (count > most) process.emit("SIGINT");
+    else response.writeHead(200).end();
+  });
   const startedMs = performance.now();
   const result = await run("load", receiver.url, "--secret", secret, "--connections", "2", ...options);
   // Before the time-out of an answer.

@@ -241,7 +241,6 @@ test.each([
   [["call.complete"], 'Did you mean "call.completed"?'],
   [["nothing.jsonl"], "nothing.jsonl is not an event id (evt_…), a file or an event type."],
   [["package.json"], "package.json, item 1: this is not an event envelope"],
-  [["LICENSE"], "LICENSE:1: this line is not JSON."],
   [["call.completed", "--rate", "0"], "Give events a second"],
   [["call.completed", "--fault", "delay"], "--fault needs a running simulator"],
   [["call.completed", "--to", "http://example.com/"], "http:// is for localhost only"],

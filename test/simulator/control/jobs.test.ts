@@ -1,8 +1,10 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { startService } from "../../helpers/service.ts";
-import { emit, openSimulator, register, resendAll } from "../../helpers/simulator.ts";
+import { emit, openSimulator, register, resendAll, temporaryDirectory } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
 
 /** A receiver that fails until it is fixed, and a manual clock. */
@@ -100,7 +102,7 @@ test("a canceled job sends no more, and no second job starts while one runs", as
   expect((await ask("GET", "/jobs")).body.data).toEqual([]);
 });
 
-test("nothing of a job stays open when the endpoint of its deliveries is removed meanwhile", async () => {
+test("a job sends nothing to an endpoint that is removed meanwhile, and leaves nothing open", async () => {
   const simulator = openSimulator({ send: async () => ({ outcome: { status: 200 }, durationMs: 1 }) });
   const { id } = register(simulator, "http://localhost:1/");
   emit(simulator, "call.completed", 150);
@@ -112,8 +114,28 @@ test("nothing of a job stays open when the endpoint of its deliveries is removed
   });
   const job = await resendAll(simulator, { type: "call.completed" });
   await simulator.settled();
-  expect([job.sent, job.acknowledged + job.failed]).toEqual([150, 150]);
-  expect(simulator.jobs.active()).toEqual([]);
+  expect([job.state, job.total, job.sent, job.acknowledged + job.failed]).toEqual(["done", 150, 100, 100]);
+  expect([simulator.jobs.active(), simulator.counts.deliveries().total]).toEqual([[], 250]);
+});
+
+test("a job that fails counts no later deliveries with the ids of those that were rolled back", async () => {
+  const dataFile = join(temporaryDirectory(), "simulator.db");
+  const send: SimulatorOptions["send"] = () => Promise.resolve({ outcome: { status: 200 }, durationMs: 1 });
+  await openSimulator({ dataFile }).close();
+  const file = new Database(dataFile);
+  file.exec(`CREATE TRIGGER full BEFORE INSERT ON deliveries
+    WHEN NEW.resend_of IS NOT NULL AND (SELECT max(seq) FROM deliveries) = 270
+    BEGIN SELECT RAISE(ABORT, 'disk is full'); END`);
+  file.close();
+  const simulator = openSimulator({ dataFile, send });
+  register(simulator, "http://localhost:1/");
+  emit(simulator, "call.completed", 150);
+  await simulator.settled();
+  const job = await resendAll(simulator, { type: "call.completed" });
+  expect(job).toMatchObject({ state: "failed", problem: "disk is full", total: 150, sent: 100 });
+  emit(simulator, "order.created", 30);
+  await simulator.settled();
+  expect([job.acknowledged, job.failed, simulator.jobs.active()]).toEqual([100, 0, []]);
 });
 
 test("deliveries of a removed endpoint are not counted as lost", async () => {

@@ -34,13 +34,6 @@ test("an attempt keeps its exact address when its endpoint's URL changes", async
 });
 
 describe("an event that is triggered", () => {
-  test("101 times is emitted 101 times, in several turns of the event loop", async () => {
-    const { ask, simulator } = await startService();
-    const { body } = await ask("POST", "/events", { type: "order.created", count: 101 });
-    expect(body["events"]).toHaveLength(101);
-    expect(simulator.counts.events()).toBe(101);
-  });
-
   test("for one endpoint as a test belongs to the endpoint's organization", async () => {
     const { ask } = await startService();
     const { body } = await ask("GET", "/organizations");
@@ -188,11 +181,12 @@ describe("events", () => {
       type: "call.completed",
       object: { outcome: "voicemail", duration_sec: 7 },
       org_id: second,
-      count: 25,
+      // More than in one turn of the event loop.
+      count: 101,
     });
     expect(created.body).toMatchObject({ deliveries: [] });
     const events = created.body["events"] as { id: string; org_id: string }[];
-    expect(new Set(events.map(({ id }) => id)).size).toBe(25);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(101);
     expect(events.every((event) => event.org_id === second)).toBe(true);
     const shown = await ask("GET", `/events/${events[3]?.id}`);
     expect(shown.body).toMatchObject({

@@ -37,6 +37,16 @@ test.each([
   expect(knee).toMatchObject({ rate: 325, stopped: false });
 });
 
+test("a knee is looked for from the highest rate on", async () => {
+  const options = {
+    firstRate: 100_000,
+    run: receiver(100_000, true),
+    isStopped: () => false,
+    onStep: () => {},
+  };
+  expect(await findKnee(PLAN, options)).toMatchObject({ rate: 100_000, steps: [{ holds: true }] });
+});
+
 test("a quantile is never below the exact value, and at most half a percent above it", () => {
   const latencies = createLatencies();
   for (let ms = 1; ms <= 100; ms++) latencies.add(ms);

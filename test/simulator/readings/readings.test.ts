@@ -29,29 +29,6 @@ describe("the registry of readings", () => {
       expect(words).toContain(`**${name}** (${section}): ${shown}. ${summary}`);
     }
   });
-
-  test("has at least the promised ones", () => {
-    const promised: Record<string, string> = {
-      limit_out_of_range: "reject clamp",
-      limit_not_a_number: "reject default",
-      unknown_outcome: "empty reject",
-      invalid_reviewed: "reject ignore",
-      agents_has_more: "absent present",
-      delay_counts_from: "attempt_end attempt_start",
-      answer_means: "headers full_body",
-      retry_body: "same_bytes reserialized",
-      event_id_across_endpoints: "same distinct",
-      test_event_ignores_selection: "yes no",
-      flag_counts: "attempts deliveries",
-      transfer_to_form: "string object",
-      transfer_succeeded_form: "boolean string",
-      order_and_booking_shape: "rich minimal",
-      emission_order: "completed_first completed_last",
-      signature_extra_keys: "none present",
-    };
-    const registered = Object.fromEntries(readings.map(([name, { choices }]) => [name, choices.join(" ")]));
-    expect(registered).toMatchObject(promised);
-  });
 });
 
 describe("--reading", () => {
