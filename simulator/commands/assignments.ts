@@ -18,7 +18,8 @@ export function assignments(type: string, texts: readonly string[]): Fields | un
     const separator = text.indexOf("=");
     if (separator <= 0) throw usageError(`--set ${text}: write path=value, such as outcome=completed.`);
     const path = text.slice(0, separator).split(".");
-    if (path.some((part) => part === "" || part === "__proto__"))
+    if (path.includes("__proto__")) throw usageError(`--set ${text}: no field can be called __proto__.`);
+    if (path.includes(""))
       throw usageError(`--set ${text}: the path has an empty part; write names with one dot between.`);
     const [field = "", ...inside] = path;
     // If the generated object has a list, one of its items is changed; otherwise a new list begins.

@@ -72,18 +72,14 @@ export function createControlClient(flags: SimulatorFlags) {
       );
     });
     const value = jsonOf(answer.text);
-    if (answer.status >= 400) {
-      const refusal = errorSchema.safeParse(value);
+    const refusal = answer.status >= 400 ? errorSchema.safeParse(value) : undefined;
+    if (refusal?.success === true) {
       const exitCode = answer.status < 500 ? EXIT.wrongUsage : EXIT.couldNotRun;
-      const list = answer.status === 404 ? listHint(path) : "";
-      throw new CommandError(
-        (refusal.success ? refusal.data.message : `${url.href} answered ${answer.status}.`) + list,
-        exitCode,
-      );
+      throw new CommandError(refusal.data.message + (answer.status === 404 ? listHint(path) : ""), exitCode);
     }
-    if (fits(schema, value)) return value;
+    if (refusal === undefined && fits(schema, value)) return value;
     throw new CommandError(
-      `${flags.simulator} does not answer like a simulator: another program or another version may run there.`,
+      `${flags.simulator} does not answer like a simulator (${answer.status}): another program or another version may run there.`,
     );
   }
 

@@ -39,14 +39,12 @@ export default function deliveriesCommand(): Command {
       const selection = selectedBy(own);
       const list = await client.get(listPath("/deliveries", { ...selection, limit }), listOf(deliverySchema));
       output.value(list);
-      if (list.data.length === 0 && Object.keys(selection).length > 0) {
-        output.note(`No delivery matches. List all:  ${ourCommand("deliveries list", flags)}`);
-        return;
-      }
-      if (list.data.length === 0) {
-        output.note(`No deliveries. Trigger an event:  ${ourCommand("trigger call.completed", flags)}`);
-        return;
-      }
+      if (list.data.length === 0 && Object.keys(selection).length > 0)
+        return output.note(`No delivery matches. List all:  ${ourCommand("deliveries list", flags)}`);
+      if (list.data.length === 0)
+        return output.note(
+          `No deliveries. Trigger an event:  ${ourCommand("trigger call.completed", flags)}`,
+        );
       output.list(
         ["DELIVERY", "EVENT", "TYPE", "ENDPOINT", "STATE", "ATTEMPTS", "LAST", "NEXT (schedule)"],
         list.data.map((delivery) => [

@@ -3,9 +3,12 @@ import type { z } from "zod";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
 import { emittedSchema, endpointSchema, listOf, registeredSchema } from "../domain/shapes.ts";
 import { defaultCommand } from "./default-command.ts";
-import { durationSeconds, eventSelection, faultOption, webUrl } from "./option-values.ts";
+import { durationSeconds, eventSelection, faultOption, faultsOf, webUrl } from "./option-values.ts";
 import { OVERLAP_SECONDS } from "../domain/endpoints.ts";
-import { secretHint } from "./secret-option.ts";
+import { formatFault } from "../domain/faults.ts";
+import { OPTION_BOUNDS } from "../domain/option-bounds.ts";
+import { usageError } from "./command-error.ts";
+import { secretHint, wantSecret } from "./secret-option.ts";
 import { createOutput, type Output } from "./output.ts";
 import { ourCommand } from "../text/invocation.ts";
 
@@ -20,10 +23,10 @@ export default function endpointsCommand(): Command {
       const output = createOutput(flags);
       const list = await createControlClient(flags).get("/endpoints", listOf(endpointSchema));
       output.value(list);
-      if (list.data.length === 0) {
-        output.note(`No endpoints. Register one:  ${ourCommand(["endpoints", "add", EXAMPLE], flags)}`);
-        return;
-      }
+      if (list.data.length === 0)
+        return output.note(
+          `No endpoints. Register one:  ${ourCommand(["endpoints", "add", EXAMPLE], flags)}`,
+        );
       output.list(
         ["ENDPOINT", "URL", "EVENTS", "FAILURES", "FAULTS"],
         list.data.map((endpoint) => [
@@ -39,10 +42,10 @@ export default function endpointsCommand(): Command {
   addSettings(command.command("add"), "all when absent")
     .description("register an endpoint; prints its signing secret, which nothing shows again")
     .argument("<url>", "https, or http on localhost", webUrl)
-    .option("--secret <secret>", "its signing secret; generated when absent")
+    .option("--secret <secret>", "its signing secret; @FILE reads it from a file; generated when absent")
     .action(async (url: string, flags: SettingFlags & { secret?: string }) => {
       const output = createOutput(flags);
-      const body = { url, ...settingsOf(flags), secret: flags.secret };
+      const body = { url, ...settingsOf(flags), secret: secretOf(flags) };
       const endpoint = await createControlClient(flags).post("/endpoints", body, registeredSchema);
       output.value(endpoint);
       output.table([
@@ -71,6 +74,8 @@ export default function endpointsCommand(): Command {
     .option("--no-faults", "remove its faults")
     .action(async (id: string, flags: SettingFlags & { url?: string }) => {
       const body = { url: flags.url, ...settingsOf(flags) };
+      if (Object.values(body).every((value) => value === undefined))
+        throw usageError("Say what to change: --url, --events, --org, --fault or --no-faults.");
       const endpoint = await createControlClient(flags).patch(pathOf(id), body, endpointSchema);
       print(endpoint, createOutput(flags));
     });
@@ -78,7 +83,7 @@ export default function endpointsCommand(): Command {
   addSimulatorOptions(command.command("rotate"))
     .description("give an endpoint a new signing secret, and print it; nothing shows it again")
     .argument("<id>")
-    .option("--secret <secret>", "the new one; generated when absent")
+    .option("--secret <secret>", "the new one; @FILE reads it from a file; generated when absent")
     .addOption(
       new Option("--overlap <duration>", "how long the old one keeps signing, in schedule time")
         .argParser(durationSeconds)
@@ -86,18 +91,20 @@ export default function endpointsCommand(): Command {
     )
     .action(async (id: string, flags: SimulatorFlags & { secret?: string; overlap: number }) => {
       const output = createOutput(flags);
-      const body = { overlap_seconds: flags.overlap, secret: flags.secret };
+      const [, most] = OPTION_BOUNDS.overlapSeconds;
+      if (flags.overlap > most) throw usageError(`--overlap: give ${most / 86_400}d at most.`);
+      const body = { overlap_seconds: flags.overlap, secret: secretOf(flags) };
       const endpoint = await createControlClient(flags).post(`${pathOf(id)}/rotate`, body, registeredSchema);
       output.value(endpoint);
+      const isOver = flags.overlap === 0;
+      const until = isOver ? "signs no longer" : `signs until ${endpoint.previous_secret_until}`;
       output.table([
         ["Endpoint", endpoint.id],
         ["Secret", endpoint.secret],
-        [
-          "Before",
-          `${secretHint(endpoint.previous_secret_last4)}, signs until ${endpoint.previous_secret_until}`,
-        ],
+        ["Before", `${secretHint(endpoint.previous_secret_last4)}, ${until}`],
       ]);
-      output.note("\nThe secret is shown this once. A receiver takes both meanwhile: SIGNING_SECRET=NEW,OLD");
+      const both = isOver ? "" : " A receiver takes both meanwhile: SIGNING_SECRET=NEW,OLD";
+      output.note(`\nThe secret is shown this once.${both}`);
     });
 
   addSimulatorOptions(command.command("remove"))
@@ -130,14 +137,24 @@ const EXAMPLE = "http://localhost:3000/webhooks";
 function addSettings(command: Command, absent: string): Command {
   return addSimulatorOptions(command)
     .option("--events <types>", `its event types, separated by commas; ${absent}`, eventSelection)
-    .option("--org <id>", "only events of this organization")
+    .option("--org <id>", `only events of this organization; ${absent}`)
     .addOption(faultOption());
 }
 
 function settingsOf(flags: SettingFlags) {
-  // An empty list removes the endpoint's faults.
-  const isAboutFaults = flags.fault.length > 0 || flags.faults === false;
-  return { event_types: flags.events, org_id: flags.org, faults: isAboutFaults ? flags.fault : undefined };
+  const isWithoutFaults = flags.faults === false;
+  if (isWithoutFaults && flags.fault.length > 0) throw usageError("Give --fault or --no-faults, not both.");
+  const faults = faultsOf(flags.fault).map(formatFault);
+  return {
+    event_types: flags.events,
+    org_id: flags.org === "" ? null : flags.org,
+    // An empty list removes the endpoint's faults.
+    faults: isWithoutFaults || faults.length > 0 ? faults : undefined,
+  };
+}
+
+function secretOf({ secret }: { secret?: string }): string | undefined {
+  return secret && wantSecret(secret);
 }
 
 function pathOf(id: string): string {

@@ -20,10 +20,10 @@ export default function eventsCommand(): Command {
       const path = listPath("/events", { limit: flags.limit, type: flags.type });
       const list = await createControlClient(flags).get(path, listOf(eventSchema));
       output.value(list);
-      if (list.data.length === 0) {
-        output.note(`No events. Trigger one:  ${ourCommand("trigger call.completed", flags)}`);
-        return;
-      }
+      if (list.data.length === 0 && flags.type !== undefined)
+        return output.note(`No event has the type ${flags.type}. List all:  ${ourCommand("events", flags)}`);
+      if (list.data.length === 0)
+        return output.note(`No events. Trigger one:  ${ourCommand("trigger call.completed", flags)}`);
       output.list(
         ["EVENT", "TYPE", "ORGANIZATION", "ORIGIN", "CREATED (schedule)"],
         list.data.map(({ id, type, org_id, origin, created_at }) => [

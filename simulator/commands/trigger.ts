@@ -106,7 +106,7 @@ async function runStory(what: string, { client, flags, output }: Context): Promi
   const { set, count, fault, org } = flags;
   if (set.length > 0 || count !== 1 || fault.length > 0 || org !== undefined)
     throw usageError(
-      `--set, --count, --fault and --org work with an event type only, and ${what} is a story.`,
+      `--set, --count, --fault and --org work with an event type only, and ${what} is a scenario.`,
     );
   const name = what.endsWith(".json") ? await addScenario(what, client) : what;
   const story = await client.post(`/scenarios/${encodeURIComponent(name)}`, {}, storySchema);

@@ -26,10 +26,10 @@ const settingsSchema = z.strictObject({
 });
 const registrationSchema = settingsSchema.extend({ secret: secretSchema.optional() });
 const changeSchema = settingsSchema.partial().extend({ paused: z.boolean().optional() });
-const LONGEST_OVERLAP_SECONDS = 30 * 86_400;
+const [SHORTEST, LONGEST] = OPTION_BOUNDS.overlapSeconds;
 const rotationSchema = z.strictObject({
   secret: secretSchema.optional(),
-  overlap_seconds: z.number().min(0).max(LONGEST_OVERLAP_SECONDS).default(OVERLAP_SECONDS),
+  overlap_seconds: z.number().min(SHORTEST).max(LONGEST).default(OVERLAP_SECONDS),
 });
 const checkSchema = z.strictObject({ url: urlSchema });
 

@@ -9,6 +9,7 @@ export const OPTION_BOUNDS = {
   /** Events in one request: what a developer's machine handles without a pause. */
   count: [1, 10_000],
   advanceSeconds: [0, 366 * 86_400],
+  overlapSeconds: [0, 30 * 86_400],
   /** Happenings a minute; for a load test there is the command `load`. */
   traffic: [0, 60_000],
 } as const satisfies Record<string, Bounds>;

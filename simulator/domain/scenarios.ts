@@ -69,7 +69,7 @@ export function createScenarios(options: {
       if (scenario === undefined) {
         const names = [...known.keys()];
         return refused(
-          `Unknown scenario ${JSON.stringify(name)}.${didYouMean(name, names)} The scenarios are ${names.join(", ")}.`,
+          `Unknown scenario ${JSON.stringify(name)}.${didYouMean(name, names)} The scenarios are ${names.join(", ")}; an event type has a period, as order.created.`,
           "not_found",
         );
       }

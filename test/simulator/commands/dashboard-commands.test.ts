@@ -1,5 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { temporaryDirectory } from "../../helpers/simulator.ts";
 import { run, startService } from "./in-process.ts";
 
 test("endpoints: added, listed, shown, changed, tested and removed", async () => {
@@ -43,7 +46,17 @@ test("endpoints: added, listed, shown, changed, tested and removed", async () =>
     /^Before +too short to show its end, signs until /m,
   );
   expect((await sim("endpoints", "rotate", id, "--overlap", "soon")).code).toBe(2);
-  expect((await sim("endpoints", "rotate", id, "--overlap", "31d")).code).not.toBe(0);
+  expect((await sim("endpoints", "rotate", id, "--overlap", "31d")).err).toBe(
+    "--overlap: give 30d at most.\n",
+  );
+  const atOnce = await sim("endpoints", "rotate", id, "--overlap", "0");
+  expect([atOnce.out, atOnce.err]).toEqual([
+    expect.stringMatching(/, signs no longer$/m),
+    expect.not.stringContaining("both"),
+  ]);
+  const nothing = { code: 2, err: expect.stringContaining("Say what to change: --url") };
+  expect(await sim("endpoints", "change", id)).toMatchObject(nothing);
+  expect((await sim("endpoints", "change", id, "--no-faults", "--fault", "delay")).err).toContain("not both");
 
   const tested = (await sim("endpoints", "test", id, "--json")).json();
   expect(tested.events).toMatchObject([{ type: "call.completed" }]);
@@ -60,6 +73,13 @@ test("endpoints: with a given secret, organization and faults", async () => {
   const { code, json } = await sim(...words.split(" "));
   expect(code).toBe(0);
   expect(json()).toMatchObject({ secret: "whsec_mine", org_id: orgId, faults: ["drop-answer:1"] });
+  const { id } = json();
+  expect((await sim("endpoints", "change", id, "--org", "", "--json")).json()).toMatchObject({
+    org_id: null,
+  });
+  const file = join(temporaryDirectory(), "secret");
+  writeFileSync(file, "whsec_filed\n");
+  expect((await sim("endpoints", "rotate", id, "--secret", `@${file}`)).out).toContain("whsec_filed\n");
 });
 
 test("events: listed newest first, by type, and shown with envelope and deliveries", async () => {
@@ -75,6 +95,7 @@ test("events: listed newest first, by type, and shown with envelope and deliveri
   const listed = await sim("events", "--type", "call.completed");
   expect(listed.out).toContain(events[0]?.id);
   expect(listed.out).not.toContain("voicemail.created");
+  expect((await sim("events", "--type", "none")).err).toContain("No event has the type none. List all:");
 
   const shown = await sim("events", "show", events[0]?.id ?? "");
   expect(JSON.parse(shown.out)).toEqual(events[0]);

@@ -105,7 +105,8 @@ test.each([
     for (const words of [["clock"], ["trigger", "call.completed"], ["endpoints", "--json"]])
       expect(await run(...words, "--simulator", url)).toMatchObject({ code, out: "", err: "It is so.\n" });
     body = "<html>";
-    const err = `${url}/control/clock answered ${status}.\n`;
-    expect(await run("clock", "--simulator", url)).toMatchObject({ code, out: "", err });
+    const err = expect.stringContaining(`${url} does not answer like a simulator (${status}): `);
+    for (const words of ["clock", "endpoints remove ep_1"])
+      expect(await run(...words.split(" "), "--simulator", url)).toMatchObject({ code: 3, out: "", err });
   },
 );

@@ -6,19 +6,6 @@ import { temporaryDirectory } from "../../helpers/simulator.ts";
 import type { DeliveryShape } from "../../../simulator/domain/shapes.ts";
 import { startService } from "./in-process.ts";
 
-test("triggers an event and says how to see more", async () => {
-  const { sim, simulator } = await startService();
-  const lonely = await sim("trigger", "call.completed");
-  expect(lonely.out).toMatch(/^call\.completed {2}evt_[0-9a-f]{32}\n$/);
-  expect(lonely.err).toContain("No endpoint receives it.");
-
-  const receiver = await startEndpoint();
-  simulator.endpoints.add({ url: receiver.url });
-  const result = await sim("trigger", "call.completed");
-  expect(result.err).toMatch(/deliveries show dlv_\w+ --simulator http/);
-  await receiver.until(1);
-});
-
 test("prints the first attempt's answer, with the body of a refusal", async () => {
   const { sim, simulator } = await startService();
   const receiver = await startEndpoint((response) =>
@@ -46,14 +33,6 @@ test("prints the first attempt's answer, with the body of a refusal", async () =
   const { json } = await sim("trigger", "order.created", "--json");
   const { deliveries } = json<{ deliveries: DeliveryShape[] }>();
   expect(deliveries.map(({ attempts }) => attempts[0]?.http_status)).toEqual([200, 401]);
-});
-
-test("of many events it counts how their first attempts ended", async () => {
-  const { sim, simulator } = await startService();
-  const receiver = await startEndpoint((response, count) => response.writeHead(count > 30 ? 429 : 200).end());
-  simulator.endpoints.add({ url: receiver.url });
-  const { out } = await sim("trigger", "order.created", "--count", "40");
-  expect(out).toMatch(/^First attempts: (?:30 × 200, 10 × 429|10 × 429, 30 × 200)$/m);
 });
 
 test("waits only for due attempts, and for none with --no-wait", async () => {
@@ -131,7 +110,8 @@ test.each([
   [["order.created", "--fault", "duplicate:2"], "leave :2 out"],
   [["order.created", "--set", "items.9.name=Soup"], "counted from 0"],
   [["order.created", "--org", "org_x"], "org_x"],
-  [["busy-friday", "--count", "2"], "work with an event type only"],
+  [["order"], "an event type has a period, as order.created"],
+  [["order.created", "--set", "__proto__.x=1"], "no field can be called __proto__"],
   [["missing.json"], "The scenario missing.json cannot be read: there is no such file."],
 ])("%j is wrong usage, in one line", async (args, message) => {
   const { sim } = await startService();
