@@ -7,7 +7,7 @@ import { ALL } from "../helpers/run/sizes.ts";
 import { openDashboard, visit } from "./open-dashboard.ts";
 
 const browser = useBrowser();
-const NARROW = 360;
+const NARROW = 320;
 /** Present on every page: checked on the first and on the narrow one only. */
 const SHELL = { exclude: [".side", ".top"] };
 

@@ -7,17 +7,17 @@ import { openDashboard } from "./open-dashboard.ts";
 
 const browser = useBrowser();
 
-test("at 1024 and 1440 px nothing that can be pressed is cut, or lies over another", async () => {
+test("at 320 to 1440 px nothing that can be pressed is cut, or lies over another", async () => {
   const { url, simulator } = await openDashboard({ calls: 0 });
   const receiver = await startEndpoint((response, count) => response.writeHead(count % 2 ? 500 : 404).end());
   register(simulator, receiver.url);
   emit(simulator, "order.created", 6);
   await control(new URL(url).origin, "POST", "/clock/advance", { until: "idle" });
-  for (const width of [1024, 1440]) {
+  for (const width of [320, 375, 768, 1024, 1440]) {
     const page = await browser.openPage(`${url}?state=dead`, { viewport: { width, height: 800 } });
     await page.getByRole("button", { name: "Still lost" }).waitFor();
     await page.getByRole("button", { name: "404" }).or(page.getByText("takes no POST")).first().waitFor();
-    const problems = `[...document.querySelectorAll(".list-pane :is(button, select, .search input)")]
+    const problems = `[...document.querySelectorAll(".list-pane :is(button, select, .search input), .top button")]
       .filter((one) => one.checkVisibility())
       .flatMap((one, index, all) => {
         const box = one.getBoundingClientRect();
