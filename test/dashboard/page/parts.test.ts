@@ -158,7 +158,9 @@ test("a delivery names what it belongs to, and one that is gone says so", async 
   answers["/deliveries/d"] = deliveryAt(1, "d", more);
   const show = () => open(h(DeliveryView, { id: "d", query: "", isAlone: true }));
   const view = await show();
-  expect(view.words()).toMatch(/to ep_1 \(deleted\).*for dlv_old.*by dlv_new.*delay.*Attempt 1200 OK/);
+  expect(view.words()).toMatch(
+    /to ep_1 \(deleted\).*\d, resent for dlv_old, recovered by dlv_new .*delay.*Attempt 1200 OK/,
+  );
   const around = ["deliveries/dlv_old", "deliveries/dlv_new", "world/calls?org=org_1&open=call_7"];
   const links = around.map((path) => `/dashboard/${path}`);
   const events = ["http://r/event?id=evt_d", "/dashboard/events/evt_d"];
@@ -167,9 +169,8 @@ test("a delivery names what it belongs to, and one that is gone says so", async 
   const unsent = { url: "http://a/", attempts: [], next_attempt_at: at(9) };
   answers["/deliveries/d"] = deliveryAt(1, "d", unsent);
   const waiting = await show();
-  expect(hrefsOf(waiting)).toEqual(
-    ["", "/endpoints/ep_1", "/events/evt_d"].map((path) => `/dashboard${path}`),
-  );
+  const places = ["", "/endpoints/ep_1", "/events/evt_d"].map((path) => `/dashboard${path}`);
+  expect(hrefsOf(waiting)).toEqual(places);
   expect(waiting.words()).toContain(`No attempt yet: the first one is due ${fullTimeOf(at(9))}`);
   answers["/deliveries/d"] = Response.json({ message: "There is no d." }, { status: 404 });
   live.feed.put(deliveryAt(1, "d"));
@@ -310,7 +311,7 @@ test("the bar above the list counts, clears what is chosen, and leads to the att
     /^2 deliveries in allLatest 500 Server Error attempt 1 · lateSend all again…$/,
   );
   expect(hrefsOf(none)).toEqual(["/dashboard/deliveries/late?q=x"]);
-  expect((await show(1, [], { type: "a.b" })).words()).toMatch(/^1 delivery match/);
+  expect((await show(1, [], { type: "a.b" })).words()).toMatch(/^1 delivery matchesLatest/);
   expect((await show(0, [])).button("Send all again…").disabled).toBe(true);
   expect((await show(undefined, [])).words()).toMatch(/^Latest/);
   const chosen = { "3a": "1 chosen", "2ab": "2 chosen", "3ab": "2 chosenChoose all 3 that there are" };

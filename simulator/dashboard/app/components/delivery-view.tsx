@@ -12,7 +12,7 @@ import { AttemptView } from "./attempt-view.tsx";
 import { Button, copyText } from "./button.tsx";
 import { Chip, StateChip, TypeMark, VerdictLine } from "./chips.tsx";
 import { EditAndSend } from "./edit-and-send.tsx";
-import { CopyFact, Loaded, PageTitle } from "./page.tsx";
+import { CopyFact, Loading, PageTitle, Problem } from "./page.tsx";
 import { Timeline } from "./timeline.tsx";
 
 /** One delivery: the verdict, its six slots, and each attempt down to the bytes. */
@@ -75,7 +75,8 @@ export function DeliveryView({ id, query, isAlone }: { id: string; query: string
   if (delivery === undefined || error?.status === 404)
     return (
       <div class="delivery">
-        <Loaded from={{ value: undefined, error }} title="Delivery" children={() => null} />
+        {error && <PageTitle as={as} className="title" title="Delivery" takesFocus={isAlone} />}
+        {error ? <Problem error={error} isPage /> : <Loading />}
       </div>
     );
 
@@ -148,8 +149,9 @@ function Facts({ delivery }: { delivery: DeliveryDetail }) {
         created{" "}
         <time datetime={createdAt} title={createdAt}>
           {fullTimeOf(createdAt)}
-        </time>{" "}
-        {other("resent for", delivery.resend_of)} {other("recovered by", delivery.recovered_by)}{" "}
+        </time>
+        {other("resent for", delivery.resend_of)}
+        {other("recovered by", delivery.recovered_by)}{" "}
         {callId !== undefined && (
           <a href={hrefTo(`/world/calls?org=${delivery.org_id}&open=${encodeURIComponent(callId)}`)}>
             Its call

@@ -67,6 +67,7 @@ function ListPane({ filters, openedId }: ListPaneProps) {
   const isTall = useMedia("(max-width: 48rem)");
   const list = useRef<ListHandle>(null);
   const search = useRef<HTMLInputElement>(null);
+  const lastOpenedId = useRef<string | undefined>(undefined);
   const tail = filterQuery(filters);
   const { rows, held } = useHeldRows(feed.rows(), isPaused || isAway, tail);
   const listed = rows.flatMap(({ kind, key }) => (kind === "delivery" ? [key] : []));
@@ -79,6 +80,13 @@ function ListPane({ filters, openedId }: ListPaneProps) {
   useEffect(() => {
     if (filterQuery(feed.list.filters) !== tail) void feed.load(filters);
   }, [tail]);
+  // A closed delivery leaves the focus nowhere: its row takes it.
+  useEffect(() => {
+    const closedId = lastOpenedId.current;
+    lastOpenedId.current = openedId;
+    if (openedId !== undefined || document.activeElement !== document.body) return;
+    list.current?.focus(rows.findIndex(({ key }) => key === closedId));
+  }, [openedId]);
 
   /** Each choice is a step that Back takes back, and so is a search: not each of its letters. */
   function change(next: FilterValues) {
