@@ -43,6 +43,7 @@ test("an endpoint is registered, and changed, with exactly what its form says", 
   sent.length = 0;
   const rotate = await open(h(RotateSecret, { ...done, endpoint: endpointOf() }));
   await rotate.submit();
+  expect(rotate.words()).toContain("rotated_secret_signs reduces");
   const overlaps = rotate.root.parts.filter(({ localName }) => localName === "option");
   expect(overlaps.map(({ value }) => value).join()).toBe("0,3600,86400,604800");
   await rotate.choose("Overlap with the old one", "3600");

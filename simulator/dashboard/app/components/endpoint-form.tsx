@@ -41,7 +41,7 @@ export function EndpointForm({ firstUrl = "http://localhost:3000/webhooks", ...p
       return props.onDone(await control.post("/endpoints", { ...settings, secret: secret || undefined }));
     await control.patch(`/endpoints/${props.endpoint.id}`, settings);
     props.onDone();
-    toast("ok", "Saved. Waiting deliveries go to the new address.");
+    toast("ok", url === endpoint?.url ? "Saved." : "Saved. Waiting deliveries go to the new address.");
   }
 
   return (
@@ -129,7 +129,7 @@ export function RotateSecret({ endpoint, onDone, onClose }: RotateProps) {
     <FormDialog title="Rotate the signing secret" action="Rotate" onSubmit={submit} onClose={onClose}>
       <p>
         <span class="foreign">{endpoint.url}</span> gets a new secret. During the overlap, deliveries carry
-        two signatures, so a receiver may verify either; the open question <code>rotated_secret_signs</code>
+        two signatures, so a receiver may verify either; the open question <code>rotated_secret_signs</code>{" "}
         reduces them to one.
       </p>
       <SelectField

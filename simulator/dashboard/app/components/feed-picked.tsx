@@ -26,7 +26,7 @@ export function PickedBar({ filters, total: known, listed, query, onResend }: Ba
   const [job] = jobs.filter(({ ended_at: endedAt }) => endedAt === null);
   const isSome = isAll || ids.length > 0;
   const isListed = ids.length > 0 && listed.every((id) => ids.includes(id));
-  const all = isFiltered(filters) ? "match" : "in all";
+  const all = !isFiltered(filters) ? "in all" : total === 1 ? "matches" : "match";
   return (
     <div class="picked-bar flex small" role="group" aria-label="Chosen deliveries">
       <Pick
