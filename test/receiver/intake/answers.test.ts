@@ -15,8 +15,10 @@ function expectError(answer: RawAnswer, status: number, error: string): void {
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
 }
 
+const receiver = useReceiver();
+
 /** The answer to a request of these parts. */
-const send = async (url: string, parts: Parameters<typeof rawRequest>[1]): Promise<RawAnswer> =>
+const send = async (parts: Parameters<typeof rawRequest>[1], { url } = receiver()): Promise<RawAnswer> =>
   sendRaw(url, rawRequest(url, parts));
 
 function expectStored(answer: RawAnswer): void {
@@ -24,24 +26,20 @@ function expectStored(answer: RawAnswer): void {
 }
 
 describe("a correctly signed event", () => {
-  const receiver = useReceiver();
-
   test("is stored once, and recognised every time after that", async () => {
-    const { url, store } = receiver();
     const body = newBody();
-    expectStored(await send(url, { body }));
-    const again = await send(url, { body });
+    expectStored(await send({ body }));
+    const again = await send({ body });
     expect({ status: again.status, json: again.json }).toEqual({ status: 200, json: DUPLICATE });
-    expect(await store.ledger.find(idOf(body))).toMatchObject({ state: "waiting", duplicates: 1 });
+    expect(await receiver().store.ledger.find(idOf(body))).toMatchObject({ state: "waiting", duplicates: 1 });
   });
 
   test("is new for exactly one of many simultaneous requests", async () => {
-    const { url, store } = receiver();
     const body = newBody();
-    const answers = await Promise.all(Array.from({ length: 40 }, async () => send(url, { body })));
+    const answers = await Promise.all(Array.from({ length: 40 }, async () => send({ body })));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(answers.filter(({ json }) => !(json as typeof STORED).duplicate)).toHaveLength(1);
-    expect(await store.ledger.find(idOf(body))).toMatchObject({ duplicates: 39 });
+    expect(await receiver().store.ledger.find(idOf(body))).toMatchObject({ duplicates: 39 });
   });
 
   test.for([
@@ -53,8 +51,7 @@ describe("a correctly signed event", () => {
     ["an empty Content-Encoding", [["Content-Encoding", ""]]],
     ["Expect: 100-continue", [["Expect", "100-continue"]]],
   ] as const)("is stored with %s", async ([, headers]) => {
-    const { url } = receiver();
-    expectStored(await send(url, { body: newBody(), headers }));
+    expectStored(await send({ body: newBody(), headers }));
   });
 
   test("is stored when it comes in chunks", async () => {
@@ -63,9 +60,8 @@ describe("a correctly signed event", () => {
   });
 
   test("is stored over HTTP/1.0, and with a query after the path", async () => {
-    const { url } = receiver();
-    expectStored(await send(url, { body: newBody(), version: "1.0" }));
-    expectStored(await send(url, { body: newBody(), path: "/webhooks?from=test" }));
+    expectStored(await send({ body: newBody(), version: "1.0" }));
+    expectStored(await send({ body: newBody(), path: "/webhooks?from=test" }));
   });
 
   test.for([
@@ -77,24 +73,21 @@ describe("a correctly signed event", () => {
     ["another api_version", { api_version: "v2" }],
     ["an id in capitals", { id: newEventId().toUpperCase().replace("EVT", "evt") }],
   ] as const)("is stored with %s", async ([, overrides]) => {
-    const { url } = receiver();
-    expectStored(await send(url, { body: newBody("call.completed", overrides) }));
+    expectStored(await send({ body: newBody("call.completed", overrides) }));
   });
 
   test("is stored at the very limits of depth, values and size", async () => {
-    const { url, config } = receiver();
+    const { config } = receiver();
     const nested = "[".repeat(63) + "]".repeat(63);
     const deepest = Buffer.from(`{"id":"${newEventId()}","type":"t","deep":${nested}}`);
-    expectStored(await send(url, { body: deepest }));
+    expectStored(await send({ body: deepest }));
     const fullest = Buffer.from(`{"id":"${newEventId()}","type":"t","many":[${"0,".repeat(9_995)}0]}`);
-    expectStored(await send(url, { body: fullest }));
-    expectStored(await send(url, { body: bodyOfSize(config.maxBodyBytes) }));
+    expectStored(await send({ body: fullest }));
+    expectStored(await send({ body: bodyOfSize(config.maxBodyBytes) }));
   });
 });
 
 describe("the signature", () => {
-  const receiver = useReceiver();
-
   /** Grammar and tolerance have their own tests: these are samples of each. */
   test.for<[string, (valid: string, body: Buffer) => string[]]>([
     ["is missing", () => []],
@@ -105,31 +98,27 @@ describe("the signature", () => {
     ["is longer than 1,024 characters", (valid) => [`${valid},x=${"y".repeat(1_024)}`]],
     ["is of another secret", (_valid, body) => [signatureFor(body, { secret: "other" })]],
   ])("that %s is refused", async ([, change]) => {
-    const { url, store } = receiver();
     const body = newBody();
     const signatures = change(signatureFor(body), body);
-    const answer = await send(url, { body, signatures });
-    expectError(answer, 401, "invalid_signature");
-    expect(await store.ledger.find(idOf(body))).toBeUndefined();
+    expectError(await send({ body, signatures }), 401, "invalid_signature");
+    expect(await receiver().store.ledger.find(idOf(body))).toBeUndefined();
   });
 
   test("of any active secret is accepted while rotating, of a retired one not", async () => {
-    const { url } = await startTestReceiver({ environment: { SIGNING_SECRET: "new-one,old-one" } });
+    const own = await startTestReceiver({ environment: { SIGNING_SECRET: "new-one,old-one" } });
     for (const [secret, status] of [
       ["new-one", 200],
       ["old-one", 200],
       [SECRET, 401],
     ] as const) {
       const body = newBody();
-      const answer = await send(url, { body, signatures: [signatureFor(body, { secret })] });
+      const answer = await send({ body, signatures: [signatureFor(body, { secret })] }, own);
       expect(answer.status).toBe(status);
     }
   });
 });
 
 describe("a signed body", () => {
-  const receiver = useReceiver();
-
   test.for<[string, Uint8Array]>([
     ["that is empty", Buffer.alloc(0)],
     ["with a byte order mark", Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), newBody()])],
@@ -141,8 +130,7 @@ describe("a signed body", () => {
     ["that ends within a text", Buffer.from('{"id":"evt_')],
     ["that is cut short", newBody().subarray(0, -1)],
   ])("%s is invalid JSON", async ([, body]) => {
-    const { url } = receiver();
-    expectError(await send(url, { body }), 400, "invalid_json");
+    expectError(await send({ body }), 400, "invalid_json");
   });
 
   test.for<[string, string]>([
@@ -167,44 +155,38 @@ describe("a signed body", () => {
       `{"id":"${newEventId()}","type":"t","deep":${"[".repeat(200_000)}${"]".repeat(200_000)}}`,
     ],
   ])("that is JSON, but %s, is not an event", async ([, body]) => {
-    const { url } = receiver();
-    expectError(await send(url, { body: Buffer.from(body) }), 400, "invalid_event");
+    expectError(await send({ body: Buffer.from(body) }), 400, "invalid_event");
   });
 
   test("one byte over the limit is too large, announced or in chunks", async () => {
-    const { url, config } = await startTestReceiver({ environment: { MAX_BODY_BYTES: "4096" } });
-    const body = bodyOfSize(config.maxBodyBytes + 1);
-    expectError(await send(url, { body }), 413, "body_too_large");
-    expectError(await sendRaw(url, chunkedRequest(url, body, 1_000)), 413, "body_too_large");
+    const own = await startTestReceiver({ environment: { MAX_BODY_BYTES: "4096" } });
+    const body = bodyOfSize(own.config.maxBodyBytes + 1);
+    expectError(await send({ body }, own), 413, "body_too_large");
+    expectError(await sendRaw(own.url, chunkedRequest(own.url, body, 1_000)), 413, "body_too_large");
   });
 
   test.for(["gzip", "deflate", "br", "zstd", "x-unknown"])(
     "in Content-Encoding %s is refused unread",
     async (encoding) => {
-      const { url } = receiver();
       const headers = [["Content-Encoding", encoding]] as const;
-      expectError(await send(url, { body: newBody(), headers }), 415, "unsupported_encoding");
+      expectError(await send({ body: newBody(), headers }), 415, "unsupported_encoding");
     },
   );
 });
 
 describe("another request", () => {
-  const receiver = useReceiver();
-
   test.for(["/", "/webhooks/", "/Webhooks", "/webhooks/x", "/%ff", "//webhooks"])(
     "to %s is not found",
     async (path) => {
-      const { url } = receiver();
-      const answer = await send(url, { path, body: newBody() });
-      expectError(answer, 404, "not_found");
+      expectError(await send({ path, body: newBody() }), 404, "not_found");
     },
   );
 
   test("that is not HTTP still gets JSON", async () => {
-    const { url } = receiver();
-    expectError(await sendRaw(url, Buffer.from("\u0016\u0003\u0001\u0002\r\n\r\n")), 400, "bad_request");
+    const answer = await sendRaw(receiver().url, Buffer.from("\u0016\u0003\u0001\u0002\r\n\r\n"));
+    expectError(answer, 400, "bad_request");
     const headers = [["X-Padding", "x".repeat(20_000)]] as const;
-    expectError(await send(url, { headers }), 431, "headers_too_large");
+    expectError(await send({ headers }), 431, "headers_too_large");
   });
 
   test.for([
@@ -215,22 +197,19 @@ describe("another request", () => {
     ["a method of its own", "DELIVER", "/webhooks", 405, "POST"],
     ["a method that Node.js knows", "PROPFIND", "/webhooks", 405, "POST"],
   ] as const)("by %s gets the allowed methods", async ([, method, path, status, allow]) => {
-    const { url } = receiver();
-    const answer = await send(url, { method, path });
+    const answer = await send({ method, path });
     expectError(answer, status, "method_not_allowed");
     expect(answer.headers.get("allow")).toBe(allow);
   });
 
   test("that names the whole address finds the path in it", async () => {
-    const { url } = receiver();
-    expectStored(await send(url, { path: `${url}?from=proxy`, body: newBody() }));
-    expectError(await send(url, { path: "http://x", body: newBody() }), 404, "not_found");
+    expectStored(await send({ path: `${receiver().url}?from=proxy`, body: newBody() }));
+    expectError(await send({ path: "http://x", body: newBody() }), 404, "not_found");
   });
 
   test("finds the health checks", async () => {
-    const { url } = receiver();
-    expect((await send(url, { method: "GET", path: "/healthz" })).status).toBe(200);
-    expect((await send(url, { method: "GET", path: "/readyz" })).json).toMatchObject({ status: "ready" });
+    expect((await send({ method: "GET", path: "/healthz" })).status).toBe(200);
+    expect((await send({ method: "GET", path: "/readyz" })).json).toMatchObject({ status: "ready" });
   });
 });
 
@@ -239,15 +218,15 @@ describe("when nothing can be stored", () => {
     "because the database is %s, the answer is 503, and the receiver is not ready",
     async (reason) => {
       const fails = async () => ({ ok: false, reason, detail: "made up" }) as const;
-      const { url, store } = await startTestReceiver({
+      const own = await startTestReceiver({
         wrapStore: (store) => ({ ...store, intake: { ...store.intake, accept: fails, probe: fails } }),
       });
       const body = newBody();
-      const answer = await send(url, { body });
+      const answer = await send({ body }, own);
       expectError(answer, 503, "unavailable");
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-      expect(await store.ledger.find(idOf(body))).toBeUndefined();
-      expect((await send(url, { method: "GET", path: "/readyz" })).status).toBe(503);
+      expect(await own.store.ledger.find(idOf(body))).toBeUndefined();
+      expect((await send({ method: "GET", path: "/readyz" }, own)).status).toBe(503);
     },
   );
 });
