@@ -12,9 +12,6 @@ import { ROOT } from "../repository/files.ts";
 
 /** Handlers as users write them, in their own project. */
 
-/** From a test of theirs to their project. */
-const ABOVE = "../../..";
-
 let fork: string;
 beforeEach(() => {
   fork = temporaryDirectory();
@@ -38,14 +35,18 @@ export const handlers = [
 `;
 }
 
-async function start(environment: Record<string, string> = {}, ...words: string[]): Promise<ReceiverProcess> {
-  return startProcess({
-    entry: join(fork, "receiver/main.mjs"),
+const DATABASE = { DATABASE_URL: "sqlite:receiver.db" };
+
+const start = (environment: Record<string, string> = {}) =>
+  startProcess({ entry: "receiver/main.mjs", cwd: fork, environment: { ...DATABASE, ...environment } });
+
+/** Runs a script of the fork to its end. */
+const runScript = (words: string, environment: Record<string, string> = {}) =>
+  spawnSync(process.execPath, words.split(" "), {
     cwd: fork,
-    words,
-    environment: { DATABASE_URL: `sqlite:${join(fork, "receiver.db")}`, ...environment },
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], NO_COLOR: "1", ...environment },
   });
-}
 
 async function send({ url }: ReceiverProcess): Promise<string> {
   const body = newBody();
@@ -53,24 +54,21 @@ async function send({ url }: ReceiverProcess): Promise<string> {
   return idOf(body);
 }
 
-async function jobOf({ adminUrl }: ReceiverProcess, id: string, state: string) {
-  return until(
-    async () => (await get(`${adminUrl}/inbox/${id}`)).json() as Promise<Record<string, unknown>>,
-    (event) => event["state"] === state,
-  );
+/** Waits until an event is done; by default a new one. */
+async function isDone(receiver: ReceiverProcess, id?: string): Promise<void> {
+  const path = `/inbox/${id ?? (await send(receiver))}`;
+  await until(async () => (await (await get(receiver.adminUrl + path)).text()).includes('"state":"done"'));
 }
 
 const said = ({ lines }: ReceiverProcess, text: string): string[] =>
   lines.filter((line) => line.includes(text));
 
-/** Log lines come a moment after what they report. */
-async function saidTimes(receiver: ReceiverProcess, text: string, times: number): Promise<void> {
-  await until(() => said(receiver, text).length >= times);
-  expect(said(receiver, text)).toHaveLength(times);
+/** The only line with this text. Log lines come a moment after what they report. */
+async function saidOnce(receiver: ReceiverProcess, text: string): Promise<string> {
+  await until(() => said(receiver, text).length > 0);
+  expect(said(receiver, text)).toHaveLength(1);
+  return said(receiver, text)[0] ?? "";
 }
-
-const saidOnce = async (receiver: ReceiverProcess, text: string): Promise<void> =>
-  saidTimes(receiver, text, 1);
 
 test(
   "hold an enum, a decorator, a parameter property, an alias and a shared pool",
@@ -135,8 +133,8 @@ export const handlers = [sized];
     write(
       "test/receiver/handlers/sized.test.ts",
       `import { expect, test } from "vitest";
-import { createServices, sized } from "${ABOVE}/receiver/handlers/index.ts";
-import { sampleEnvelope } from "${ABOVE}/shared/samples.ts";
+import { createServices, sized } from "../../../receiver/handlers/index.ts";
+import { sampleEnvelope } from "../../../shared/samples.ts";
 import { bench } from "../helpers/bench.ts";
 
 test("says how large it is", async () => {
@@ -148,30 +146,16 @@ test("says how large it is", async () => {
 `,
     );
     // By its own checks.
-    const bin = (name: string): string => join(fork, "node_modules", name);
-    const checked = spawnSync(process.execPath, [bin("typescript/bin/tsc"), "--noEmit"], {
-      cwd: fork,
-      encoding: "utf8",
-    });
-    expect(checked.stdout).toBe("");
-    const tested = spawnSync(
-      process.execPath,
-      [bin("vitest/vitest.mjs"), "run", "test/receiver/handlers/sized.test.ts"],
-      { cwd: fork, encoding: "utf8", env: { PATH: process.env["PATH"], NO_COLOR: "1" } },
-    );
+    expect(runScript("node_modules/typescript/bin/tsc --noEmit").stdout).toBe("");
+    const tested = runScript("node_modules/vitest/vitest.mjs run test/receiver/handlers/sized.test.ts");
     expect(tested.stdout + tested.stderr).toContain("1 passed");
 
     writeFileSync(join(fork, "made.txt"), "");
     const receiver = await start({ HOME: "/nowhere" });
-    await jobOf(receiver, await send(receiver), "done");
-    await saidOnce(receiver, '"sized"');
-    expect(JSON.parse(said(receiver, '"sized"')[0] ?? "")).toMatchObject({
-      handler: "size",
-      size: "LARGE",
-      small: "small",
-      outcome: "completed",
-    });
-    await jobOf(receiver, await send(receiver), "done");
+    await isDone(receiver);
+    const sized: unknown = JSON.parse(await saidOnce(receiver, '"sized"'));
+    expect(sized).toMatchObject({ handler: "size", size: "LARGE", small: "small", outcome: "completed" });
+    await isDone(receiver);
     expect(readFileSync(join(fork, "made.txt"), "utf8")).toBe("x");
     expect(existsSync(join(fork, "closed.txt"))).toBe(false);
     receiver.child.kill("SIGTERM");
@@ -191,18 +175,15 @@ test("read the variables of .env when they are loaded, but not the secret", asyn
     ),
   );
   const receiver = await start();
-  await jobOf(receiver, await send(receiver), "done");
-  await saidOnce(receiver, '"read"');
-  expect(said(receiver, '"read"')[0]).toContain('"crm":"from-the-file,"');
+  await isDone(receiver);
+  expect(await saidOnce(receiver, '"read"')).toContain('"crm":"from-the-file,"');
 });
 
 /** Each with its message; the first two in `npm test`. */
 const UNUSABLE: readonly (readonly [name: string, source: string, problem: RegExp])[] = [
   [
     "for a name that two of them have",
-    `import { defineHandler } from "../work/handler.ts";
-import { other } from "./other.ts";
-export const handlers = [other, defineHandler({ name: "crm", type: "*", handle: async () => undefined })];\n`,
+    `import { other } from "./other.ts";\nexport const handlers = [other, { ...other }];\n`,
     /Two handlers are called "crm"\. Rename one of them/,
   ],
   [
@@ -242,13 +223,12 @@ export const other = defineHandler({ name: "crm", type: "*", handle: async () =>
       );
       write("receiver/handlers/index.ts", source);
       const receiver = await start();
-      await saidOnce(receiver, "the handlers cannot be started");
+      const line = await saidOnce(receiver, "the handlers cannot be started");
       const id = await send(receiver);
-      const [line = "{}"] = said(receiver, "the handlers cannot be started");
       expect((JSON.parse(line) as { problem: string }).problem).toMatch(problem);
       // It retries without another log line, and succeeds once they can be loaded.
       write("receiver/handlers/index.ts", handlerOf(""));
-      await jobOf(receiver, id, "done");
+      await isDone(receiver, id);
       expect(said(receiver, "the handlers cannot be started")).toHaveLength(1);
       expect((await get(new URL("/readyz", receiver.url))).status).toBe(200);
     },
@@ -258,16 +238,12 @@ export const other = defineHandler({ name: "crm", type: "*", handle: async () =>
 test("are imported by no command", async () => {
   write("receiver/handlers/index.ts", handlerOf(""));
   const receiver = await start();
-  await jobOf(receiver, await send(receiver), "done");
+  await isDone(receiver);
   write(
     "receiver/handlers/index.ts",
     `import { writeFileSync } from "node:fs";\nwriteFileSync("imported.txt", "");\nexport enum E { A }\n`,
   );
-  const listed = spawnSync(process.execPath, [join(fork, "receiver/main.mjs"), "inbox", "list"], {
-    cwd: fork,
-    encoding: "utf8",
-    env: { DATABASE_URL: `sqlite:${join(fork, "receiver.db")}`, NO_COLOR: "1" },
-  });
+  const listed = runScript("receiver/main.mjs inbox list", DATABASE);
   expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining("done") });
   expect(existsSync(join(fork, "imported.txt"))).toBe(false);
 });
