@@ -24,6 +24,9 @@ const FIRST_PRUNE_MS = 60_000;
 const PRUNE_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
+/** How often a job is claimed to report its death: another job may end the process during the report. */
+const REPORTS = 10;
+
 /** The part of a drain that remains for handlers after their signal was aborted. */
 const ABORTED_MS = 500;
 
@@ -216,7 +219,7 @@ export function retentionOf(
 
 /**
  * What the store needs to know about a handler. With `onDead` the store does not end a job as dead whose process died
- * during its last attempt: the job is claimed once more, at once, and the worker reports its death.
+ * during its last attempt: the job is claimed again, at once, and the worker reports its death.
  */
 function jobHandler(policy: Policy, reportsDeaths: boolean): JobHandler {
   const { handler, maximumAttempts: most, backoffMs } = policy;
@@ -226,7 +229,7 @@ function jobHandler(policy: Policy, reportsDeaths: boolean): JobHandler {
     types,
     key,
     migrations,
-    maximumAttempts: reportsDeaths ? most + 1 : most,
+    maximumAttempts: reportsDeaths ? most + REPORTS : most,
     backoffMs: (attempt) => (attempt >= most ? 0 : backoffMs(attempt)),
   };
 }

@@ -253,10 +253,10 @@ describe("onDead", () => {
     expect(lines).toMatchObject([{ msg: "onDead failed", handler: "dying", error: "Error: no mail" }]);
   });
 
-  test("is called for a job whose process ended during its last attempt, which is not made again", async () => {
+  test("is called for a job whose process ended during its last attempt, and while it was reported", async () => {
     const dead: unknown[] = [];
     const begun: string[] = [];
-    const file = await fileOfCrashed("dying", { maximumAttempts: 1, attempts: 1 });
+    const file = await fileOfCrashed("dying", 4);
     const policies = { maxAttempts: 1, backoff: () => 86_400 };
     const dying = handler("dying", (_, id) => void begun.push(id), policies);
     const { end } = await startTestWorker([dying], { file, onDead: (given) => void dead.push(given) });
@@ -267,7 +267,7 @@ describe("onDead", () => {
   });
 
   test("without it, the next worker marks the job as dead", async () => {
-    const file = await fileOfCrashed("dying", { maximumAttempts: 1, attempts: 1 });
+    const file = await fileOfCrashed("dying", 1);
     const { store } = await startTestWorker([handler("dying", undefined, { maxAttempts: 1 })], { file });
     expect(await store.ledger.list({ state: "dead" }, { limit: 1 })).toHaveLength(1);
   });
@@ -386,19 +386,18 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await setImmediate();
 }
 
-/** A database file whose worker died during an attempt. */
-async function fileOfCrashed(
-  name: string,
-  policy: { maximumAttempts: number; attempts: number },
-): Promise<string> {
+/** A database file whose workers died during so many attempts at one job. */
+async function fileOfCrashed(name: string, attempts: number): Promise<string> {
   const file = join(temporaryDirectory(), "receiver.db");
   const own = { databaseFile: file, isWorker: true, onFatal: console.error };
-  const store = await openStore({ ...own, clock: systemClock });
-  await accept(store, documented(name));
-  const crashed = { name, types: [name], key: [], migrations: [], backoffMs: () => 0, ...policy };
-  await store.jobs.begin([crashed], new AbortController().signal);
-  await claimOne(store, name);
-  await store.close();
+  const policy = { name, types: [name], key: [], migrations: [], maximumAttempts: 9, backoffMs: () => 0 };
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const store = await openStore({ ...own, clock: systemClock });
+    if (attempt === 1) await accept(store, documented(name));
+    await store.jobs.begin([policy], new AbortController().signal);
+    await claimOne(store, name);
+    await store.close();
+  }
   return file;
 }
 
