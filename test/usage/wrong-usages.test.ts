@@ -83,12 +83,13 @@ const RECEIVER = `
 3 DATABASE_URL=sqlite:{dir}/damaged.db inbox stats => the database cannot be used
 1 DATABASE_URL=sqlite:{dir}/damaged.db RECEIVER_ROLE=ingest SIGNING_SECRET=whsec_0123456789 doctor => restore a backup
 2 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/empty => {dir}/empty
+3 DATABASE_URL=sqlite:{dir}/damaged.db backup {dir}/part.db => {dir}/part.db could not be written: SqliteError
+3 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/text/copy.db => {dir}/text/copy.db'. Fix the path
 3 DATABASE_URL=sqlite:{dir}/inbox.db backup {dir}/none/copy.db => {dir}/none/copy.db
 2 strat => strat
 2 start now => now
 2 inbox list --state late => choices are waiting, running, done, dead, ignored, pruned
 2 inbox show => event_id
-3 DATABASE_URL=sqlite:{dir}/none.db inbox list => {dir}/none.db
 2 inbox list --limit 0 => whole number from 1 to 99999
 2 reconcile --since x => duration such as 30m
 2 DATABASE_URL=sqlite:{dir}/inbox.db reconcile => API_BASE_URL

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { lstatSync } from "node:fs";
+import { existsSync, lstatSync, rmSync } from "node:fs";
 import { systemClock } from "../../clock.ts";
 import type { EventFilter, Ledger } from "../../store/port.ts";
 import { inSnakeCase, presentEvent, redactEnvelope, shownType } from "../present.ts";
@@ -155,6 +155,8 @@ export async function backup({ store: { ledger } }: OnStore, file: string): Prom
   // The copy is private from the first byte.
   process.umask(0o077);
   await ledger.backup(file).catch((error: unknown) => {
+    // A part could be taken for a backup, and may be what has filled the disk.
+    if (existsSync(file)) rmSync(file);
     throw new Refused(`${file} could not be written: ${String(error)}`, EXIT.couldNotRun);
   });
   return { json: { file }, lines: [file] };

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { printable, printableJson } from "../../../shared/text.ts";
 import { systemClock } from "../../clock.ts";
 import { loadConfig, readEnvironment, type Config, type Environment } from "../../config.ts";
@@ -69,7 +69,7 @@ export function withConfig<Given extends unknown[]>(
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       const { name, code = "", syscall = "" }: NodeJS.ErrnoException = error;
-      const known = [name, code, syscall].find((word) => Object.hasOwn(KNOWN, word));
+      const known = [name, syscall, code].find((word) => Object.hasOwn(KNOWN, word));
       if (known === undefined) throw error;
       terminal.complain((KNOWN[known] ?? "").replace("…", () => error.message));
       process.exitCode = error instanceof Refused ? error.exitCode : EXIT.couldNotRun;
@@ -87,12 +87,15 @@ function environmentOver(ofTheShell: Environment): Environment {
 
 const LISTEN =
   "cannot listen: …. End the program that listens there, or choose another HOST, PORT, ADMIN_HOST or ADMIN_PORT.";
+const FILE = "…. Fix the path, or run this as a user who may use it.";
 
-/** Errors that are not bugs, by name, code or system call, with the message to print around them. */
+/** Errors that are not bugs, by name, system call or code, with the message to print around them. */
 const KNOWN: Record<string, string> = {
   Refused: "…",
   CannotOpen: "…",
   SqliteError: "the database cannot be used; `doctor` says more: …",
+  EACCES: FILE,
+  ENOTDIR: FILE,
   EMFILE: "this process may open too few files; raise `ulimit -n`: …",
   listen: LISTEN,
   bind: LISTEN,
@@ -111,9 +114,9 @@ export function withStore<Given extends unknown[]>(load: Load<Given, OnStore>): 
   return withConfig(async () => onInbox, { needsSecret: false });
 }
 
-/** Whether the database file does not exist yet: only `start` creates one. */
+/** Whether the database file does not exist yet: only `start` creates one. Throws if this user cannot know. */
 export function isUnbegun({ databaseFile }: Config): boolean {
-  return databaseFile !== undefined && !existsSync(databaseFile);
+  return databaseFile !== undefined && !statSync(databaseFile, { throwIfNoEntry: false });
 }
 
 /** Opens the configured store, calls `use` with it, and closes it. */
