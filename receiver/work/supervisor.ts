@@ -98,7 +98,7 @@ export function startSupervisor(options: SupervisorOptions) {
       started.on("close", (code, signal) => void onClose({ code, signal }));
       child = started;
     } catch (error) {
-      log.error({ err: error }, "the handlers' process cannot be started");
+      broken(error instanceof Error ? error.message : String(error));
       restart();
     }
   }
@@ -117,11 +117,14 @@ export function startSupervisor(options: SupervisorOptions) {
     }
     if (Object.keys(message.files).length > 0) files = { ...message.files, ".env": settingsAtMs };
     if (message.kind === "ready") return void (status = { state: "working" });
-    const { problem } = message;
-    if (status.problem !== problem)
+    broken(message.problem);
+    why ??= "broken";
+  }
+
+  function broken(problem: string): void {
+    if (status.problem !== problem && why !== "stopped")
       log.error({ problem }, "the handlers cannot be started; events are stored, and it tries again");
     status = { state: "broken", problem };
-    why ??= "broken";
   }
 
   async function onClose(how: { code: number | null; signal: string | null }): Promise<void> {

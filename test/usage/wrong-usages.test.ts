@@ -76,7 +76,6 @@ const RECEIVER = `
 3 DATABASE_URL=sqlite:{dir}/typo/folder/r.db => {dir}/typo
 3 DATABASE_URL=sqlite:{dir}/newer.db => {dir}/newer.db
 3 DATABASE_URL=sqlite:{dir}/text => {dir}/text
-3 PORT={port} => {port}
 3 HOST=no.such.host.invalid => no.such.host.invalid
 3 HOST=192.0.2.1 => 192.0.2.1
 2 DATABASE_URL=postgres://u:a%zz@h/db => DATABASE_URL is not an address

@@ -28,7 +28,7 @@ export type Outcome = {
 };
 
 export type Context = { config: Config };
-/** `environment` reads `.env` again. */
+/** `environment` reads `.env` again, and throws if it has a mistake now. */
 export type StartContext = Context & { environment: () => Environment };
 export type OnStore = Context & { store: Store };
 
@@ -51,16 +51,15 @@ export const terminal = {
 /** Makes a commander action from a command that needs the configuration. The command is loaded when it runs. */
 export function withConfig<Given extends unknown[]>(
   load: Load<Given, StartContext>,
-  { needsSecret }: { needsSecret?: boolean } = {},
+  options: { needsSecret?: boolean } = {},
 ): Action<Given> {
   return async (...given) => {
     try {
       const ofTheShell = { ...process.env };
-      const environment = (): Environment => environmentOver(ofTheShell);
-      Object.assign(process.env, environment());
-      const loaded = loadConfig(process.env, needsSecret === undefined ? {} : { needsSecret });
-      if (!loaded.ok) throw new Refused(loaded.problems.join("\n"));
-      const outcome = await (await load())({ config: loaded.config, environment }, ...given);
+      const { environment, config } = settingsOver(ofTheShell, options);
+      Object.assign(process.env, environment);
+      const again = (): Environment => settingsOver(ofTheShell, options).environment;
+      const outcome = await (await load())({ config, environment: again }, ...given);
       if (!outcome) return;
       if (given.some(asksForJson)) process.stdout.write(`${printableJson(JSON.stringify(outcome.json))}\n`);
       else outcome.lines.forEach(terminal.print);
@@ -77,12 +76,16 @@ export function withConfig<Given extends unknown[]>(
   };
 }
 
-function environmentOver(ofTheShell: Environment): Environment {
+function settingsOver(ofTheShell: Environment, options: { needsSecret?: boolean }) {
+  let environment: Environment;
   try {
-    return readEnvironment(ofTheShell);
+    environment = readEnvironment(ofTheShell);
   } catch (error) {
     throw new Refused(error instanceof Error ? error.message : String(error));
   }
+  const loaded = loadConfig(environment, options);
+  if (!loaded.ok) throw new Refused(loaded.problems.join("\n"));
+  return { environment, config: loaded.config };
 }
 
 const LISTEN =

@@ -22,19 +22,19 @@ test("a start that finds its port taken says which", async () => {
   expect(stderr).toMatch(new RegExp(`cannot listen: .*EADDRINUSE.*:${String(port)}\\. End the program`));
 });
 
-test("--watch works without `start`, and handlers see a changed .env; the shell's variables take precedence", async () => {
+test("--watch works without `start`, and handlers see a changed .env, mistakes too; the shell's variables take precedence", async () => {
   const cwd = temporaryDirectory();
-  const dotEnv = (concurrency: number): void =>
-    writeFileSync(
-      join(cwd, ".env"),
-      `WORKER_CONCURRENCY=${String(concurrency)}\nMAX_ATTEMPTS=0\nDATABASE_URL=postgres://nowhere/`,
-    );
+  const others = "MAX_ATTEMPTS=0\nDATABASE_URL=postgres://nowhere/";
+  const dotEnv = (given: number): void =>
+    writeFileSync(join(cwd, ".env"), `WORKER_CONCURRENCY=${String(given)}\n${others}`);
   dotEnv(2);
   const environment = { DATABASE_URL: database(), MAX_ATTEMPTS: "3" };
   const { child, exited, lines } = await startProcess({ environment, cwd, words: ["--watch"] });
   const handles = (concurrency: number): boolean =>
     lines.some((line) => /"concurrency":(\d+).*handling events/.exec(line)?.[1] === String(concurrency));
   await until(() => handles(2));
+  dotEnv(0);
+  await until(() => lines.some((line) => line.includes('"problem":"WORKER_CONCURRENCY must be')));
   dotEnv(3);
   await until(() => handles(3));
   child.kill("SIGTERM");

@@ -42,7 +42,7 @@ test("each process gets its module, environment, memory limit and first working 
   onTestFinished(() => process.chdir(folder));
   process.execArgv = ["--inspect", "--inspect-brk=9230", "--conditions=test"];
   const starts: [unknown, ForkOptions][] = [];
-  const { clock } = supervise({
+  const { clock, supervisor } = supervise({
     environment: () => ({ MINE: "1" }),
     handlersModule: new URL("file:///app/handlers.js"),
     memoryMegabytes: 96,
@@ -53,6 +53,7 @@ test("each process gets its module, environment, memory limit and first working 
     },
   });
   process.chdir("..");
+  expect(supervisor.status()).toEqual({ state: "broken", problem: "spawn ENOMEM" });
   await clock.pass(1_000);
   const execArgv = ["--conditions=test", "--max-old-space-size=96"];
   const options = expect.objectContaining({
@@ -215,6 +216,8 @@ describe("handlers that cannot be loaded", () => {
     ready();
     expect(supervisor.status()).toEqual({ state: "working" });
     says(broken("no menu"));
+    void supervisor.stop(0);
+    says(broken("stopped as it loaded"));
     expect(lines().map(({ problem }) => problem)).toEqual(["no CRM_TOKEN", "no menu", "no menu"]);
     expect(deaths()).toBe(0);
   });
