@@ -3,7 +3,8 @@ import type { Check } from "../../simulator/verify/check.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import type { Timing } from "../../simulator/verify/timing.ts";
-import { type Behaviour, SECRET, startMutant } from "./receiver.ts";
+import type { Behaviour } from "./behaviour.ts";
+import { SECRET, startMutant } from "./receiver.ts";
 
 /**
  * Waits that every run with a mutant needs are short; deadlines that only a very slow machine reaches are long, so that

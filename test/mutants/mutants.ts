@@ -8,7 +8,7 @@ import { FORMS } from "./planted/forms.ts";
 import { SHAPE } from "./planted/shape.ts";
 import { TIME } from "./planted/time.ts";
 import { WIRE } from "./planted/wire.ts";
-import type { Behaviour } from "./receiver.ts";
+import type { Behaviour } from "./behaviour.ts";
 
 /** A bug, the check that must catch it, and the one cause that the run must name. */
 export type Mutant = {

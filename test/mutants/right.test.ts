@@ -4,7 +4,7 @@ import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { ALL } from "../helpers/run/sizes.ts";
 import { idsOf, judge, story } from "./judge.ts";
 import { lull, refusesCopies } from "./planted/helpers.ts";
-import type { Behaviour } from "./receiver.ts";
+import type { Behaviour } from "./behaviour.ts";
 
 /** Receivers that are correct in another way than the small one, and the most advice that they may get. */
 const RIGHT: Record<string, { plant: Partial<Behaviour>; advice?: string[]; underWayMs?: number }> = {

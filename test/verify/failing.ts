@@ -10,7 +10,8 @@ import { verifyReceiver, type VerifyOptions } from "../../simulator/verify/verif
 import { temporaryDirectory } from "../helpers/simulator.ts";
 import { CRASH_MUTANTS } from "../mutants/crash-mutants.ts";
 import { MUTANTS } from "../mutants/mutants.ts";
-import { type Behaviour, type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
+import type { Behaviour } from "../mutants/behaviour.ts";
+import { type RunningReceiver, SECRET, startMutant } from "../mutants/receiver.ts";
 import { freePort } from "../helpers/free-port.ts";
 
 /** A receiver with a planted bug, and the check that must fail for it. */

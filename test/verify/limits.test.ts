@@ -8,7 +8,8 @@ import { createReceiverClock } from "../../simulator/verify/receiver-clock.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import { QUICK_RUN } from "../mutants/judge.ts";
 import { within } from "../mutants/planted/helpers.ts";
-import { type Behaviour, CORRECT, startMutant } from "../mutants/receiver.ts";
+import { type Behaviour, CORRECT } from "../mutants/behaviour.ts";
+import { startMutant } from "../mutants/receiver.ts";
 
 const LIMITS = CATALOGUE.filter(({ id }) => /^signature\.(?:past|future)-\d|signed-just-now/.test(id));
 const WIDE = { ageAccepted: within((age) => Math.abs(age) <= 310) };

@@ -6,7 +6,8 @@ import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { createMaterial } from "../../simulator/verify/material.ts";
 import { runChecks } from "../../simulator/verify/run.ts";
 import { QUICK } from "../mutants/judge.ts";
-import { CORRECT, SECRET, startMutant } from "../mutants/receiver.ts";
+import { CORRECT } from "../mutants/behaviour.ts";
+import { SECRET, startMutant } from "../mutants/receiver.ts";
 
 /** Groups without waits. */
 const GROUPS = ["acknowledgement", "signature", "raw-bytes", "duplicates", "evolution", "readings", "load"];

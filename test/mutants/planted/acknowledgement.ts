@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Mutant } from "../mutants.ts";
-import { CORRECT } from "../receiver.ts";
+import { CORRECT } from "../behaviour.ts";
 import { idOf, HOUR_SECONDS } from "./helpers.ts";
 
 /** Bugs in what is acknowledged, and in how the signature header is read. */

@@ -1,5 +1,5 @@
 import type { Mutant } from "../mutants.ts";
-import { CORRECT } from "../receiver.ts";
+import { CORRECT } from "../behaviour.ts";
 import { join, rewritten, swapped, isReversed, reversed } from "./helpers.ts";
 
 /** Bugs in what is verified, and in how the body is read. */

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Mutant } from "../mutants.ts";
-import { CORRECT } from "../receiver.ts";
-import { orWhen, join } from "./helpers.ts";
+import { CORRECT } from "../behaviour.ts";
+import { dies, join, orWhen } from "./helpers.ts";
 
 /** Bugs in how the digest is made and compared. */
 export const DIGEST: Record<string, Mutant> = {
@@ -138,40 +138,33 @@ export const DIGEST: Record<string, Mutant> = {
     caughtBy: "signature.not-hexadecimal",
     cause: "forgery_accepted",
   },
-  "dies-on-unequal-length": {
-    bug: "lets timingSafeEqual throw on a digest of another length",
-    plant: {
+  "dies-on-unequal-length": dies(
+    "lets timingSafeEqual throw on a digest of another length",
+    "signature.short-digest",
+    {
       digestAccepted: (v1, expected, state) => {
         const bytes = Buffer.from(v1, "hex");
         if (v1.length > 1 && v1.length < 64 && /^[0-9a-f]+$/.test(v1)) state.die();
         return v1.length === 64 && bytes.length === 32 && CORRECT.digestAccepted(v1, expected, state);
       },
     },
-    caughtBy: "signature.short-digest",
-    cause: "ended",
-  },
-  "dies-on-multibyte": {
-    bug: "compares string lengths, and throws on digests of as many characters but more bytes",
-    plant: {
+  ),
+  "dies-on-multibyte": dies(
+    "compares string lengths, and throws on digests of as many characters but more bytes",
+    "signature.multibyte-digest",
+    {
       digestAccepted: (v1, expected, state) => {
         if (Buffer.byteLength(v1) !== v1.length) state.die();
         return CORRECT.digestAccepted(v1, expected, state);
       },
     },
-    caughtBy: "signature.multibyte-digest",
-    cause: "ended",
-  },
-  "dies-on-long-header": {
-    bug: "overflows on a header of thousands of characters",
-    plant: {
-      takeApart: (value, state) => {
-        if (value.length > 2_000) state.die();
-        return CORRECT.takeApart(value, state);
-      },
+  ),
+  "dies-on-long-header": dies("overflows on a header of thousands of characters", "signature.long-header", {
+    takeApart: (value, state) => {
+      if (value.length > 2_000) state.die();
+      return CORRECT.takeApart(value, state);
     },
-    caughtBy: "signature.long-header",
-    cause: "ended",
-  },
+  }),
   "any-case": {
     bug: "folds the digest to lower case first",
     plant: {

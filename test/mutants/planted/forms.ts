@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import type { Mutant } from "../mutants.ts";
-import { CORRECT } from "../receiver.ts";
+import { CORRECT } from "../behaviour.ts";
 import { header } from "./helpers.ts";
 
 /** Bugs in which requests are verified at all: a hook skips some, and they arrive unverified. */

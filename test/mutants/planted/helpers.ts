@@ -1,10 +1,21 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { loopTurns } from "../../helpers/loop-turns.ts";
-import { type Behaviour, CORRECT, type State } from "../receiver.ts";
+import type { Mutant } from "../mutants.ts";
+import { type Behaviour, CORRECT, type State } from "../behaviour.ts";
 
 /** A header of a request, or "". */
 export const header = (request: IncomingMessage, name: string): string => String(request.headers[name] ?? "");
+
+/** A receiver that ends when this check sends to it. */
+export function dies(bug: string, caughtBy: string, plant: Mutant["plant"]): Mutant {
+  return { bug, plant, caughtBy, cause: "ended" };
+}
+
+/** A receiver that refuses some valid events. */
+export function unfamiliar(bug: string, caughtBy: string, acceptable: Behaviour["acceptable"]): Mutant {
+  return { bug, plant: { acceptable }, caughtBy, cause: "unfamiliar_refused" };
+}
 
 export const HOUR_SECONDS = 3_600;
 

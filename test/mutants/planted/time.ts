@@ -1,5 +1,5 @@
 import type { Mutant } from "../mutants.ts";
-import { CORRECT } from "../receiver.ts";
+import { CORRECT } from "../behaviour.ts";
 import { within, HOUR_SECONDS } from "./helpers.ts";
 
 /** Bugs in how t is compared with the clock. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Mutant } from "../mutants.ts";
-import { Aborted, CORRECT } from "../receiver.ts";
-import { lull, header } from "./helpers.ts";
+import { Aborted, CORRECT } from "../behaviour.ts";
+import { dies, header, lull } from "./helpers.ts";
 
 /** Bugs in HTTP itself, and requests that crash the process. */
 export const WIRE: Record<string, Mutant> = {
@@ -84,52 +84,32 @@ export const WIRE: Record<string, Mutant> = {
     caughtBy: "wire.stalled-clients",
     cause: "timed_out",
   },
-  "dies-on-bad-json": {
-    bug: "lets JSON.parse throw out of an event handler",
-    plant: {
-      parse: (body, state) => {
-        const value = CORRECT.parse(body, state);
-        if (value === undefined) state.die();
-        return value;
-      },
+  "dies-on-bad-json": dies("lets JSON.parse throw out of an event handler", "wire.no-json", {
+    parse: (body, state) => {
+      const value = CORRECT.parse(body, state);
+      if (value === undefined) state.die();
+      return value;
     },
-    caughtBy: "wire.no-json",
-    cause: "ended",
-  },
-  "dies-on-no-object": {
-    bug: "reads data.object of what has no data",
-    plant: {
-      parse: (body, state) => {
-        const value = CORRECT.parse(body, state);
-        if (value === null) state.die();
-        return value;
-      },
+  }),
+  "dies-on-no-object": dies("reads data.object of what has no data", "wire.no-object", {
+    parse: (body, state) => {
+      const value = CORRECT.parse(body, state);
+      if (value === null) state.die();
+      return value;
     },
-    caughtBy: "wire.no-object",
-    cause: "ended",
-  },
-  "dies-on-deep-nesting": {
-    bug: "walks the body recursively",
-    plant: {
-      parse: (body, state) => {
-        if (body.length > 100_000 && body[1_000] === 0x5b) state.die();
-        return CORRECT.parse(body, state);
-      },
+  }),
+  "dies-on-deep-nesting": dies("walks the body recursively", "wire.deep-nesting", {
+    parse: (body, state) => {
+      if (body.length > 100_000 && body[1_000] === 0x5b) state.die();
+      return CORRECT.parse(body, state);
     },
-    caughtBy: "wire.deep-nesting",
-    cause: "ended",
-  },
-  "dies-on-invalid-utf8": {
-    bug: "decodes strictly, and does not catch",
-    plant: {
-      parse: (body, state) => {
-        if (body[2] === 0xff) state.die();
-        return CORRECT.parse(body, state);
-      },
+  }),
+  "dies-on-invalid-utf8": dies("decodes strictly, and does not catch", "wire.invalid-utf8", {
+    parse: (body, state) => {
+      if (body[2] === 0xff) state.die();
+      return CORRECT.parse(body, state);
     },
-    caughtBy: "wire.invalid-utf8",
-    cause: "ended",
-  },
+  }),
   "dies-on-reset": {
     bug: "does not listen for the error of a request that was cut",
     meets: "all",
@@ -139,59 +119,35 @@ export const WIRE: Record<string, Mutant> = {
     caughtBy: "wire.reset-mid-body",
     cause: "ended",
   },
-  "dies-on-truncation": {
-    bug: "parses what arrived although the client ended early",
-    plant: {
-      onClientError: ({ code }, state) => (code === "HPE_INVALID_EOF_STATE" ? state.die() : undefined),
-    },
-    caughtBy: "wire.body-ends-early",
-    cause: "ended",
-  },
-  "dies-on-reset-head": {
-    bug: "does not listen for the error of a connection that was cut",
-    plant: {
+  "dies-on-truncation": dies("parses what arrived although the client ended early", "wire.body-ends-early", {
+    onClientError: ({ code }, state) => (code === "HPE_INVALID_EOF_STATE" ? state.die() : undefined),
+  }),
+  "dies-on-reset-head": dies(
+    "does not listen for the error of a connection that was cut",
+    "wire.reset-mid-head",
+    {
       onClientError: ({ code }, state, bytesRead) =>
         code === "ECONNRESET" && bytesRead < 100 ? state.die() : undefined,
     },
-    caughtBy: "wire.reset-mid-head",
-    cause: "ended",
-  },
-  "dies-on-rubbish": {
-    bug: "throws on what is not HTTP",
-    plant: {
-      onClientError: ({ code = "" }, state) =>
-        /^HPE_INVALID_(METHOD|CONST|VERSION|URL)/.test(code) ? state.die() : undefined,
+  ),
+  "dies-on-rubbish": dies("throws on what is not HTTP", "wire.not-http", {
+    onClientError: ({ code = "" }, state) =>
+      /^HPE_INVALID_(METHOD|CONST|VERSION|URL)/.test(code) ? state.die() : undefined,
+  }),
+  "dies-on-large-head": dies("throws on headers beyond its limit", "wire.large-head", {
+    onClientError: ({ code }, state) => (code === "HPE_HEADER_OVERFLOW" ? state.die() : undefined),
+  }),
+  "dies-on-large-body": dies("runs out of memory on what it has not verified yet", "wire.large-forgery", {
+    onUnverified: (body, state) => {
+      if (body.length > 1_500_000) state.die();
     },
-    caughtBy: "wire.not-http",
-    cause: "ended",
-  },
-  "dies-on-large-head": {
-    bug: "throws on headers beyond its limit",
-    plant: { onClientError: ({ code }, state) => (code === "HPE_HEADER_OVERFLOW" ? state.die() : undefined) },
-    caughtBy: "wire.large-head",
-    cause: "ended",
-  },
-  "dies-on-large-body": {
-    bug: "runs out of memory on what it has not verified yet",
-    plant: {
-      onUnverified: (body, state) => {
-        if (body.length > 1_500_000) state.die();
-      },
+  }),
+  "dies-on-other-methods": dies("expects a body of every request", "wire.odd-requests", {
+    precheck: ({ method }, state) => {
+      if (method === "OPTIONS") state.die();
+      return undefined;
     },
-    caughtBy: "wire.large-forgery",
-    cause: "ended",
-  },
-  "dies-on-other-methods": {
-    bug: "expects a body of every request",
-    plant: {
-      precheck: ({ method }, state) => {
-        if (method === "OPTIONS") state.die();
-        return undefined;
-      },
-    },
-    caughtBy: "wire.odd-requests",
-    cause: "ended",
-  },
+  }),
   "too-busy": {
     bug: "answers 429 to more than 25 events at once",
     plant: {
@@ -276,15 +232,10 @@ export const WIRE: Record<string, Mutant> = {
     cause: "rate_limited",
     meets: "named",
   },
-  "parses-first": {
-    bug: "parses before it verifies, and lets the parser throw",
-    plant: {
-      onUnverified: (body, state) => {
-        if (CORRECT.parse(body, state) === undefined && /^[ -~]{1,99}$/.test(body.toString("latin1")))
-          state.die();
-      },
+  "parses-first": dies("parses before it verifies, and lets the parser throw", "wire.forged-rubbish", {
+    onUnverified: (body, state) => {
+      if (CORRECT.parse(body, state) === undefined && /^[ -~]{1,99}$/.test(body.toString("latin1")))
+        state.die();
     },
-    caughtBy: "wire.forged-rubbish",
-    cause: "ended",
-  },
+  }),
 };
