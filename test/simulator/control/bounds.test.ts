@@ -28,7 +28,7 @@ test("an endpoint's newest 48 answers are listed, without open attempts, and its
       held.resolve({ outcome: { error: "interrupted" }, durationMs: 1 }),
     );
     if (made > 60) return held.promise;
-    return Promise.resolve({ outcome: { status: made % 2 === 0 ? 200 : 500 }, durationMs: made });
+    return Promise.resolve({ outcome: { status: made % 2 === 0 ? 204 : 500 }, durationMs: made });
   };
   const { ask, simulator } = await startService({ clock: "manual", send, wall });
   const { id } = register(simulator, "http://localhost:9/");

@@ -146,23 +146,6 @@ test("an open attempt does not count as an answer", async () => {
   expect(simulator.deliveries.answersOf(endpointId).attempts).toHaveLength(1);
 });
 
-test("an endpoint's answers are the last that ended, the oldest of them first", async () => {
-  let durationMs = 0;
-  const wall = createVirtualWall();
-  const send = async () => {
-    wall.pass(1_000);
-    durationMs += 1;
-    return { outcome: { status: durationMs % 2 === 0 ? 200 : 204 }, durationMs };
-  };
-  const simulator = openSimulator({ clock: "manual", wall, send, concurrency: 1 });
-  const { id } = register(simulator, "http://localhost:9/");
-  emit(simulator, "call.completed", 60);
-  await simulator.settled();
-  const { attempts, ...figures } = simulator.deliveries.answersOf(id);
-  expect(attempts.map((attempt) => attempt.durationMs)).toEqual(Array.from({ length: 48 }, (_, n) => n + 13));
-  expect(figures).toMatchObject({ counted: 60, acknowledged: 60 });
-});
-
 test("an attempt ends when its outcome is known, not when its answer is complete", async () => {
   const wall = createVirtualWall();
   const send = async () => {
@@ -226,14 +209,6 @@ test("with an id for each endpoint, the first has the event's own", async () => 
   expect(bodies).toEqual([null, expect.any(Buffer)]);
 });
 
-test("deliveries are counted over all endpoints", async () => {
-  const simulator = openSimulator({ clock: "skip", send: SUCCEEDS });
-  for (const path of ["a", "b"]) register(simulator, `http://localhost:9/${path}`);
-  emit(simulator, "call.completed", 3);
-  await simulator.settled();
-  expect(simulator.counts.deliveries()).toMatchObject({ total: 6, byState: { delivered: 6 } });
-});
-
 test("overdue steps of scenarios run in the order of their times, whichever scenario started first", async () => {
   const dataFile = join(temporaryDirectory(), "simulator.db");
   const scenarios = [
@@ -257,18 +232,3 @@ test("overdue steps of scenarios run in the order of their times, whichever scen
     "call.transferred",
   ]);
 });
-
-test.each(["manual", "real", "skip"] as const)(
-  "after a restart the clock %s continues correctly",
-  async (clock) => {
-    const dataFile = join(temporaryDirectory(), "simulator.db");
-    const wall = createVirtualWall();
-    const first = openSimulator({ dataFile, wall, clock });
-    if (clock === "manual") await first.clock.advance(3_600);
-    const stoodAtMs = first.clock.now();
-    await first.close();
-    const later = createVirtualWall(wall.nowMs() + 7_200_000);
-    const next = openSimulator({ dataFile, wall: later, clock });
-    expect(next.clock.now()).toBe(clock === "manual" ? stoodAtMs : later.nowMs());
-  },
-);

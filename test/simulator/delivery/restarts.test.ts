@@ -231,3 +231,18 @@ describe("an attempt that was open when the simulator died", () => {
     expect(deliveryOf(second, id).nextAttemptAtMs).toBe(openedAtMs + 60_000);
   });
 });
+
+test.each(["manual", "real", "skip"] as const)(
+  "after a restart the clock %s continues correctly",
+  async (clock) => {
+    const file = dataFile();
+    const wall = createVirtualWall();
+    const first = openSimulator({ dataFile: file, wall, clock });
+    if (clock === "manual") await first.clock.advance(3_600);
+    const stoodAtMs = first.clock.now();
+    await first.close();
+    const later = createVirtualWall(wall.nowMs() + 7_200_000);
+    const next = openSimulator({ dataFile: file, wall: later, clock });
+    expect(next.clock.now()).toBe(clock === "manual" ? stoodAtMs : later.nowMs());
+  },
+);
