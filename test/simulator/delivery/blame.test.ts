@@ -4,15 +4,14 @@ import { sampleEnvelope } from "../../../shared/samples.ts";
 import { parseFault } from "../../../simulator/domain/faults.ts";
 import type { Readings } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
+import { startService } from "../../helpers/service.ts";
 import { openSimulator, readingsWith, register } from "../../helpers/simulator.ts";
+
+const send = async () => ({ outcome: { status: 500 }, durationMs: 1 });
 
 /** Six attempts that all fail, the first `attempts` of them with an injected fault. */
 async function failSixTimes(attempts: number, readings: Partial<Readings> = {}) {
-  const simulator = openSimulator({
-    clock: "skip",
-    readings: readingsWith(readings),
-    send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
-  });
+  const simulator = openSimulator({ clock: "skip", readings: readingsWith(readings), send });
   const { id } = register(simulator, "http://localhost:9/");
   const faults = attempts === 0 ? [] : [{ name: "bad-signature", attempts } as const];
   simulator.events.emit({ type: "call.completed", faults });
@@ -35,10 +34,8 @@ describe("injected faults", () => {
     const endpoint = await startEndpoint((response, count) =>
       response.writeHead(count < 3 ? 500 : 200).end(),
     );
-    const simulator = openSimulator({
-      clock: "skip",
-      readings: readingsWith({ retry_body: "reserialized" }),
-    });
+    const readings = readingsWith({ retry_body: "reserialized" });
+    const simulator = openSimulator({ clock: "skip", readings });
     const { secret } = register(simulator, endpoint.url);
     const faults = [{ name: "tampered-body" } as const];
     for (const version of ["v1", "v2", "2031-01"]) {
@@ -55,10 +52,7 @@ describe("injected faults", () => {
   });
 
   test("that changed the bytes still count when these bytes are resent, and others do not", async () => {
-    const simulator = openSimulator({
-      clock: "manual",
-      send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
-    });
+    const simulator = openSimulator({ clock: "manual", send });
     register(simulator, "http://localhost:9/");
     const faults = ["unknown-fields", "bad-signature", "duplicate"].flatMap((text) => {
       const parsed = parseFault(text);
@@ -88,4 +82,20 @@ describe("injected faults", () => {
       ["call.completed", 0],
     ]);
   });
+});
+
+test("a failed attempt is ours only where the fault was in it: not after the attempts that it was asked for", async () => {
+  const { ask, simulator } = await startService({ send, clock: "manual" });
+  register(simulator, "http://localhost:9/");
+  const faults = ["stale-timestamp:2", "unknown-fields", "duplicate"];
+  await ask("POST", "/events", { type: "call.completed", faults });
+  await simulator.clock.advance(600);
+  const { body } = await ask("GET", "/deliveries");
+  const attempts = body.data?.[0]?.attempts ?? [];
+  expect(attempts.every(({ blame }) => blame === "simulator")).toBe(true);
+  expect(attempts.map((attempt) => attempt["fault"])).toEqual([
+    "stale-timestamp:2, unknown-fields",
+    "stale-timestamp:2, unknown-fields",
+    "unknown-fields",
+  ]);
 });
