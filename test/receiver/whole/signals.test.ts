@@ -18,6 +18,9 @@ import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 
 const database = (): string => `sqlite:${join(temporaryDirectory(), "receiver.db")}`;
 
+const startWith = (environment: Record<string, string> = {}) =>
+  startProcess({ environment: { DATABASE_URL: database(), ...environment } });
+
 /** The environment of a receiver in which this code runs before its own. */
 const preloaded = (source: string): Record<string, string> => ({
   DATABASE_URL: database(),
@@ -46,7 +49,7 @@ const SIGNAL_AS_IT_LISTENS = `
 test.for(ALL ? (["SIGTERM", "SIGINT", "SIGHUP"] as const) : (["SIGTERM"] as const))(
   "from %s on, every further signal has a listener",
   async (signal) => {
-    const receiver = await startProcess({ environment: preloaded(NEXT_SIGNAL_WHERE_NOBODY_LISTENS) });
+    const receiver = await startWith(preloaded(NEXT_SIGNAL_WHERE_NOBODY_LISTENS));
     receiver.child.kill(signal);
     expect(await receiver.exited).toEqual({ code: 0, signal: null });
     // Its last line may arrive after its end.
@@ -64,7 +67,7 @@ const BUG_AFTER_A_REQUEST = `
   };`;
 
 test("a bug stops it cleanly, with a log line that names it and a failing exit code", async () => {
-  const receiver = await startProcess({ environment: preloaded(BUG_AFTER_A_REQUEST) });
+  const receiver = await startWith(preloaded(BUG_AFTER_A_REQUEST));
   await fetch(new URL("/healthz", receiver.url)).catch(() => undefined);
   expect(await receiver.exited).toEqual({ code: 1, signal: null });
   await until(() => receiver.lines.at(-1)?.includes('"msg":"stopped"') === true);
@@ -166,7 +169,7 @@ test("a start that may open too few files says so in a line", async () => {
 });
 
 test.runIf(process.platform === "linux")("it stops cleanly even if it may open no more files", async () => {
-  const receiver = await startProcess({ environment: preloaded("") });
+  const receiver = await startWith(preloaded(""));
   execFileSync("prlimit", [`--pid=${String(receiver.child.pid)}`, "--nofile=4"]);
   receiver.child.kill("SIGTERM");
   expect(await receiver.exited).toEqual({ code: 0, signal: null });
@@ -176,7 +179,7 @@ test.runIf(process.platform === "linux")("it stops cleanly even if it may open n
 test.runIf(ALL && process.platform === "linux").each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
   "%s to all its processes stops it cleanly: the supervisor decides when handlers stop",
   async (signal) => {
-    const receiver = await startProcess({ environment: { DATABASE_URL: database() } });
+    const receiver = await startWith();
     await until(
       async () => (await fetch(`${receiver.adminUrl}/metrics`)).text(),
       // The line of the help begins with the same words.
@@ -195,9 +198,7 @@ test.runIf(ALL && process.platform === "linux").each(["SIGINT", "SIGTERM", "SIGH
 );
 
 test.runIf(ALL)("it stops in time even if its log is no longer read", async () => {
-  const receiver = await startProcess({
-    environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "1" },
-  });
+  const receiver = await startWith({ SHUTDOWN_TIMEOUT_SECONDS: "1" });
   receiver.child.stdout?.pause();
   const refuse = async () => post(receiver.url, Buffer.from("{}"));
   // A log larger than the buffers of its pipe and reader.
@@ -212,9 +213,7 @@ test.runIf(ALL)("it stops in time even if its log is no longer read", async () =
 test.runIf(ALL && process.platform === "linux")(
   "it stops cleanly even if handlers don't stop: their process ends too",
   async () => {
-    const receiver = await startProcess({
-      environment: { DATABASE_URL: database(), SHUTDOWN_TIMEOUT_SECONDS: "4" },
-    });
+    const receiver = await startWith({ SHUTDOWN_TIMEOUT_SECONDS: "4" });
     const pid = String(receiver.child.pid);
     const handlers = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
     // As a handler that blocks it does.
@@ -229,14 +228,10 @@ test.runIf(ALL && process.platform === "linux")(
 test.skipIf(!existsSync("/dev/full"))("an unusable output or .env is reported in one line", () => {
   const cwd = temporaryDirectory();
   const program = [process.execPath, ...RUN_TYPESCRIPT, MAIN];
-  const environment = { SIGNING_SECRET: "whsec_0123456789", RECEIVER_ROLE: "ingest" };
+  const env = { ...process.env, SIGNING_SECRET: "whsec_0123456789", RECEIVER_ROLE: "ingest" };
+  const options = { cwd, env, encoding: "utf8" } as const;
   const said = (script: string) => {
-    const env = { ...process.env, ...environment };
-    const { status, stderr } = spawnSync("sh", ["-c", script, "sh", ...program], {
-      cwd,
-      env,
-      encoding: "utf8",
-    });
+    const { status, stderr } = spawnSync("sh", ["-c", script, "sh", ...program], options);
     return [status, stderr];
   };
   // Whoever reads the output has seen enough.
