@@ -4,8 +4,9 @@ import { ANSWERS, type Answer } from "../../../receiver/intake/webhook.ts";
 import type { Body } from "../../../receiver/intake/body.ts";
 import type { Delivery, Receipt } from "../../../receiver/intake/inbox.ts";
 import { createWebhook, type WebhookRequest } from "../../../receiver/intake/webhook.ts";
-import { createLog, createRequestLog } from "../../../receiver/operations/log.ts";
+import { createRequestLog } from "../../../receiver/operations/log.ts";
 import { standingClock } from "../helpers/clock.ts";
+import { recordedLog } from "../helpers/log.ts";
 
 /** One request and its answer, without network and database. */
 
@@ -28,9 +29,7 @@ async function ask(
   const tookSeconds: number[] = [];
   const refused: string[] = [];
   const answers: Answer[] = [];
-  const lines: Record<string, unknown>[] = [];
-  const write = (line: string): void => void lines.push(JSON.parse(line));
-  const log = createLog({ level: "info", destination: { write } });
+  const { log, lines } = recordedLog();
   const webhook = createWebhook({
     inbox: async (delivery) => {
       deliveries.push(delivery);

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
-import { createLog } from "../../../receiver/operations/log.ts";
 import { openStore } from "../../../receiver/store/open.ts";
 import type { InboxJob } from "../../../receiver/store/port.ts";
 import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/supervisor.ts";
 import { ALL } from "../../helpers/run/sizes.ts";
 import { isAlive } from "../../helpers/is-alive.ts";
+import { recordedLog } from "../helpers/log.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
 import { accept } from "../store-suite/harness.ts";
@@ -57,7 +57,7 @@ test.for(["exits", "blocks", ...(ALL ? ["exhausts-memory", "hoards-pages"] : [])
       lastError: expect.stringContaining("process ended"),
     });
     await state(await send("works"), "done");
-    expect(lines()).toMatchObject([{ handler: type, event_id: id }]);
+    expect(lines).toMatchObject([{ handler: type, event_id: id }]);
     expect(deaths()).toBe(1);
   },
 );
@@ -68,7 +68,7 @@ test("an uncaught error ends the process; the log has its place, but not its mes
   expect(await state(id, "waiting", 1)).toMatchObject({
     lastError: expect.stringContaining("process ended"),
   });
-  expect(lines()).toMatchObject([{ code: 1, handler: "throws-later", msg: DIED }]);
+  expect(lines).toMatchObject([{ code: 1, handler: "throws-later", msg: DIED }]);
   const line = /"level":"fatal".*"error":"RangeError","at":"test\/receiver\/work\/hostile-handlers\.ts:\d+/;
   await until(printed, (text) => line.test(text));
   expect(printed()).not.toContain("2125550142");
@@ -80,8 +80,8 @@ test("a handler that ignores its deadline fails its job, and the process gives t
   await state(other, "running");
   const id = await send("ignores-deadline");
   expect(await state(id, "waiting", 1)).toMatchObject({ lastError: expect.stringContaining("within 0.1 s") });
-  await until(lines, ({ length }) => length === 1);
-  expect(lines()).toMatchObject([{ code: 70, msg: DIED }]);
+  await until(() => lines.length === 1);
+  expect(lines).toMatchObject([{ code: 70, msg: DIED }]);
   // It was given back uncounted, so this is its first attempt again.
   expect(await state(other, "running")).toMatchObject({ attempts: 1 });
 });
@@ -148,7 +148,7 @@ async function start(environment: Record<string, string> = {}, options: Partial<
   const own = { databaseFile: file, isWorker: false, onFatal: console.error };
   const store = await openStore({ ...own, clock: systemClock });
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const logLines: Record<string, unknown>[] = [];
+  const { log, lines } = recordedLog("warn");
   let printed = "";
   let deaths = 0;
   let aheadMs = 0;
@@ -157,10 +157,7 @@ async function start(environment: Record<string, string> = {}, options: Partial<
     handlersModule: HOSTILE,
     memoryMegabytes: Number(environment["HANDLER_MEMORY_MEGABYTES"] ?? 512),
     clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs },
-    log: createLog({
-      level: "warn",
-      destination: { write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>) },
-    }),
+    log,
     running: async () => {
       const events = await store.ledger.list({ state: "running" }, { limit: 10 });
       return events.flatMap(({ id, jobs }) => jobs.map(({ handler }) => ({ handler, id })));
@@ -189,7 +186,7 @@ async function start(environment: Record<string, string> = {}, options: Partial<
     supervisor,
     state,
     deaths: () => deaths,
-    lines: () => logLines,
+    lines,
     printed: () => printed,
     /** Moves the supervisor's clock. */
     pass: (ms: number) => void (aheadMs += ms),

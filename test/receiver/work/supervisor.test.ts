@@ -1,13 +1,11 @@
-import { ChildProcess, fork, type ForkOptions } from "node:child_process";
+import { fork, type ForkOptions } from "node:child_process";
 import { utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createLog } from "../../../receiver/operations/log.ts";
-import { logEnded } from "../../../receiver/work/messages.ts";
-import { startSupervisor, type SupervisorOptions } from "../../../receiver/work/supervisor.ts";
-import { standingClock } from "../helpers/clock.ts";
+import type { SupervisorOptions } from "../../../receiver/work/supervisor.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { until } from "../helpers/until.ts";
+import { standIn, supervise } from "./test-supervisor.ts";
 
 /** The supervisor keeps one handlers' process running. Here its processes are controlled by the tests. */
 
@@ -109,7 +107,7 @@ describe("a process that dies", () => {
     last().ends(null);
     await clock.pass(0);
     const msg = "the handlers' process died; events are stored, and it starts again";
-    expect(lines()).toMatchObject([
+    expect(lines).toMatchObject([
       { level: "error", code: 7, handler: "pos", event_id: "evt_1", msg },
       { running: ["pos evt_1", "crm evt_2"], msg },
     ]);
@@ -121,7 +119,7 @@ describe("a process that dies", () => {
     const { clock, children, last, lines } = supervise({ running });
     last().ends(1);
     await clock.pass(1_000);
-    expect([children.length, lines().length]).toEqual([2, 1]);
+    expect([children.length, lines.length]).toEqual([2, 1]);
   });
 
   test("while the receiver stops is not replaced", async () => {
@@ -132,72 +130,6 @@ describe("a process that dies", () => {
     await stopped;
     await clock.pass(60_000);
     expect([children.length, deaths()]).toEqual([1, 0]);
-  });
-});
-
-describe("a process is ended", () => {
-  test("when it is silent for five seconds, and the log says that a handler blocks it", async () => {
-    const { clock, children, last, live, lines } = supervise();
-    await live(3);
-    await clock.pass(5_000);
-    expect(children[0]?.signals).toEqual([]);
-    await clock.pass(1_000);
-    expect(children[0]?.signals).toEqual(["SIGKILL"]);
-    expect(lines()).toMatchObject([{ msg: "a handler blocks its process; it is ended", handler: "pos" }]);
-    await clock.pass(1_000);
-    last().ends(1);
-    await clock.pass(0);
-    expect(lines()[1]).toMatchObject({ msg: expect.stringContaining("process died") });
-  });
-
-  test("after a minute if it does not start, but not while it sends heartbeats and waits for another worker", async () => {
-    const { clock, last, children, live, says, lines } = supervise();
-    await live(1);
-    last().ends(1);
-    await clock.pass(61_000);
-    expect(children[1]?.signals).toEqual([]);
-    await clock.pass(1_000);
-    expect(children[1]?.signals).toEqual(["SIGKILL"]);
-    expect(lines()[1]).toMatchObject({ msg: expect.stringContaining("does not start") });
-    for (let second = 0; second < 120; second += 1) {
-      says({ kind: "alive", isWorking: false, memoryBytes: 0, ended: [] });
-      await clock.pass(1_000);
-    }
-    expect(last().signals).toEqual([]);
-  });
-
-  test("when handlers take more than HANDLER_MEMORY_MEGABYTES", async () => {
-    const { clock, children, live, says, lines } = supervise({ memoryMegabytes: 64 });
-    await live(1, 64 * 1_048_576);
-    expect(children[0]?.signals).toEqual([]);
-    says({ kind: "alive", isWorking: true, memoryBytes: 64 * 1_048_576 + 1, ended: [] });
-    await clock.pass(1_000);
-    expect(children[0]?.signals).toEqual(["SIGKILL"]);
-    expect(lines()).toMatchObject([{ msg: "handlers take more than HANDLER_MEMORY_MEGABYTES" }]);
-  });
-
-  test("when it has not ended a second after the grace of a stop", async () => {
-    const { clock, last, supervisor } = supervise();
-    const stopped = supervisor.stop(5_000);
-    await clock.pass(5_999);
-    expect(last().signals).toEqual([]);
-    await clock.pass(1);
-    await stopped;
-    expect(last().signals).toEqual(["SIGKILL"]);
-  });
-
-  test("not after a pause of the supervisor itself: it first reads the process's messages", async () => {
-    let busyMs = 0;
-    const clock = standingClock();
-    const monotonicMs = () => clock.monotonicMs() + busyMs;
-    const { live, says, last } = supervise({ clock: { ...clock, monotonicMs } });
-    await live(0);
-    says({ kind: "alive", isWorking: true, memoryBytes: 0, ended: [] });
-    busyMs = 60_000;
-    const passing = clock.pass(1_000);
-    says({ kind: "alive", isWorking: true, memoryBytes: 0, ended: [] });
-    await passing;
-    expect(last().signals).toEqual([]);
   });
 });
 
@@ -218,7 +150,7 @@ describe("handlers that cannot be loaded", () => {
     says(broken("no menu"));
     void supervisor.stop(0);
     says(broken("stopped as it loaded"));
-    expect(lines().map(({ problem }) => problem)).toEqual(["no CRM_TOKEN", "no menu", "no menu"]);
+    expect(lines.map(({ problem }) => problem)).toEqual(["no CRM_TOKEN", "no menu", "no menu"]);
     expect(deaths()).toBe(0);
   });
 });
@@ -275,23 +207,6 @@ test("ended attempts are passed on, and unknown messages are ignored", () => {
   expect(ended).toEqual([attempt]);
 });
 
-test.each([
-  ["done", "info"],
-  ["later", "info"],
-  ["failed", "warn"],
-  ["lost", "warn"],
-  ["dead", "error"],
-] as const)("an attempt that ended as %s is logged as %s, with its milliseconds", (outcome, level) => {
-  const lines: unknown[] = [];
-  const log = createLog({
-    level: "info",
-    destination: { write: (line) => lines.push(JSON.parse(line)) > 0 },
-  });
-  const ended = { handler: "pos", type: "order.created", attempt: 2, outcome };
-  logEnded(log, { ...ended, id: "evt_1", durationMs: 1_234.5 });
-  expect(lines).toMatchObject([{ ...ended, level, event_id: "evt_1", duration_ms: 1_235 }]);
-});
-
 test("events stored together wake the process once, and a later one again", async () => {
   const { clock, last, supervisor } = supervise();
   for (let event = 0; event < 5; event += 1) supervisor.wake();
@@ -301,75 +216,3 @@ test("events stored together wake the process once, and a later one again", asyn
   await clock.pass(5);
   expect(last().orders).toHaveLength(2);
 });
-
-type StandIn = ChildProcess & { orders: unknown[]; signals: string[]; ends: (code: number | null) => void };
-
-/** A process that does what the test says. */
-function standIn(): StandIn {
-  const child: StandIn = Object.assign(new ChildProcess(), {
-    orders: [] as unknown[],
-    signals: [] as string[],
-    connected: true,
-    ends: (code: number | null) => {
-      Object.assign(child, { connected: false });
-      child.emit("close", code, null);
-    },
-    send: (order: unknown) => child.orders.push(order) > 0,
-    kill: (signal: string) => {
-      child.signals.push(signal);
-      queueMicrotask(() => {
-        if (child.connected) child.ends(null);
-      });
-      return true;
-    },
-  });
-  return child;
-}
-
-/** A supervisor of such processes, on a clock that stands still. */
-function supervise(options: Partial<SupervisorOptions> = {}) {
-  const clock = standingClock();
-  const children: StandIn[] = [];
-  const logLines: Record<string, unknown>[] = [];
-  const ended: object[] = [];
-  let deaths = 0;
-  const supervisor = startSupervisor({
-    environment: () => ({}),
-    memoryMegabytes: 512,
-    clock,
-    log: createLog({
-      level: "info",
-      destination: { write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>) },
-    }),
-    running: async () => [{ handler: "pos", id: "evt_1" }],
-    onEnded: (attempts) => void ended.push(...attempts),
-    onDeath: () => (deaths += 1),
-    fork: () => {
-      const child = standIn();
-      children.push(child);
-      return child;
-    },
-    ...options,
-  });
-  const last = (): StandIn => children.at(-1)!;
-  const says = (message: unknown): void => void last().emit("message", message);
-  return {
-    clock,
-    children,
-    ended,
-    supervisor,
-    last,
-    says,
-    deaths: () => deaths,
-    lines: () => logLines,
-    ready: () => says({ kind: "ready", files: {} }),
-    /** Lets it run, with heartbeats, for so many seconds. */
-    live: async (seconds: number, memoryBytes = 0) => {
-      says({ kind: "ready", files: {} });
-      for (let second = 0; second < seconds; second += 1) {
-        await clock.pass(1_000);
-        says({ kind: "alive", isWorking: true, memoryBytes, ended: [] });
-      }
-    },
-  };
-}

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Clock } from "../../../receiver/clock.ts";
-import { createLog } from "../../../receiver/operations/log.ts";
 import { openStore } from "../../../receiver/store/open.ts";
 import type { InboxJob, Jobs, Store } from "../../../receiver/store/port.ts";
 import type { Handler } from "../../../receiver/work/handler.ts";
 import type { Ended } from "../../../receiver/work/messages.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../../../receiver/work/worker.ts";
 import { movableClock } from "../helpers/clock.ts";
+import { recordedLog } from "../helpers/log.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { accept, event, jobOf } from "../store-suite/harness.ts";
 import { until } from "../helpers/until.ts";
@@ -42,7 +42,7 @@ export async function startTestWorker(
   const store = await openStore({ databaseFile: file, clock, isWorker: true, onFatal: console.error });
   const ended: Ended[] = [];
   const stuck: TestWorker["stuck"] = [];
-  const lines: TestWorker["lines"] = [];
+  const { log, lines } = recordedLog();
   const worker = await startWorker({
     handlers,
     store: { ...store, jobs: { ...store.jobs, ...jobs?.(store.jobs) } },
@@ -59,10 +59,7 @@ export async function startTestWorker(
     clock,
     random: () => 0,
     clean: (text) => text,
-    log: createLog({
-      level: "info",
-      destination: { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
-    }),
+    log,
     onEnded: (one) => void ended.push(one),
     onStuck: (job) => void stuck.push(job),
   });
