@@ -79,7 +79,8 @@ export function answerErrors(
 ): ErrorRequestHandler {
   return (err: unknown, _request, response, next) => {
     if (response.headersSent) return next(err);
-    if (err instanceof z.ZodError) return answer(response, 400, z.prettifyError(err));
+    if (err instanceof z.ZodError)
+      return answer(response, 400, err.issues.map((one) => `${one.path.join()}: ${one.message}`).join("; "));
     if (err instanceof Error && "status" in err && Number(err.status) < 500)
       return answer(response, Number(err.status), err.message);
     log.error({ err }, "a request failed");

@@ -38,6 +38,9 @@ test("an operator sees why events are dead, discards one with a reason, and requ
 
   const page = await browser.openPage(url);
   await page.getByRole("link", { name: "Customer <id> of <address> is unknown" }).click();
+  await page.getByRole("button", { name: "Discard the chosen…" }).click();
+  await page.getByText("id: tick an event first", { exact: true }).waitFor();
+  await page.goBack();
   await page.getByLabel(`Choose ${ids[0] ?? ""}`).check();
   await page.getByRole("button", { name: "Discard the chosen…" }).click();
   await page.getByRole("row", { name: "log-call Customer <id> of <address> is unknown 1" }).waitFor();
@@ -46,10 +49,8 @@ test("an operator sees why events are dead, discards one with a reason, and requ
   await page.getByRole("link", { name: "discard: 1 chosen" }).click();
   await page.getByText("a test customer").waitFor();
   await page.getByRole("link", { name: "Overview" }).click();
-  await page
-    .getByRole("row", { name: /^log-call Customer/ })
-    .getByRole("link", { name: "Requeue…" })
-    .click();
+  const row = page.getByRole("row", { name: /^log-call Customer/ });
+  await row.getByRole("link", { name: "Requeue…" }).click();
   await page.getByRole("button", { name: "Requeue 3 jobs" }).click();
   await page.getByRole("row", { name: /^requeue: dead, log-call, .* 3 of 3 jobs done/ }).waitFor();
   // The page reloads until it shows the result.

@@ -188,7 +188,7 @@ function placeOf({ ids, ...filter }: Omit<Selection, "sinceMs">): string {
   return ids?.length === 1 ? `/event?id=${String(ids)}` : link("/events", filter);
 }
 
-const idsSchema = z.array(eventIdSchema).min(1, "Tick an event first.").max(LIST_LIMIT);
+const idsSchema = z.array(eventIdSchema).min(1, "tick an event first").max(LIST_LIMIT);
 const questionSchema = filterSchema
   .omit({ before_seq: true })
   .extend({
@@ -236,9 +236,8 @@ function createActions({ ledger, log, clock }: Pick<PageOptions, "ledger" | "log
       log.error({ err }, "an operator's action failed");
     }
     now.endedMs = clock.nowMs();
-    const { kind, reason, selection, changed: jobs, state: ended } = now;
-    const chosen = { ...selection, ids: selection.ids?.length };
-    log.warn({ operator, kind, reason, ...chosen, jobs, ended }, "an operator's action");
+    const { kind, reason, selection: what, changed: jobs, state: ended } = now;
+    log.warn({ operator, kind, reason, ...what, ids: what.ids?.length, jobs, ended }, "an operator's action");
   };
   return { past, run };
 }
