@@ -13,10 +13,7 @@ import { type Ran, run } from "../simulator/commands/in-process.ts";
 
 const text = z.string().optional();
 const checkSchema = z.object({ id: z.string(), outcome: z.string(), explanation: text, repeat: text });
-const reportSchema = z.object({
-  verdict: z.string(),
-  checks: z.array(checkSchema),
-});
+const reportSchema = z.object({ verdict: z.string(), checks: z.array(checkSchema) });
 
 /** A receiver that refuses everything, and what `verify` says of it. */
 async function refusing(status: number, options: string[] = [], headers: () => object = () => ({})) {

@@ -3,7 +3,6 @@ import { expect, test, vi } from "vitest";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import { createFeed } from "../../../simulator/dashboard/app/core/feed.ts";
 import { type Filters, NO_FILTERS } from "../../../simulator/dashboard/app/core/filters.ts";
-import { createNewest, createPatience } from "../../../simulator/dashboard/app/core/late-answers.ts";
 import type { Delivery, EventRecord, Gets } from "../../../simulator/dashboard/app/core/types.ts";
 import { at, attemptAt, deliveryAt } from "./deliveries.ts";
 
@@ -243,33 +242,4 @@ test("of more than 5,000 updates, the one that was heard longest ago is forgotte
   expect(known()).toEqual(["a,number", "b,number"]);
   feed.put(deliveryAt(0, "last"));
   expect(known()).toEqual(["a,number", ",undefined"]);
-});
-
-test("of several answers to one request the newest counts, even if an older one arrives later", async () => {
-  const newest = createNewest();
-  const taken: number[] = [];
-  const [first, second] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
-  const both = [first, second].map(({ promise }) => newest.of(promise, (value) => taken.push(value)));
-  second.resolve(2);
-  await both[1];
-  first.resolve(1);
-  await both[0];
-  expect(taken).toEqual([2]);
-});
-
-test("a slow answer delays the next request, up to four seconds", async () => {
-  vi.useFakeTimers();
-  try {
-    const patience = createPatience(250);
-    const waits: number[] = [];
-    for (const tookMs of [10, 500, 60_000]) {
-      const timed = patience.time(new Promise((resolve) => void setTimeout(resolve, tookMs)));
-      await vi.advanceTimersByTimeAsync(tookMs);
-      await timed;
-      waits.push(patience.ms());
-    }
-    expect(waits).toEqual([250, 2_000, 4_000]);
-  } finally {
-    vi.useRealTimers();
-  }
 });

@@ -1,6 +1,6 @@
 import type { ComponentChild } from "preact";
 import { act } from "preact/test-utils";
-import { afterAll, beforeEach, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, vi } from "vitest";
 import { loopTurns } from "../../helpers/loop-turns.ts";
 import type { Clock, Endpoint } from "../../../simulator/dashboard/app/core/types.ts";
 import { at } from "./deliveries.ts";
@@ -35,6 +35,8 @@ const STATE = {
   previous_secret_until: null,
   previous_secret_last4: null,
 };
+
+export const classOf = (part: Part | undefined) => part?.attributes.get("class");
 
 /** Of an attempt that carried none. */
 export const NO_SIGNATURE = {
@@ -72,6 +74,13 @@ export async function openForms() {
   );
   vi.stubGlobal("matchMedia", () => ({ matches: true, addEventListener() {}, removeEventListener() {} }));
   vi.stubGlobal("CSS", {});
+  vi.stubGlobal(
+    "ResizeObserver",
+    class Observer {
+      observe() {}
+      disconnect() {}
+    },
+  );
   (await import("../../../simulator/dashboard/app/core/api.ts")).beginReading();
   const { live } = await import("../../../simulator/dashboard/app/core/live.ts");
   const { listenToKeys } = await import("../../../simulator/dashboard/app/core/actions.ts");
@@ -80,6 +89,10 @@ export async function openForms() {
     for (const list of [sent, called, page.visits]) list.length = 0;
     for (const path of Object.keys(answers)) delete answers[path];
     Object.assign(live, { clock: clockOf(), endpoints: new Map(), jobs: [], verification: undefined });
+  });
+  const opened: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const close of opened.splice(0)) await close();
   });
   afterAll(() => {
     vi.useRealTimers();
@@ -93,9 +106,10 @@ export async function openForms() {
       await loopTurns(20);
     });
 
-  /** A component as a reader has it: finds things by what they are called. */
+  /** A component as a reader has it until the test ends: finds things by what they are called. */
   async function open(component: ComponentChild) {
     const shown = await show(component);
+    opened.push(shown.close);
     await wait();
     const all = () => shown.root.parts;
     const found = (name: string, part: Part | undefined) => {
@@ -130,9 +144,11 @@ export async function openForms() {
           all().find(({ localName }) => localName === "form"),
         ).tell("submit"),
       all: (tag: string) => all().flatMap(({ localName, words }) => (localName === tag ? [words] : [])),
+      having: (name: string) => all().flatMap((part) => part.attributes.get(name) ?? []),
       byClass: (name: string) => all().filter(({ attributes }) => attributes.get("class")?.includes(name)),
     };
   }
+  const read = async (component: ComponentChild) => (await open(component)).words();
   const key = (name: string, more = {}) => page.tell("keydown", { key: name, target: page, ...more });
-  return { page, live, answers, sent, called, wait, open, key };
+  return { page, live, answers, sent, called, wait, open, read, key };
 }
