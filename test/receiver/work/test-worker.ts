@@ -1,9 +1,11 @@
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import { z } from "zod";
 import type { Clock } from "../../../receiver/clock.ts";
 import { openStore } from "../../../receiver/store/open.ts";
 import type { InboxJob, Jobs, Store } from "../../../receiver/store/port.ts";
-import type { Handler } from "../../../receiver/work/handler.ts";
+import { defineHandler, type Handler, type HandlerContext } from "../../../receiver/work/handler.ts";
 import type { Ended } from "../../../receiver/work/messages.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../../../receiver/work/worker.ts";
 import { movableClock } from "../helpers/clock.ts";
@@ -100,4 +102,24 @@ export function documented(type: string, object: object = {}) {
     data: { object: { object: "x", ...object } },
   };
   return event({ id, type, envelope });
+}
+
+/** A handler of the type that it is named after, for any object. */
+export function handler(
+  name: string,
+  handle: (context: HandlerContext, id: string) => unknown = () => undefined,
+  policies: Partial<Parameters<typeof defineHandler>[0]> = {},
+) {
+  return defineHandler({
+    ...policies,
+    name,
+    type: name,
+    object: z.unknown(),
+    handle: ({ id }, context) => handle(context, id),
+  });
+}
+
+/** So many turns of the event loop. */
+export async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await setImmediate();
 }

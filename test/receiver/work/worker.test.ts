@@ -1,33 +1,13 @@
-import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
-import { PermanentFailure, defineHandler, type HandlerContext } from "../../../receiver/work/handler.ts";
+import type { HandlerContext } from "../../../receiver/work/handler.ts";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
-import { openStore } from "../../../receiver/store/open.ts";
 import { standingClock } from "../helpers/clock.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
 import { signalled, until } from "../helpers/until.ts";
-import { accept, claimOne } from "../store-suite/harness.ts";
-import { documented, startTestWorker } from "./test-worker.ts";
+import { accept } from "../store-suite/harness.ts";
+import { documented, handler, startTestWorker, turns } from "./test-worker.ts";
 
 /** Each handler is a separate queue: when it claims jobs, what delays them, and how they end. */
-
-type Policies = Partial<Parameters<typeof defineHandler>[0]>;
-
-function handler(
-  name: string,
-  handle: (context: HandlerContext, id: string) => unknown = () => undefined,
-  policies: Policies = {},
-) {
-  return defineHandler({
-    ...policies,
-    name,
-    type: name,
-    object: z.unknown(),
-    handle: ({ id }, context) => handle(context, id),
-  });
-}
 
 describe("slots", () => {
   test("as many jobs of a handler run as it has slots, and a freed slot takes the next, oldest first", async () => {
@@ -217,152 +197,6 @@ describe("an attempt's end", () => {
   });
 });
 
-describe("onDead", () => {
-  test("is called with event, handler, attempts and error of each job that dies, before that is written", async () => {
-    const dead: unknown[] = [];
-    const states: unknown[] = [];
-    const dying = handler("dying", async () => Promise.reject(new PermanentFailure("no such order")));
-    const done = handler("done", async ({ atomically }) => {
-      await atomically(async () => undefined);
-      throw new PermanentFailure("too late to matter");
-    });
-    const { send, end, job } = await startTestWorker([dying, done], {
-      onDead: async (given) => {
-        dead.push(given);
-        states.push(await job(given.event.id, "dying"));
-      },
-    });
-    const [id] = await send("dying", "done");
-    await end(2);
-    const error = "PermanentFailure: no such order";
-    expect(dead).toMatchObject([{ event: { id, type: "dying" }, handler: "dying", attempts: 1, error }]);
-    expect(states).toMatchObject([{ state: "running" }]);
-  });
-
-  test("that throws or never ends does not stop its job from ending as dead", async () => {
-    const dying = handler("dying", async () => Promise.reject(new PermanentFailure("no such order")));
-    const reports = [() => Promise.reject(new Error("no mail")), () => new Promise(() => undefined)];
-    const { send, end, lines } = await startTestWorker([dying], {
-      workerConcurrency: 1,
-      onDead: async () => reports.shift()?.(),
-      // Its pauses are a fiftieth as long.
-      sleep: (ms, signal) => systemClock.sleep(ms / 50, signal),
-    });
-    await send("dying", "dying");
-    expect(await end(2)).toMatchObject([{ outcome: "dead" }, { outcome: "dead" }]);
-    expect(lines).toMatchObject([{ msg: "onDead failed", handler: "dying", error: "Error: no mail" }]);
-  });
-
-  test("is called for a job whose process ended during its last attempt, and while it was reported", async () => {
-    const dead: unknown[] = [];
-    const begun: string[] = [];
-    const file = await fileOfCrashed("dying", 4);
-    const policies = { maxAttempts: 1, backoff: () => 86_400 };
-    const dying = handler("dying", (_, id) => void begun.push(id), policies);
-    const { end } = await startTestWorker([dying], { file, onDead: (given) => void dead.push(given) });
-    const error: unknown = expect.stringContaining("process ended");
-    expect(await end(1)).toMatchObject([{ outcome: "dead", error }]);
-    expect(begun).toEqual([]);
-    expect(dead).toMatchObject([{ handler: "dying", attempts: 1 }]);
-  });
-
-  test("without it, the next worker marks the job as dead", async () => {
-    const file = await fileOfCrashed("dying", 1);
-    const { store } = await startTestWorker([handler("dying", undefined, { maxAttempts: 1 })], { file });
-    expect(await store.ledger.list({ state: "dead" }, { limit: 1 })).toHaveLength(1);
-  });
-});
-
-describe("a drain", () => {
-  test("waits for running jobs and starts no more, and jobs that end in time are done", async () => {
-    const ending = signalled();
-    let listeners = 0;
-    const slow = handler("slow", async () => ending.promise);
-    const broken = handler("broken", async () => ending.promise.then(() => z.never().parse(1)));
-    const { worker, send, job } = await startTestWorker([slow, broken], {
-      workerConcurrency: 1,
-      jobs: () => ({ onArrival: () => ((listeners += 1), () => void (listeners -= 1)) }),
-    });
-    const [first = "", second = "", failed = ""] = await send("slow", "slow", "broken");
-    await until(worker.running, ({ length }) => length === 2);
-    const drained = worker.drain(30_000);
-    expect(listeners).toBe(0);
-    await turns(5);
-    ending.give();
-    await drained;
-    expect(await job(first, "slow")).toMatchObject({ state: "done" });
-    expect(await job(second, "slow")).toMatchObject({ state: "waiting", attempts: 0 });
-    expect(await job(failed, "broken")).toMatchObject({ state: "waiting", attempts: 1 });
-  });
-
-  let after = signalled();
-  test.for<[string, (context: HandlerContext) => Promise<unknown>]>([
-    ["goes on", async () => new Promise(() => undefined)],
-    [
-      "ends with an error when its signal is aborted",
-      async ({ signal }) =>
-        new Promise((_, reject) => {
-          signal.addEventListener("abort", () => reject(new PermanentFailure("aborted")));
-        }),
-    ],
-    ["ends after it", async () => after.promise],
-  ])("returns the job of a handler that %s, uncounted and due at once", async ([, behave]) => {
-    after = signalled();
-    const { worker, send, job, ended } = await startTestWorker([handler("slow", behave)]);
-    const [id = ""] = await send("slow");
-    await until(worker.running, ({ length }) => length === 1);
-    await worker.drain(50);
-    expect(await job(id, "slow")).toMatchObject({ state: "waiting", attempts: 0, errors: [] });
-    after.give();
-    await turns(5);
-    expect(ended).toEqual([]);
-  });
-
-  test("counts a job as done if it returns after its signal was aborted", async () => {
-    const returning = handler("slow", async ({ signal }) => {
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      await turns(200);
-    });
-    const { worker, send, job } = await startTestWorker([returning]);
-    const [id = ""] = await send("slow");
-    await until(worker.running, ({ length }) => length === 1);
-    await worker.drain(600);
-    expect(await job(id, "slow")).toMatchObject({ state: "done" });
-  });
-
-  test("returns jobs that were claimed as it began", async () => {
-    const claiming = signalled();
-    const { worker, send, job } = await startTestWorker([handler("quick")], {
-      jobs: (jobs) => ({
-        claim: async (...given) => {
-          const claimed = await jobs.claim(...given);
-          if (claimed.length > 0) await claiming.promise;
-          return claimed;
-        },
-      }),
-    });
-    const [id = ""] = await send("quick");
-    await until(async () => (await job(id, "quick"))?.state === "running");
-    const drained = worker.drain(30_000);
-    claiming.give();
-    await drained;
-    expect(await job(id, "quick")).toMatchObject({ state: "waiting", attempts: 0 });
-  });
-
-  test("ends even if the database refuses writes", async () => {
-    const ending = signalled();
-    const { worker, send } = await startTestWorker([handler("slow", async () => ending.promise)], {
-      jobs: () => ({ end: () => Promise.reject(new Error("disk I/O error")) }),
-    });
-    await send("slow");
-    await until(worker.running, ({ length }) => length === 1);
-    const drained = worker.drain(30_000);
-    ending.give();
-    await drained;
-    expect(worker.running()).toEqual([]);
-  });
-});
-
 test("a handler still running after its deadline fails its job, returns the others, and ends the process", async () => {
   const { worker, send, job, stuck, end } = await startTestWorker(
     [
@@ -381,25 +215,6 @@ test("a handler still running after its deadline fails its job, returns the othe
   expect(await job(failed, "stuck")).toMatchObject({ state: "waiting", attempts: 1 });
   expect(await job(other, "other")).toMatchObject({ state: "waiting", attempts: 0 });
 });
-
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await setImmediate();
-}
-
-/** A database file whose workers died during so many attempts at one job. */
-async function fileOfCrashed(name: string, attempts: number): Promise<string> {
-  const file = join(temporaryDirectory(), "receiver.db");
-  const own = { databaseFile: file, isWorker: true, onFatal: console.error };
-  const policy = { name, types: [name], key: [], migrations: [], maximumAttempts: 9, backoffMs: () => 0 };
-  for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const store = await openStore({ ...own, clock: systemClock });
-    if (attempt === 1) await accept(store, documented(name));
-    await store.jobs.begin([policy], new AbortController().signal);
-    await claimOne(store, name);
-    await store.close();
-  }
-  return file;
-}
 
 test("expired bodies are pruned a minute after the start and each hour, and no timer is left after a drain", async () => {
   const timers = standingClock();
