@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { loopTurns } from "../../helpers/loop-turns.ts";
-import { waitingForTheSecondAttempt } from "../../helpers/second-attempt.ts";
+import { waitingForTheSecondAttempt } from "../../helpers/failing-delivery.ts";
 import { deliveryOf, emit, emitOne, nextEntry, openSimulator, register } from "../../helpers/simulator.ts";
 import { createVirtualWall } from "../../helpers/virtual-wall.ts";
 
