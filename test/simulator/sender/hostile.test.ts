@@ -1,23 +1,14 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { freePort } from "../../helpers/free-port.ts";
 import { startRawServer } from "../../helpers/raw-server.ts";
-import { heldResources, releasedTo, sendTo, SHORT_MS, wordOf } from "./harness.ts";
+import { leavesNothingOpen, OK, sendTo, SHORT_MS, wordOf } from "./harness.ts";
 
-const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const EMPTY = "Content-Length: 0\r\n\r\n";
 const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-let resourcesBefore: string[] = [];
-
-beforeEach(() => {
-  resourcesBefore = heldResources();
-});
-
-afterEach(async () => {
-  await releasedTo(resourcesBefore);
-});
+leavesNothingOpen();
 
 /** An attempt at a server that does this when the request has arrived. */
 async function attempt(
