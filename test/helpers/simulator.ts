@@ -25,6 +25,9 @@ export function openSimulator(options: SimulatorOptions = {}): Simulator {
   return simulator;
 }
 
+/** A network on which each attempt is answered with this status. */
+export const answering = (status: number) => async () => ({ outcome: { status }, durationMs: 1 });
+
 export function readingsWith(choices: Partial<Readings>): Readings {
   return { ...DEFAULT_READINGS, ...choices };
 }

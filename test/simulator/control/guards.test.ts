@@ -2,6 +2,7 @@ import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { firstId, startService } from "../../helpers/service.ts";
+import { run } from "../commands/in-process.ts";
 
 /** Routes of every kind: a guard must cover all of them. */
 const READS = ["/control/endpoints", "/control/clock", "/control/stream", "/control/nothing", "/dashboard"];
@@ -226,4 +227,16 @@ describe("a signing secret", () => {
       expect(body).toMatchObject({ secret, secret_last4 });
     }
   });
+});
+
+test("if a simulator requires its token, the commands send the one that they are given", async () => {
+  const token = "0123456789abcdef";
+  const { port } = await startService({ clock: "manual" }, { host: "0.0.0.0", token });
+  for (const command of ["deliveries", "trigger call.completed"]) {
+    const words = [...command.split(" "), "--simulator", `http://localhost:${port}`];
+    expect((await run(...words, "--token", token)).code).toBe(0);
+    const { code, out, err } = await run(...words, "--token", "0123456789abcdeX");
+    expect(code).toBe(2);
+    expect(`${out}${err}`).toContain("needs its token: send Authorization");
+  }
 });
