@@ -13,6 +13,7 @@ import { run as runProcess } from "../helpers/process.ts";
 import { temporaryDirectory } from "../helpers/simulator.ts";
 import { run } from "../simulator/commands/in-process.ts";
 import { freePort } from "../helpers/free-port.ts";
+import { verifyCli } from "./cli.ts";
 
 async function start(): Promise<string> {
   const receiver = await startMutant({}, Date.now);
@@ -137,4 +138,22 @@ test.skipIf(!existsSync("/dev/full"))("a full disk is reported in one line, with
   const words = ["--only", "acknowledgement.call-completed", "--report", "json=/dev/full"];
   const { code, err } = await run("verify", await start(), "--secret", SECRET, ...words);
   expect({ code, err }).toEqual({ code: 3, err: "The report /dev/full could not be written (ENOSPC).\n" });
+});
+
+test("a run ends even if a receiver detached from its command holds its pipes, and does not report lost events", async () => {
+  const folder = temporaryDirectory();
+  const receiver = join(import.meta.dirname, "../mutants/crash-receiver.ts");
+  const apart = `require("node:child_process")
+    .spawn(process.execPath, [process.argv[1]], { detached: true, stdio: "inherit" })
+    .once("spawn", function () { require("node:fs").writeFileSync(process.argv[2], String(this.pid)); });`;
+  const pidFile = join(folder, "apart.pid");
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const words = ["--url", url, "--observe", `${url}/handled/{id}`, "--only", "crash"];
+  const command = [process.execPath, "-e", apart, receiver, pidFile];
+  onTestFinished(() => void process.kill(Number(readFileSync(pidFile, "utf8"))));
+  const { code, stdout } = await verifyCli([...words, "--", ...command], { STORE: join(folder, "apart") });
+
+  expect(stdout).toMatch(/PASSED {2}3 passed, 0 failed, 0 advice, 8 unverified/);
+  expect(stdout).toContain("kill -9 of the command did not end the receiver, which still listens.");
+  expect(code).toBe(0);
 });

@@ -1,12 +1,13 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { envelopeSchema } from "../../shared/events.ts";
 import { verify } from "../../shared/signature.ts";
 import { jsonOf } from "../../simulator/domain/exact-json.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
-import { runChecks } from "../../simulator/verify/run.ts";
+import { type RunOptions, runChecks } from "../../simulator/verify/run.ts";
 import { startEndpoint } from "../helpers/endpoint.ts";
 import { QUICK_RUN } from "../mutants/judge.ts";
+import { startMutant } from "../mutants/receiver.ts";
 
 /** A request as the service sends it (SPEC §6 Delivery). */
 const deliverySchema = z.object({
@@ -42,4 +43,23 @@ test("no must sends a signed request that the service could not send", async () 
   });
   expect(odd).toEqual([]);
   expect([signed > musts.length, report.notRun]).toEqual([true, 0]);
+});
+
+test("a worker that dies of input that the service never sends fails no must", async () => {
+  let isDead = false;
+  const receiver = await startMutant(
+    {
+      onUnverified: (body) => void (isDead ||= body.includes('"object":null')),
+      handlings: () => (isDead ? 0 : 1),
+    },
+    Date.now,
+  );
+  onTestFinished(() => receiver.close());
+  const checks = CATALOGUE.filter(({ group, id }) =>
+    group === "effects" ? id !== "effects.after-many-others" : id === "wire.no-object",
+  );
+  const observe: RunOptions["observe"] = async (id) => ({ known: true, count: receiver.handled(id) });
+  const report = await runChecks({ ...QUICK_RUN, url: receiver.url, checks, observe });
+  expect(isDead).toBe(true);
+  expect(report.results.filter(({ outcome }) => outcome !== "passed").map((one) => one.check.id)).toEqual([]);
 });

@@ -4,7 +4,6 @@ import type { ReceiverProcess } from "../../simulator/processes/receiver-process
 import type { Check, Phase, Verdict } from "../../simulator/verify/check.ts";
 import type { CheckContext } from "../../simulator/verify/context.ts";
 import { NEEDS } from "../../simulator/verify/context.ts";
-import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { allAcknowledged, failed, whenSettled } from "../../simulator/verify/judgement.ts";
 import type { Report } from "../../simulator/verify/report.ts";
 import { ruleOf } from "../../simulator/verify/rules.ts";
@@ -85,25 +84,6 @@ test("a failure that does not recur has the cause `sometimes`", async () => {
     ["failed", "server_error"],
   ]);
   expect(Object.fromEntries(tries)).toEqual({ "wire.once": 2, "wire.always": 2 });
-});
-
-test("a worker that dies of input that the service never sends fails no must", async () => {
-  let isDead = false;
-  const receiver = await startMutant(
-    {
-      onUnverified: (body) => void (isDead ||= body.includes('"object":null')),
-      handlings: () => (isDead ? 0 : 1),
-    },
-    Date.now,
-  );
-  onTestFinished(() => receiver.close());
-  const checks = CATALOGUE.filter(({ group, id }) =>
-    group === "effects" ? id !== "effects.after-many-others" : id === "wire.no-object",
-  );
-  const observe: RunOptions["observe"] = async (id) => ({ known: true, count: receiver.handled(id) });
-  const { report } = await play(checks, { url: receiver.url, observe });
-  expect(isDead).toBe(true);
-  expect(report.results.filter(({ outcome }) => outcome !== "passed").map((one) => one.check.id)).toEqual([]);
 });
 
 test("each completed check is reported with the progress and, if it passed, its last three exchanges", async () => {

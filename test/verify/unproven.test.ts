@@ -1,12 +1,17 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { createObserver } from "../../simulator/observer/observer.ts";
 import { CATALOGUE } from "../../simulator/verify/catalogue.ts";
 import { NEEDS } from "../../simulator/verify/context.ts";
 import { jsonReport } from "../../simulator/verify/reports/json.ts";
 import { githubReport } from "../../simulator/verify/reports/github.ts";
 import { markdownReport } from "../../simulator/verify/reports/markdown.ts";
 import { present } from "../../simulator/verify/reports/presented.ts";
-import type { CheckResult, Report } from "../../simulator/verify/report.ts";
+import { prettyReport } from "../../simulator/verify/reports/pretty.ts";
+import { type CheckResult, EXIT_CODES, type Report } from "../../simulator/verify/report.ts";
+import { runChecks } from "../../simulator/verify/run.ts";
 import { groupByCause, unprovenSentence } from "../../simulator/verify/summary.ts";
+import { QUICK, QUICK_RUN } from "../mutants/judge.ts";
+import { startMutant } from "../mutants/receiver.ts";
 
 /** The result of checks with these requirements: those without their requirement are unverified, the others passed. */
 function resultsWithout(...missing: ("observe" | "command")[]): CheckResult[] {
@@ -56,4 +61,21 @@ test("the sentence is in the summary of a build server, its annotations and the 
   expect(markdownReport(present(report))).toContain("**Unproven: whether a crash");
   expect(githubReport(present(report))).toContain(`%0A${sentence}\n`);
   expect(JSON.parse(jsonReport(report))).toMatchObject({ unproven: sentence });
+});
+
+test("a run fails on an --observe URL that reports nothing, with one result", async () => {
+  const receiver = await startMutant({}, Date.now);
+  onTestFinished(() => receiver.close());
+  const ran = await runChecks({
+    ...QUICK_RUN,
+    url: receiver.url,
+    checks: CATALOGUE.filter(({ id }) => id === "effects.each-type"),
+    observe: createObserver("http://127.0.0.1:1/{id}"),
+    timing: { ...QUICK, settleMs: 100 },
+  });
+  const shown = prettyReport(present(ran), (_, text) => text);
+
+  expect(EXIT_CODES[ran.verdict]).toBe(1);
+  expect(shown).toContain("  preflight.observable  shows through --observe");
+  expect(shown).toContain("effects.each-type: Effects could not be read back");
 });
