@@ -160,6 +160,13 @@ export async function handleAll(
   }
 }
 
+/** Ends the next job that is due as dead. */
+export async function endAsDead(store: Store, name?: string): Promise<void> {
+  await store.jobs.end(await claimOne(store, name), { kind: "dead", error: "no" });
+}
+
+export const idsOf = (found: readonly { id: string }[]): string[] => found.map(({ id }) => id);
+
 export async function jobOf(store: Store, id: string, name = "everything"): Promise<InboxJob | undefined> {
   const found = await store.ledger.find(id);
   return found?.jobs.find((job) => job.handler === name);

@@ -5,6 +5,7 @@ import {
   claim,
   claimOne,
   type CreateBackend,
+  endAsDead,
   event,
   handleAll,
   handler,
@@ -60,7 +61,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
       });
       expect(await claim(store)).toEqual([]);
       await backend.pass(MINUTE_MS + 1_000);
-      await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
+      await endAsDead(store);
       expect((await claim(store)).map(({ id }) => id)).toEqual([second]);
     });
 
@@ -73,7 +74,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
         from("a"),
         from("a"),
       );
-      for (const _ of [r1, r2]) await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
+      for (const _ of [r1, r2]) await endAsDead(store);
       const running = await claimOne(store);
       expect(running.id).toBe(h);
       await store.ledger.requeue([r2]);
@@ -98,7 +99,7 @@ export function describeKeys(name: string, createBackend: CreateBackend): void {
     test("a requeued job and a due one with its key are claimed one at a time", async () => {
       const store = await openWorker(await createBackend(), [byPhone]);
       const [first = ""] = await accept(store, from("a"), from("a"));
-      await store.jobs.end(await claimOne(store), { kind: "dead", error: "no" });
+      await endAsDead(store);
       expect(await store.ledger.requeue([first])).toBe(1);
       for (const _ of [1, 2]) {
         const [job, ...others] = await claim(store);

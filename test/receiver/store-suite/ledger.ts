@@ -4,25 +4,17 @@ import {
   accept,
   acceptAndClaim,
   begin,
-  claim,
   claimOne,
   type CreateBackend,
+  endAsDead,
   event,
   handleAll,
   handler,
-  jobOf,
+  idsOf,
   MINUTE_MS,
   openStore,
   openWorker,
-  replaceWorker,
 } from "./harness.ts";
-
-const ids = (found: readonly { id: string }[]): string[] => found.map(({ id }) => id);
-
-/** Ends the next job that is due as dead. */
-async function endAsDead(store: Store, name?: string): Promise<void> {
-  await store.jobs.end(await claimOne(store, name), { kind: "dead", error: "no" });
-}
 
 export function describeLedger(name: string, createBackend: CreateBackend): void {
   describe(`${name}: ledger`, () => {
@@ -33,13 +25,13 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       const up: string[] = [];
       for (let beforeSeq: number | undefined; ;) {
         const page = await store.ledger.list({}, { limit: 10, beforeSeq });
-        down.push(...ids(page));
+        down.push(...idsOf(page));
         beforeSeq = page.at(-1)?.seq;
         if (page.length < 10) break;
       }
       for (let afterSeq = 0; ;) {
         const page = await store.ledger.list({}, { limit: 10, afterSeq });
-        up.push(...ids(page));
+        up.push(...idsOf(page));
         afterSeq = page.at(-1)?.seq ?? 0;
         if (page.length < 10) break;
       }
@@ -55,8 +47,8 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       const rare = [sent[0], ...sent.slice(-2)];
       for (const limit of [2, 5]) {
         const [up, down] = [{ limit, afterSeq: 0 }, { limit }];
-        expect(ids(await store.ledger.list({ type: "rare.type" }, up))).toEqual(rare.slice(0, limit));
-        expect(ids(await store.ledger.list({ type: "rare.type" }, down))).toEqual(
+        expect(idsOf(await store.ledger.list({ type: "rare.type" }, up))).toEqual(rare.slice(0, limit));
+        expect(idsOf(await store.ledger.list({ type: "rare.type" }, down))).toEqual(
           rare.toReversed().slice(0, limit),
         );
       }
@@ -75,7 +67,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       await store.jobs.end(await claimOne(store), { kind: "done" });
       await claimOne(store);
       const list = async (filter: Parameters<Store["ledger"]["list"]>[0]) =>
-        ids(await store.ledger.list(filter, { limit: 10 }));
+        idsOf(await store.ledger.list(filter, { limit: 10 }));
 
       expect(await list({ state: "dead" })).toEqual([dead]);
       expect(await list({ state: "dead", handler: "other" })).toEqual([]);
@@ -149,96 +141,6 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       });
     });
 
-    test("a requeue gives dead and ignored jobs all their attempts back, and leaves the others as they are", async () => {
-      const { backend, store } = await begin(createBackend, [handler(), handler({ name: "other" })]);
-      const [id = "", done = ""] = await accept(store, event(), event());
-      await endAsDead(store);
-      expect(await handleAll(store)).toEqual([done]);
-      await backend.pass(1_000);
-      const [receivedAtMs] = [(await store.ledger.find(id))?.receivedAtMs ?? 0];
-      expect(await store.ledger.requeue([id, done])).toBe(1);
-      const job = await claimOne(store);
-      expect(job).toMatchObject({ id, attempt: 1 });
-      expect(job.waitingSinceMs).toBeGreaterThan(receivedAtMs);
-      expect(await jobOf(store, id)).toMatchObject({ errors: [{ error: "no" }] });
-      expect(await store.ledger.requeue([id, done])).toBe(0);
-      expect(await store.ledger.list({ cause: "no" }, { limit: 5 })).toEqual([]);
-      expect(await store.ledger.requeue([id, done], undefined, "done")).toBe(1);
-      const again = await claimOne(store);
-      expect(again).toMatchObject({ id: done, attempt: 1 });
-      await store.jobs.end(again, { kind: "done" });
-      expect(await jobOf(store, done)).toMatchObject({ handled: backend.isSqlite ? 2 : 1 });
-    });
-
-    test("a requeue for one handler leaves the others alone, and also gives it events for which it had no job", async () => {
-      const backend = await createBackend();
-      let store = await openWorker(backend, [handler(), handler({ name: "other" })]);
-      const [id = "", order = ""] = await accept(store, event(), event({ type: "order.created" }));
-      await endAsDead(store);
-      await endAsDead(store, "other");
-      expect(await store.ledger.requeue([id], "other")).toBe(1);
-      expect(await jobOf(store, id)).toMatchObject({ state: "dead" });
-      expect(await store.ledger.requeue([id], "nobody")).toBe(0);
-
-      store = await replaceWorker(backend, store, [
-        handler(),
-        handler({ name: "new", types: ["call.completed"] }),
-      ]);
-      expect(await store.ledger.requeue([id, order], "new")).toBe(1);
-      expect(await handleAll(store, "new")).toEqual([id]);
-      expect(await store.ledger.requeue([id], "new")).toBe(0);
-      expect(await store.ledger.counts()).toMatchObject({ unwanted: 0 });
-    });
-
-    test("a requeue offers an event that no handler wanted to all handlers again", async () => {
-      const backend = await createBackend();
-      let store = await openWorker(backend, [handler({ types: ["order.created"] })]);
-      const [id = ""] = await accept(store, event());
-      expect(ids(await store.ledger.list({ state: "ignored" }, { limit: 5 }))).toEqual([id]);
-      expect(await store.ledger.requeue([id])).toBe(0);
-      expect(await store.ledger.find(id)).toMatchObject({ state: "ignored" });
-      store = await replaceWorker(backend, store, [handler()]);
-      expect(await store.ledger.requeue([id])).toBe(1);
-      expect(await handleAll(store)).toEqual([id]);
-      expect(await store.ledger.find(id)).toMatchObject({ state: "done", handled: 1 });
-      // Now one has wanted it, so a later handler must be named.
-      store = await replaceWorker(backend, store, [handler(), handler({ name: "later" })]);
-      expect(await store.ledger.requeue([id])).toBe(0);
-    });
-
-    test("a requeue does not change an event that waits for the first worker; the worker handles it", async () => {
-      const backend = await createBackend();
-      const [id = ""] = await accept(await openStore(backend), event());
-      const store = await openStore(backend);
-      expect(await store.ledger.requeue([id])).toBe(0);
-      expect(await store.ledger.requeue([id], "everything")).toBe(0);
-      expect(await handleAll(await openWorker(backend))).toEqual([id]);
-    });
-
-    test("discarded jobs are ignored with the reason; running and done ones are not discarded", async () => {
-      const store = await openWorker(await createBackend(), [handler(), handler({ name: "other" })]);
-      const sent = Array.from({ length: 4 }, () => event());
-      const [dead = "", done = "", running = "", waiting = ""] = await accept(store, ...sent);
-      await endAsDead(store);
-      await store.jobs.end(await claimOne(store), { kind: "done" });
-      await claimOne(store);
-      await store.jobs.end(await claimOne(store), { kind: "later", error: "wait", delayMs: MINUTE_MS });
-      const all = [dead, done, running, waiting];
-      expect(await store.ledger.discard(all, { handler: "everything", reason: "a test" })).toBe(2);
-      const states = await Promise.all(all.map(async (id) => (await jobOf(store, id))?.state));
-      expect(states).toEqual(["ignored", "done", "running", "ignored"]);
-      expect(await jobOf(store, waiting)).toMatchObject({
-        lastError: "a test",
-        nextAttemptAtMs: null,
-        finishedAtMs: expect.any(Number),
-      });
-      expect(await jobOf(store, waiting, "other")).toMatchObject({ state: "waiting" });
-      expect(await claim(store)).toEqual([]);
-      expect(await store.ledger.counts()).toMatchObject({ causes: [] });
-      expect(await store.ledger.requeue([waiting], "everything")).toBe(1);
-      expect(await jobOf(store, waiting)).toMatchObject({ state: "waiting", deferred: false });
-    });
-
     test("prunes bodies of finished events and later their ids; unfinished and dead ones stay, and a duplicate is recognized", async () => {
       const { backend, store } = await begin(createBackend, [
         handler(),
@@ -264,7 +166,7 @@ export function describeLedger(name: string, createBackend: CreateBackend): void
       expect(await store.ledger.prunedBeforeMs()).toBe(0);
       expect(await store.ledger.prune({ bodiesMs: beforeMs, idsMs: 0 })).toEqual({ bodies: 2, ids: 0 });
       expect(await store.ledger.prunedBeforeMs()).toBe(beforeMs);
-      expect(ids(await store.ledger.list({ state: "pruned" }, { limit: 9 }))).toEqual([healed, done]);
+      expect(idsOf(await store.ledger.list({ state: "pruned" }, { limit: 9 }))).toEqual([healed, done]);
       expect(await store.ledger.find(done)).toMatchObject({ state: "pruned", handled: 1, jobs: [] });
       for (const id of [half, dead, young, running])
         expect(await store.ledger.find(id)).not.toMatchObject({ state: "pruned" });
