@@ -113,6 +113,7 @@ async function workHere({
   const created = await createServices?.();
   const stopping = new AbortController();
   let worker: Worker | undefined;
+  let problem: string | undefined;
   const beginning = startWorker({
     ...parts,
     random: Math.random,
@@ -124,11 +125,10 @@ async function workHere({
       logEnded(log, ended);
       metrics.handled([ended]);
     },
-    onStuck: ({ handler, id: event_id }) =>
-      log.error(
-        { handler, event_id },
-        "a handler ignores its deadline; only a restart of this process can end it",
-      ),
+    onStuck: ({ handler, id: event_id }) => {
+      problem = "a handler ignores its deadline: no job is handled until this process is restarted";
+      log.error({ handler, event_id }, problem);
+    },
   }).then((begun) => (worker = begun));
   // Rejects if a migration fails.
   await within(BEGINNING_MS, beginning, clock);
@@ -137,7 +137,8 @@ async function workHere({
   });
   return {
     wake: () => worker?.wake(),
-    status: () => ({ state: worker ? "working" : "starting" }),
+    status: () =>
+      problem === undefined ? { state: worker ? "working" : "starting" } : { state: "broken", problem },
     stop: async (graceMs) => {
       stopping.abort(new Error("stopped"));
       await beginning.then(async ({ drain }) => drain(graceMs)).catch(() => undefined);

@@ -38,7 +38,7 @@ export function createHealth(
       const nowMs = clock.monotonicMs();
       if (!probed || nowMs - probed.atMs >= FRESH_MS) probed = { atMs: nowMs, result: probe() };
       const { state = "working" } = workerStatus?.() ?? {};
-      const handlers = state === "working" ? "ok" : state === "broken" ? "could not be started" : state;
+      const handlers = state === "working" ? "ok" : state;
       const own = {
         database: await probed.result,
         disk: diskLow ? "below the low-water mark" : "ok",

@@ -44,7 +44,7 @@ export async function runReconcile(
   const report = await reconcile({ store, api, clock: systemClock, sinceMs, dryRun });
   await api.close();
   const { healed, alreadyThere, cannotBeHealed, problem } = report;
-  const note = `reconcile did not finish: ${problem ?? ""} Run it again: it continues where it stopped.`;
+  const note = `reconcile did not finish: ${problem ?? ""} When that is fixed, run it again: it continues.`;
   return {
     exitCode: problem === null ? EXIT.ok : EXIT.somethingIsWrong,
     json: inSnakeCase(report),

@@ -80,7 +80,7 @@ export function createRestClient(options: { baseUrl: string; key: string; pauseM
     if (status !== 200) {
       const { error = "unexpected_answer", message = "no reason was given" } =
         resources.errorSchema.safeParse(json).data ?? {};
-      const answered = `${asked} was answered ${String(status)} ${error}: ${message}.`;
+      const answered = `${asked} was answered ${String(status)} ${error}: ${message.replace(/\.$/, "")}.`;
       throw new RestError(clean(`${answered} ${status === 401 ? "Check API_KEY." : FIX}`), clean(error));
     }
     const { success, data, error } = schema.safeParse(json);

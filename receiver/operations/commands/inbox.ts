@@ -89,12 +89,12 @@ async function checkHandler(ledger: Ledger, handler: string | undefined): Promis
 }
 
 function changeOf(verb: "requeued" | "discarded", changed: number, left: number): Outcome {
-  const states = verb === "requeued" ? "dead and ignored" : "waiting and dead";
+  const lack = verb === "requeued" ? "dead or ignored job, or wanted by no handler" : "waiting or dead job";
   return {
     exitCode: left > 0 ? EXIT.somethingIsWrong : EXIT.ok,
     json: { [verb]: changed, left },
     lines: [`${String(changed)} ${verb}.`],
-    notes: left > 0 ? [`${String(left)} unchanged: only ${states} jobs can be ${verb}.`] : [],
+    notes: left > 0 ? [`${String(left)} unchanged: not in this inbox, or without a ${lack}.`] : [],
   };
 }
 

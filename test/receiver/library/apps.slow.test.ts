@@ -2,11 +2,13 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import express, { type RequestHandler } from "express";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createReceiver, type MountedReceiver, type ReceiverOptions } from "../../../receiver/index.ts";
+import { createReceiver, defineHandler, type MountedReceiver } from "../../../receiver/index.ts";
+import type { ReceiverOptions } from "../../../receiver/index.ts";
 import { listen } from "../../helpers/listen.ts";
-import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
+import { newBody, post, SECRET, signatureFor } from "../helpers/events.ts";
 import { chunkedRequest, open, rawRequest, readAnswer, sendRaw } from "../helpers/raw.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
+import { until } from "../helpers/until.ts";
 import { APPS } from "./apps.ts";
 import { express4, PATH, type StartApp } from "./installed-apps.ts";
 
@@ -153,6 +155,16 @@ describe("a receiver in an app", () => {
       received: true,
       duplicate: true,
     });
+  });
+
+  test("says in its health and metrics that it handles nothing more, once a handler ignores its deadline", async () => {
+    const handle = async () => new Promise(() => undefined);
+    const quick = { SHUTDOWN_TIMEOUT_SECONDS: "1" };
+    const handlers = [defineHandler({ name: "stuck", type: "*", timeoutSeconds: 0.1, handle })];
+    const { receiver, url } = await mount(APPS["node:http"]!, { handlers, environment: quick });
+    await post(url, newBody());
+    await until(async () => (await receiver.health()).checks["handlers"] === "broken");
+    expect((await receiver.metrics()).body).toContain("receiver_worker_up 0");
   });
 
   test("uses the environment's settings by default", async () => {

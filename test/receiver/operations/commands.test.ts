@@ -138,8 +138,8 @@ test("health exits 0 if all is well, 1 if something is wrong, and 3 if nothing a
   expect(await asked()).toMatchObject({ lines: ["ready"] });
   const ofWorker = testConfig({ RECEIVER_ROLE: "worker", PORT: "1", ADMIN_PORT: String(port) });
   expect(await health({ config: ofWorker })).toMatchObject({ lines: ["ready"] });
-  answer = { status: "ready", checks: { database: "ok", handlers: "could not be started" } };
-  const broken = "takes events, but: handlers could not be started";
+  answer = { status: "ready", checks: { database: "ok", handlers: "broken" } };
+  const broken = "takes events, but: handlers broken";
   expect(await asked()).toMatchObject({ exitCode: 1, lines: [broken] });
   answer = { status: "not_ready", checks: { database: "full" } };
   expect(await asked()).toMatchObject({ exitCode: 1, lines: ["not ready: database full"] });

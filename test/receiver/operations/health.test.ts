@@ -104,7 +104,7 @@ test("a receiver that stops is not ready at once", async () => {
 
 test.each([
   ["working", "ok"],
-  ["broken", "could not be started"],
+  ["broken", "broken"],
   ["starting", "starting"],
   ["restarting", "restarting"],
 ] as const)("handlers that are %s count in the role worker, and are named in all", async (state, check) => {

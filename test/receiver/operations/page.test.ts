@@ -31,10 +31,8 @@ describe("the overview", () => {
     const workerStatus = () => ({ state: "broken", problem: "Cannot find module './crm.ts'" }) as const;
     const { url } = await serveAdmin(inbox, { workerStatus });
     const page = await get(`${url}/`);
-    expect(page.text).toMatch(
-      /role="alert"><strong>handlers: could not be started<\/strong>[^<]*Cannot find module/,
-    );
-    expect(words(page).indexOf("could not be started")).toBeLessThan(words(page).indexOf("Dead, by cause"));
+    expect(page.text).toMatch(/role="alert"><strong>handlers: broken<\/strong>[^<]*Cannot find module/);
+    expect(words(page).indexOf("handlers: broken")).toBeLessThan(words(page).indexOf("Dead, by cause"));
   });
 });
 

@@ -74,9 +74,11 @@ test("a missing answer is an error with the URL, and no error contains the key",
   const message: unknown = expect.stringContaining("ECONNREFUSED");
   await expect(client(url).me()).rejects.toMatchObject({ code: "network", message });
   const key = "key_0123456789";
-  const refusal = JSON.stringify({ error: "bad", message: `unknown key ${key} of +12125550123` });
+  const refusal = JSON.stringify({ error: "bad", message: `unknown key ${key} of +12125550123.` });
   state.interludes = [(_request, response) => void response.writeHead(400).end(refusal)];
-  await expect(client(baseUrl, key).me()).rejects.toThrow(/bad: unknown key \[redacted\] of \[redacted\]\./);
+  await expect(client(baseUrl, key).me()).rejects.toThrow(
+    /bad: unknown key \[redacted\] of \[redacted\]\. Check/,
+  );
 });
 
 const page = JSON.stringify({ object: "list", data: makeCalls(2, 1_700_000_000_000), has_more: true });
