@@ -10,9 +10,6 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** Refusals caused by the receiver. Draining does not count: another process takes the delivery. */
 const OUR_REFUSALS = new Set(["unavailable", "disk_low", "overloaded", "no_bytes", "bug"]);
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-const MINUTE_MS = 60_000;
-/** Attempts that end within this time are kept as one number. */
-const SLICE_MS = 5_000;
 
 /**
  * The receiver's Prometheus metrics: base units, no ids or URLs as labels, unknown event types counted as `other`. Each
@@ -28,8 +25,6 @@ export function createMetrics(options: {
   let loaded: ReturnType<typeof createInstruments> | undefined;
   const record = async (one: (to: Awaited<NonNullable<typeof loaded>>) => void): Promise<void> =>
     one(await (loaded ??= createInstruments()));
-  /** Oldest first. */
-  let slices: { sinceMs: number; handler: string; ended: number }[] = [];
   const refuse = (reason: string, kind = reason): void => {
     const labels = { reason, class: OUR_REFUSALS.has(kind) ? "unavailable" : "refused" };
     void record(({ rejections }) => rejections.inc(labels));
@@ -47,26 +42,12 @@ export function createMetrics(options: {
     },
     /** A request refused before it became a delivery. */
     refused: (reason: string): void => refuse(reason),
-    handled: (attempts: readonly Pick<Ended, "handler" | "type" | "outcome" | "durationMs">[]): void => {
-      const nowMs = options.clock.monotonicMs();
-      slices = slices.filter(({ sinceMs }) => nowMs - sinceMs < MINUTE_MS);
-      for (const { handler } of attempts) {
-        const latest = slices.findLast((slice) => slice.handler === handler);
-        if (latest && nowMs - latest.sinceMs < SLICE_MS) latest.ended += 1;
-        else slices.push({ sinceMs: nowMs, handler, ended: 1 });
-      }
+    handled: (attempts: readonly Pick<Ended, "handler" | "type" | "outcome" | "durationMs">[]): void =>
       void record(({ handling }) => {
-        for (const { handler, type, outcome, durationMs } of attempts)
-          handling.observe({ handler, type: knownType(type), outcome }, durationMs / 1_000);
-      });
-    },
+        for (const { durationMs, handler, type, outcome } of attempts)
+          handling.observe({ handler, type, outcome }, durationMs / 1_000);
+      }),
     workerDied: (): void => void record(({ restarts }) => restarts.inc()),
-    /** Attempts of a handler that ended in this receiver in the last minute. */
-    lastMinute: (of: string): number => {
-      const sinceMs = options.clock.monotonicMs() - MINUTE_MS;
-      const recent = slices.filter((slice) => slice.handler === of && slice.sinceMs > sinceMs);
-      return recent.reduce((sum, { ended }) => sum + ended, 0);
-    },
     text: async () => {
       const counts = await options.counts().catch(() => undefined);
       const instruments = await (loaded ??= createInstruments());

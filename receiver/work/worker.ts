@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { isEventType } from "../../shared/events.ts";
 import { within } from "../clock.ts";
 import type { Config } from "../config.ts";
+import { knownType } from "../operations/present.ts";
 import type { Ending, Job, JobHandler, Store } from "../store/port.ts";
 import { createAttempts, type Attempted, type AttemptOptions } from "./attempt.ts";
 import type { Handler } from "./handler.ts";
@@ -134,7 +134,7 @@ export async function startWorker(options: WorkerOptions) {
       const outcome = isCommitted ? "done" : isWritten === false ? "lost" : ending.kind;
       if (isWritten === undefined || outcome === "returned") return;
       const { id, handler, attempt } = job;
-      const type = isEventType(job.type) ? job.type : "other";
+      const type = knownType(job.type);
       const durationMs = clock.monotonicMs() - startedAtMs;
       const error = "error" in ending ? { error: ending.error } : {};
       onEnded({ handler, id, type, attempt, outcome, durationMs, ...error });

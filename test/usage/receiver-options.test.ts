@@ -77,6 +77,6 @@ test("reconcile looks back a week, or as far as --since says, and changes nothin
   expect((await inbox.ledger.counts()).events).toBe(1);
   expect((await run()).out).toMatch(/: 0\nAlready there: 1\nCannot be healed:\n  order\.created /);
   state.interludes.push((_request, response) => response.writeHead(401).end());
-  const stopped = { code: 1, err: expect.stringMatching(/^reconcile did not finish: .*401.* Run it again/) };
+  const stopped = { code: 1, err: expect.stringMatching(/^reconcile did not finish: .*401.* run it again/) };
   expect(await run()).toMatchObject(stopped);
 });

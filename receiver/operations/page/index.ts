@@ -11,7 +11,7 @@ import { prettyEnvelope, shownType } from "../present.ts";
 import { act, count, filterSchema, type Action, type Selection } from "../selection.ts";
 import { HEADERS, layout, link, markup, moment, questions, table, type Markup, type View } from "./markup.ts";
 
-export type PageOptions = Pick<Receiver, "health" | "metrics" | "workerStatus"> & {
+export type PageOptions = Pick<Receiver, "health" | "workerStatus"> & {
   ledger: Ledger;
   log: Log;
   clock: Clock;
@@ -59,11 +59,11 @@ export function createOperatorPage(options: PageOptions): Express {
       const numbers = (["waiting", "running", "dead", "ignored"] as const).map((state) => {
         return markup`<a class="${jobs[state] > 0 ? state : "quiet"}" href="${link(`${base}/events`, { state, handler })}">${jobs[state]}</a>`;
       });
-      return [handler, ...numbers, failing, ago(oldestUnfinishedAtMs), options.metrics.lastMinute(handler)];
+      return [handler, ...numbers, failing, ago(oldestUnfinishedAtMs)];
     });
     const main = markup`${alerts}<h2>Dead, by cause</h2>
 ${table("Handler,*Why,#Dead,Since (UTC),Change", await Promise.all(causes), "Nothing is dead.")}<h2>Handlers</h2>
-${table("Handler,#Waiting,#Running,#Dead,#Ignored,#Failing,Oldest (UTC),#Ended in the last minute", handlers, "No worker has started yet.")}
+${table("Handler,#Waiting,#Running,#Dead,#Ignored,#Failing,Oldest (UTC)", handlers, "No worker has started yet.")}
 <p class="quiet">${counts.events} events are known. No handler wanted <a href="${base}/events?state=ignored">${counts.unwanted}</a> of them.</p>`;
     return { title: "Overview", main, refreshSeconds: 10 };
   });
