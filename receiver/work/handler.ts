@@ -154,7 +154,7 @@ const AGAIN: unique symbol = Symbol.for("voice-agent-webhook-kit: when to try ag
 
 /** When a thrown value asks for another try; undefined if it does not say. */
 export function againAfter(thrown: unknown): number | Date | "never" | undefined {
-  return thrown instanceof Error && AGAIN in thrown ? againSchema.parse(thrown[AGAIN]) : undefined;
+  return thrown instanceof Error && AGAIN in thrown ? againSchema.safeParse(thrown[AGAIN]).data : undefined;
 }
 const againSchema = z.union([z.number(), z.date(), z.literal("never")]).optional();
 
@@ -170,7 +170,7 @@ export class RetryAfter extends Error {
   readonly [AGAIN]: number | Date;
 
   constructor(when: number | Date, reason?: string) {
-    const isTime = typeof when === "number" ? when >= 0 : Number.isFinite(when.getTime());
+    const isTime = typeof when === "number" ? when >= 0 && when < Infinity : Number.isFinite(when.getTime());
     if (!isTime)
       throw new RangeError(`RetryAfter takes seconds from 0 on or a valid Date, not ${String(when)}.`);
     super(
