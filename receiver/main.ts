@@ -93,7 +93,7 @@ command(program, "backup <file>", "copy the database to a new file while it is i
 
 // Not commander's default command: it would take a misspelt command as its argument, and suggest nothing.
 const words = process.argv.slice(2);
-const isStart = words.every((word) => word === "--watch");
+const isStart = words.every((word) => word === "--watch" || word === "--json");
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", ({ code, message }: NodeJS.ErrnoException) => {
     // `… | head` closes our output when it has seen enough: that ends the command and is no failure.

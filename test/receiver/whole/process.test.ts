@@ -29,7 +29,7 @@ test("--watch works without `start`, and handlers see a changed .env, mistakes t
     writeFileSync(join(cwd, ".env"), `WORKER_CONCURRENCY=${String(given)}\n${others}`);
   dotEnv(2);
   const environment = { DATABASE_URL: database(), MAX_ATTEMPTS: "3" };
-  const { child, exited, lines } = await startProcess({ environment, cwd, words: ["--watch"] });
+  const { child, exited, lines } = await startProcess({ environment, cwd, words: ["--watch", "--json"] });
   const handles = (concurrency: number): boolean =>
     lines.some((line) => /"concurrency":(\d+).*handling events/.exec(line)?.[1] === String(concurrency));
   await until(() => handles(2));

@@ -88,7 +88,7 @@ test("RetryAfter is bounded by 20 days and by MAX_AGE_HOURS: the last attempt co
   expect(await advance(HOUR)).toMatchObject([dead]);
 });
 
-test.for([Number.NaN, -1, Infinity, new Date(Number.NaN)])("RetryAfter refuses %s, which is no time", (when) => {
+test.for([Number.NaN, -1, Infinity, new Date(Number.NaN)])("RetryAfter refuses %s: it is no time", (when) => {
   expect(() => new RetryAfter(when)).toThrow(RangeError);
 });
 
