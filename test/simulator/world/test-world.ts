@@ -1,5 +1,7 @@
 import Database from "better-sqlite3";
+import { isEventType } from "../../../shared/events.ts";
 import { DEFAULT_READINGS, type Readings } from "../../../simulator/domain/readings.ts";
+import type { HappenOptions } from "../../../simulator/domain/world/happenings.ts";
 import { WORLD_TABLES } from "../../../simulator/domain/world/schema.ts";
 import { createWorld } from "../../../simulator/domain/world/world.ts";
 
@@ -67,4 +69,12 @@ export function walkVoicemails(world: TestWorld, orgId: string, reviewed?: boole
     if (!page.hasMore) return all;
     startingAfter = String(page.data.at(-1)?.["id"]);
   }
+}
+
+/** Makes an event happen. */
+export function happen(world: TestWorld, type: string, options?: HappenOptions) {
+  if (!isEventType(type)) throw new Error(type);
+  const happened = world.happen(type, options);
+  if (!happened.ok) throw new Error(happened.message);
+  return happened;
 }
