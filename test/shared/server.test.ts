@@ -1,52 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { RequestListener, ServerResponse } from "node:http";
-import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { serve } from "../../shared/server.ts";
 import { readAnswer } from "../receiver/helpers/raw.ts";
 import { until } from "../receiver/helpers/until.ts";
-
-const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-const POST = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n";
-
-function connection(port: number, allowHalfOpen = false): Socket {
-  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen }).on("error", () => undefined);
-  onTestFinished(() => void socket.destroy());
-  return socket;
-}
-
-async function gone(socket: Socket): Promise<void> {
-  if (!socket.resume().closed) await new Promise((resolve) => socket.once("close", resolve));
-}
-
-async function start(handle: RequestListener, options: Partial<Parameters<typeof serve>[1]> = {}) {
-  const { port, drain } = await serve(handle, { host: "127.0.0.1", port: 0, ...options });
-  onTestFinished(async () => drain(0));
-  const ask = async (socket = connection(port), request = GET): Promise<Socket> => {
-    socket.write(request);
-    expect(await readAnswer(socket)).toMatchObject({ status: 200 });
-    return socket.resume();
-  };
-  return { port, drain, ask };
-}
-
-const here: RequestListener = (_request, response) => void response.end("[1]");
-
-/** A server that answers only when the test does: `responses` has the open ones. */
-async function startWaiting(options: Partial<Parameters<typeof serve>[1]> = {}) {
-  const responses: ServerResponse[] = [];
-  const started = await start((_request, response) => void responses.push(response), options);
-  const begin = async (bytes = GET, socket = connection(started.port)): Promise<Socket> => {
-    const before = responses.length;
-    socket.write(bytes);
-    await until(() => responses.length > before);
-    return socket;
-  };
-  return { ...started, responses, begin };
-}
+import { connection, GET, gone, here, POST, start, startWaiting } from "./serving.ts";
 
 describe("at the limit of connections", () => {
   test("the connection that has been idle longest is closed for a new one", async () => {
@@ -201,100 +159,5 @@ describe("invalid HTTP", () => {
     const talking = setInterval(() => socket.write("x"), 5);
     onTestFinished(() => clearInterval(talking));
     await gone(socket);
-  });
-});
-
-describe("a drain", () => {
-  test("answers and closes earlier connections, and accepts no new one", async () => {
-    const { begin, responses, drain, port } = await startWaiting({ keepAliveTimeout: 600_000 });
-    const [waiting, sending] = [await begin(), await begin(POST)];
-    const idle = connection(port);
-    const [first] = [await begin(GET, idle)];
-    responses[2]?.end("[1]");
-    await readAnswer(first);
-    const drained = drain(600_000);
-    await gone(idle);
-    const refused = connect(port, "127.0.0.1");
-    expect(await once(refused, "error")).toMatchObject([{ code: "ECONNREFUSED" }]);
-
-    responses[0]?.end("[2]");
-    sending.write("{}");
-    responses[1]?.end("[3]");
-    const answers = await Promise.all([waiting, sending].map(readAnswer));
-    expect(answers).toMatchObject([{ body: "[2]" }, { body: "[3]" }]);
-    expect(answers.map(({ headers }) => headers.get("connection"))).toEqual(["close", "close"]);
-    for (const socket of [waiting, sending]) socket.end();
-    await drained;
-  });
-
-  test("closes remaining connections when its time is over, and not before", async () => {
-    const { begin, drain } = await startWaiting();
-    const socket = await begin();
-    const startedAtMs = performance.now();
-    await drain(1_000);
-    expect(performance.now() - startedAtMs).toBeGreaterThan(950);
-    await gone(socket);
-  });
-
-  test("does not reset a client that sends again right after its answer", async () => {
-    let served = 0;
-    const { port, drain } = await start((_request, response) => {
-      served += 1;
-      response.end("[1]");
-    });
-    const bad: string[] = [];
-    const client = async (): Promise<void> => {
-      for (;;) {
-        const socket = connect(port, "127.0.0.1");
-        const came = await new Promise<string>((resolve) => {
-          socket.once("error", ({ code = "" }: NodeJS.ErrnoException) => resolve(code));
-          socket.once("data", (bytes: Buffer) => resolve(bytes.toString("latin1", 9, 12)));
-          socket.once("close", () => resolve("closed"));
-          socket.write(GET);
-        });
-        socket.destroy();
-        if (came === "ECONNREFUSED") return;
-        if (came !== "200") bad.push(came);
-      }
-    };
-    const clients = Array.from({ length: 40 }, client);
-    await until(() => served > 200, Boolean);
-    await drain(15_000);
-    await Promise.all(clients);
-    expect(bad).toEqual([]);
-  });
-
-  test("answers connections that the system, but not yet the program, had accepted before the port was closed", async () => {
-    const { port, drain } = await start(here);
-    const state = new Int32Array(new SharedArrayBuffer(8));
-    const clients = new Worker(
-      `const { parentPort, workerData: { port, state } } = require("node:worker_threads");
-       const { connect } = require("node:net");
-       const ask = () => new Promise((resolve) => {
-         let answer = "";
-         connect(port, "127.0.0.1", function connected() { this.write("GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"); made += 1; })
-           .on("data", (bytes) => (answer += bytes))
-           .on("error", ({ code }) => resolve(code))
-           .on("close", () => resolve(answer.slice(9, 12)));
-       });
-       let made = 0;
-       parentPort.once("message", async () => {
-         const answers = Array.from({ length: 8 }, ask);
-         while (made < 8) await new Promise(setImmediate);
-         Atomics.store(state, 0, 1);
-         Atomics.notify(state, 0);
-         parentPort.postMessage(await Promise.all(answers));
-       });`,
-      { eval: true, workerData: { port, state } },
-    );
-    onTestFinished(async () => void (await clients.terminate()));
-    await once(clients, "online");
-    const drained = drain(5_000);
-    clients.postMessage("ask");
-    // This thread accepts nothing until all are connected and the drain's time is over.
-    Atomics.wait(state, 0, 0, 10_000);
-    Atomics.wait(state, 1, 0, 200);
-    expect(await once(clients, "message")).toEqual([Array.from({ length: 8 }, () => "200")]);
-    await drained;
   });
 });

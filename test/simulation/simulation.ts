@@ -233,13 +233,8 @@ export async function simulate(
     timeline.setClock(0);
     for (const process of all()) process.killAfter(Number.POSITIVE_INFINITY);
     const { effects } = await playToTheEnd();
-    return {
-      events: genuine.size,
-      acknowledged: acknowledged.size,
-      effects: effects.length,
-      processes,
-      trace: trace.digest("hex"),
-    };
+    const counts = { events: genuine.size, acknowledged: acknowledged.size, effects: effects.length };
+    return { ...counts, processes, trace: trace.digest("hex") };
   } finally {
     for (const process of all()) {
       process.kill();
