@@ -26,13 +26,7 @@ export default function eventsCommand(): Command {
         return output.note(`No events. Trigger one:  ${ourCommand("trigger call.completed", flags)}`);
       output.list(
         ["EVENT", "TYPE", "ORGANIZATION", "ORIGIN", "CREATED (schedule)"],
-        list.data.map(({ id, type, org_id, origin, created_at }) => [
-          id,
-          type,
-          org_id,
-          origin,
-          timeText(created_at),
-        ]),
+        list.data.map((one) => [one.id, one.type, one.org_id, one.origin, timeText(one.created_at)]),
       );
     });
 

@@ -104,7 +104,7 @@ function planOf(url: string, flags: Flags): LoadPlan {
     );
   const seconds = flags.duration ?? (flags.knee === true ? KNEE_STEP_SECONDS : DURATION_SECONDS);
   if (!(seconds > 0 && seconds <= LONGEST_SECONDS))
-    throw usageError("--duration: give a duration from 1s to 1h.");
+    throw usageError("--duration: give a duration above 0, up to 1h.");
   const { connections, duplicates, rate, allowHost: allowedHosts } = flags;
   return { url, secret, allowedHosts, durationMs: seconds * 1000, connections, duplicates, rate };
 }
@@ -129,11 +129,10 @@ function printResult(url: string, result: LoadResult, output: Output): number {
       max: rounded(latencies.largestMs()),
     },
   });
-  const rows = [
-    ["Acknowledged", `${acknowledged} of ${sent}, ${perSecond.toFixed(0)}/s`],
-    ...quantiles.map(([name, ms]) => [name, `${ms.toFixed(1)} ms`]),
-    ["max", `${latencies.largestMs().toFixed(1)} ms`],
-  ];
+  const rows = [["Acknowledged", `${acknowledged} of ${sent}, ${perSecond.toFixed(0)}/s`]];
+  if (acknowledged > 0)
+    for (const [name, ms] of [...quantiles, ["max", latencies.largestMs()] as const])
+      rows.push([name, `${ms.toFixed(1)} ms`]);
   if (duplicates > 0) rows.push(["Duplicates", String(duplicates)]);
   if (dropped > 0) rows.push(["Not sent", `${dropped}, since too many were waiting`]);
   for (const [word, count] of Object.entries(failures)) rows.push(["Failed", `${count} × ${word}`]);

@@ -4,8 +4,9 @@ import { Command } from "commander";
 import type { Envelope } from "../../shared/events.ts";
 import { openSource, type Source } from "../replay/sources.ts";
 import { openStateFile, type ReplayProgress, type StateFile } from "../replay/state-file.ts";
-import { EXIT, orUsageError } from "./command-error.ts";
+import { CommandError, EXIT, orUsageError } from "./command-error.ts";
 import { addSimulatorOptions, createControlClient, type SimulatorFlags } from "./control-client.ts";
+import { messageOf } from "../text/errors.ts";
 import { eventDetailSchema } from "../domain/shapes.ts";
 import { interruptible } from "./interrupt.ts";
 import { collect, eventsASecond, faultOption, webUrl } from "./option-values.ts";
@@ -56,7 +57,8 @@ async function replay(
   names: string[],
   { flags, output, signal }: { flags: ReplayFlags; output: Output; signal: AbortSignal },
 ): Promise<number> {
-  const target = await targetOf(flags, output, signal);
+  const { to } = flags;
+  const target = to === undefined ? simulatorTarget(flags, output) : await directTarget(to, flags, signal);
   const sources = await openSources(names, flags);
   const total = sources.reduce((sum, source) => sum + source.count, 0);
   const { state, before } = resumption(names, total, flags);
@@ -77,12 +79,6 @@ async function replay(
   return EXIT.couldNotRun;
 }
 
-function targetOf(flags: ReplayFlags, output: Output, signal: AbortSignal): Promise<ReplayTarget> {
-  return flags.to === undefined
-    ? Promise.resolve(simulatorTarget(flags, output))
-    : directTarget(flags.to, flags, signal);
-}
-
 async function openSources(names: string[], flags: ReplayFlags): Promise<Source[]> {
   const findEvent = async (id: string): Promise<Envelope> =>
     (await createControlClient(flags).get(`/events/${id}`, eventDetailSchema)).envelope;
@@ -94,12 +90,8 @@ async function openSources(names: string[], flags: ReplayFlags): Promise<Source[
   return sources;
 }
 
-function resumption(
-  names: string[],
-  total: number,
-  { resume }: ReplayFlags,
-): { state: StateFile | undefined; before: ReplayProgress } {
-  const begun = { done: 0, sent: 0, acknowledged: 0, outcomes: {}, failures: [] };
+function resumption(names: string[], total: number, { resume }: ReplayFlags) {
+  const begun: ReplayProgress = { done: 0, sent: 0, acknowledged: 0, outcomes: {}, failures: [] };
   if (resume === undefined) return { state: undefined, before: begun };
   const { state, progress } = orUsageError(openStateFile(resume, { sources: names, total }));
   return { state, before: progress };
@@ -121,6 +113,17 @@ async function run(
   let toSkip = report.done();
   let batch: Envelope[] = [];
 
+  function keep(): void {
+    try {
+      state?.save(report.progress());
+    } catch (error) {
+      const sent = `${report.done()} were sent before`;
+      throw new CommandError(
+        `The progress cannot be kept in ${flags.resume} (${messageOf(error)}): ${sent}.`,
+      );
+    }
+  }
+
   async function sendBatch(): Promise<void> {
     if (batch.length === 0 || signal.aborted || report.isHopeless()) return;
     await pace();
@@ -131,10 +134,12 @@ async function run(
     // The result of an interrupted batch is unknown: the next run sends it again.
     if (results === undefined) return;
     report.add(results);
-    if (!signal.aborted && !report.isHopeless()) state?.save(report.progress());
+    if (!signal.aborted && !report.isHopeless()) keep();
     batch = [];
   }
 
+  // Nothing is sent if this fails.
+  keep();
   for (const source of sources) {
     for await (const envelope of source.open()) {
       if (signal.aborted || report.isHopeless()) return;

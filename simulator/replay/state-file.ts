@@ -33,6 +33,7 @@ export function openStateFile(
     return refused(`${path} is not the state file of a replay: choose another file for --resume.`);
   if (
     kept !== undefined &&
+    kept.done > 0 &&
     (kept.total !== replay.total || kept.sources.join("\n") !== replay.sources.join("\n"))
   ) {
     return refused(

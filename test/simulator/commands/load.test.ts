@@ -58,8 +58,8 @@ test.each([
   const rows = out.trimEnd().split("\n");
   const isTaken = status === 200;
   expect(rows[0]).toMatch(isTaken ? /^Acknowledged {2}20 of 20, \d+\/s$/ : /^Acknowledged {2}0 of 20, 0\/s$/);
-  expect(rows.slice(1, 5).map((row) => row.split(/ +/)[0])).toEqual(["p50", "p99", "p99.9", "max"]);
-  expect(rows.slice(5)).toEqual(isTaken ? [] : [`Failed        20 × ${status}`]);
+  const more = rows.slice(1).map((row) => (isTaken ? row.split(/ +/)[0] : row));
+  expect(more).toEqual(isTaken ? ["p50", "p99", "p99.9", "max"] : [`Failed        20 × ${status}`]);
 });
 
 test("events not sent because too many waited are reported, and fail the run", async () => {
@@ -147,7 +147,7 @@ test.each([
   [["nonsense"], "Give a full URL"],
   [
     ["http://example.com/", "--allow-host", "example.com", "--duration", "0s"],
-    "give a duration from 1s to 1h",
+    "give a duration above 0, up to 1h",
   ],
   [["http://localhost:9/", "--rate", "fast"], "Give events a second"],
   [["http://localhost:9/", "--duplicates", "120%"], "Give a share such as 5%"],

@@ -116,12 +116,13 @@ test.each([
   [["nothing.jsonl"], "nothing.jsonl is not an event id (evt_…), a file or an event type."],
   [["package.json"], "package.json, item 1: this is not an event envelope"],
   [["call.completed", "--rate", "0"], "Give events a second"],
+  [["call.completed", "--resume", "/none/state"], "cannot be kept in /none/state (ENOENT", 3],
   [["call.completed", "--fault", "delay"], "--fault needs a running simulator"],
   [["call.completed", "--to", "http://example.com/"], "http:// is for localhost only"],
-])("%j is wrong usage, in one line", async (args, message) => {
+])("%j is wrong usage, in one line", async (args, message, exitCode = 2) => {
   const to = args.includes("--to") ? [] : ["--to", "http://localhost:9/"];
   const { code, out, err } = await run("replay", ...args, ...to, "--secret", SECRET);
-  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect({ code, out }).toEqual({ code: exitCode, out: "" });
   expect(err).toContain(message);
 });
 
