@@ -119,6 +119,8 @@ function summary(rows: readonly Row[], allHandled: boolean, isObserved: boolean,
     );
   if (statuses.size === 1 && statuses.has("404"))
     return output.style("red", "Your receiver has no such path: give its address with --url.");
+  if (statuses.size === 1 && statuses.has("refused"))
+    return output.style("red", "Nothing listens there: start your receiver, or give its address with --url.");
   return output.style("red", "Not every sample was handled: see the lines above.");
 }
 

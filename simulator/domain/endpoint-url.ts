@@ -30,7 +30,7 @@ export function checkEndpointUrl(text: string, allowedHosts: readonly string[]):
     return refused(`${host} is a ${kind} address: add --allow-host ${host} if it really is your receiver.`);
   if (url.protocol === "http:" && !isLoopbackName(host) && !isAllowed)
     return refused(
-      `http:// is for localhost only, and ${host} is not: use https://, or add --allow-host ${host} to serve, dev, verify or replay --to.`,
+      `http:// is for localhost only, and ${host} is not: use https://, or start with --allow-host ${host}.`,
     );
   return { ok: true, url: url.href };
 }

@@ -116,8 +116,9 @@ test.each([
   [["--url", "here", "--", "true"], 2, "Give a full URL"],
   [["--url", "http://example.com/", "--", "true"], 2, "http:// is for localhost only"],
   [["--once"], 2, "dev needs the command that starts your receiver"],
+  [["--once", "--url", "http://127.0.0.1:1/"], 1, "Nothing listens there: start your receiver"],
 ])("dev %j ends with one line", async (args, code, message) => {
   const result = await run("dev", "--port", "0", "--calls", "0", ...args);
   expect(result.code).toBe(code);
-  expect(result.err).toContain(message);
+  expect(result.err + result.out).toContain(message);
 });
