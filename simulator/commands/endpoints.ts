@@ -45,7 +45,7 @@ export default function endpointsCommand(): Command {
     .option("--secret <secret>", "its signing secret; @FILE reads it from a file; generated when absent")
     .action(async (url: string, flags: SettingFlags & { secret?: string }) => {
       const output = createOutput(flags);
-      const body = { url, ...settingsOf(flags), secret: secretOf(flags) };
+      const body = { url, ...settingsOf(flags), secret: flags.secret && wantSecret(flags.secret) };
       const endpoint = await createControlClient(flags).post("/endpoints", body, registeredSchema);
       output.value(endpoint);
       output.table([
@@ -93,7 +93,7 @@ export default function endpointsCommand(): Command {
       const output = createOutput(flags);
       const [, most] = OPTION_BOUNDS.overlapSeconds;
       if (flags.overlap > most) throw usageError(`--overlap: give ${most / 86_400}d at most.`);
-      const body = { overlap_seconds: flags.overlap, secret: secretOf(flags) };
+      const body = { overlap_seconds: flags.overlap, secret: flags.secret && wantSecret(flags.secret) };
       const endpoint = await createControlClient(flags).post(`${pathOf(id)}/rotate`, body, registeredSchema);
       output.value(endpoint);
       const isOver = flags.overlap === 0;
@@ -151,10 +151,6 @@ function settingsOf(flags: SettingFlags) {
     // An empty list removes the endpoint's faults.
     faults: isWithoutFaults || faults.length > 0 ? faults : undefined,
   };
-}
-
-function secretOf({ secret }: { secret?: string }): string | undefined {
-  return secret && wantSecret(secret);
 }
 
 function pathOf(id: string): string {

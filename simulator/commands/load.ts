@@ -90,7 +90,7 @@ async function measure(
       output.progress(`${(elapsedMs / 1000).toFixed(1)} s  ${acknowledged} of ${sent} acknowledged`),
   });
   if (signal.aborted) output.note("Interrupted: these are the results until then.");
-  return printResult(url, result, output);
+  return printResult(url, { ...result, interrupted: signal.aborted }, output);
 }
 
 function planOf(url: string, flags: Flags): LoadPlan {
@@ -109,14 +109,15 @@ function planOf(url: string, flags: Flags): LoadPlan {
   return { url, secret, allowedHosts, durationMs: seconds * 1000, connections, duplicates, rate };
 }
 
-function printResult(url: string, result: LoadResult, output: Output): number {
-  const { sent, acknowledged, duplicates, dropped, elapsedMs, latencies, failures } = result;
+function printResult(url: string, result: LoadResult & { interrupted: boolean }, output: Output): number {
+  const { interrupted, sent, acknowledged, duplicates, dropped, elapsedMs, latencies, failures } = result;
   const perSecond = acknowledged / (elapsedMs / 1000);
   const quantiles = QUANTILES.map(([name, share]) => [name, latencies.quantileMs(share)] as const);
   output.clearProgress();
   output.value({
     object: "load",
     url,
+    interrupted,
     duration_ms: Math.round(elapsedMs),
     sent,
     acknowledged,

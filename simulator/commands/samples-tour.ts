@@ -23,9 +23,8 @@ export async function sendSamples(options: {
   endpointId: string;
   output: Output;
   observer: Observer | undefined;
-  /** Aborted when the user interrupts. */
+  /** Aborted when the user interrupts; `signal` also when the receiver ends. */
   interruption: AbortSignal;
-  /** Aborted then, and when the receiver ends. */
   signal: AbortSignal;
 }): Promise<{ allHandled: boolean }> {
   const { running, endpointId, output, observer, interruption, signal } = options;

@@ -48,7 +48,8 @@ export function deliveryRoutes(router: Router, simulator: Simulator): void {
   router.post("/deliveries/resend", async (request, response) => {
     const { dry_run: isDry, ...all } = readBody(resendSchema, request);
     const { ids, ...asked } = all;
-    const given = Object.entries(all).filter(([, value]) => value !== undefined);
+    // An empty query, as of a variable that is not set, selects nothing in particular.
+    const given = Object.entries(all).filter(([, value]) => value !== undefined && value !== "");
     if (given.length === 0) return answerError(response, "invalid_request", NOTHING_SELECTED);
     const selection = { ...selected(asked), ids };
     if (isDry) return void response.json(countView(await deliveries.count({ ...selection, isLast: true })));

@@ -5,7 +5,7 @@ declare global {
   }
 }
 
-/** Any number of so many decimal digits fits a double. */
+/** Any number of so many decimal digits fits a double, unless it has a large exponent. */
 const SAFE_DIGITS = 15;
 
 /** Parses JSON so that `JSON.stringify` writes each number unchanged, even one too long for a double. */
@@ -24,6 +24,7 @@ export function jsonOf(text: string): unknown {
 
 export function exactNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
   const source = context?.source;
-  if (typeof value !== "number" || source === undefined || source.length <= SAFE_DIGITS) return value;
+  if (typeof value !== "number" || source === undefined) return value;
+  if (source.length <= SAFE_DIGITS && Number.isFinite(value)) return value;
   return String(value) === source ? value : JSON.rawJSON(source);
 }

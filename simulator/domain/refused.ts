@@ -45,7 +45,14 @@ export function refusedBy(error: z.ZodError, nameOf = (path: string): string => 
 
 function describe(issue: z.core.$ZodIssue, nameOf: (path: string) => string): string {
   const path = nameOf(issue.path.map(String).join("."));
-  return `${path === "" ? "The request" : path}: ${issue.message}.`.replace(/\.\.$/, ".");
+  return `${path === "" ? "The request" : path}: ${plainMessage(issue)}.`.replace(/\.\.$/, ".");
+}
+
+/** The message of an issue in plain words: "expected string, but it is missing". */
+export function plainMessage({ message }: { message: string }): string {
+  return message
+    .replace(/^Invalid (?:input|option): /, "")
+    .replace("received undefined", "but it is missing");
 }
 
 export function notFound(kind: "endpoint" | "event" | "job", id: string): Refused {

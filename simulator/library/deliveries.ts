@@ -73,14 +73,11 @@ export function createDeliveryControl(simulator: Simulator): DeliveryControl {
   }
 
   async function replay(envelope: Envelope, options: { newId?: boolean } = {}): Promise<DeliveryRecord[]> {
-    refuseUnknown("simulator.deliveries.replay()", options, ["newId"]);
+    const call = "simulator.deliveries.replay()";
+    refuseUnknown(call, options, ["newId"]);
     const parsed = envelopeSchema.safeParse(envelope);
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      throw new Error(
-        `simulator.deliveries.replay(): this is not an envelope: ${issue?.path.join(".")}: ${issue?.message}.`,
-      );
-    }
+    if (!parsed.success)
+      throw new Error(`${call}: this is not an envelope: ${refusedBy(parsed.error).message}`);
     const { emitted } = orThrow(events.replay([parsed.data], { newIds: options.newId ?? false }));
     await settled();
     return emitted.flatMap((one) => one.deliveries.map(({ id }) => get(id)));

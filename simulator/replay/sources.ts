@@ -11,7 +11,7 @@ import { sampleEnvelope } from "../../shared/samples.ts";
 import { decodeText } from "../../shared/text.ts";
 import { readBoundedFile, reasonOf } from "../files/bounded-file.ts";
 import { jsonOf, parseExactly } from "../domain/exact-json.ts";
-import { didYouMean, type Refused, refused } from "../domain/refused.ts";
+import { didYouMean, plainMessage, type Refused, refused } from "../domain/refused.ts";
 import { codeOf, messageOf } from "../text/errors.ts";
 import { jsonShapeProblem } from "../text/json-shape.ts";
 
@@ -152,5 +152,5 @@ function readEnvelope(value: unknown): ReadEnvelope {
   if (parsed.success) return { ok: true, value: parsed.data };
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "" : ` (${issue.path.join(".")})`;
-  return refused(`this is not an event envelope: ${issue?.message ?? ""}${where}.`);
+  return refused(`this is not an event envelope: ${issue && plainMessage(issue)}${where}.`);
 }

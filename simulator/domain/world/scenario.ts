@@ -1,5 +1,5 @@
 import { EVENT_TYPES, type EventType, phoneSchema } from "../../../shared/events.ts";
-import { didYouMean, type Refused, refused } from "../refused.ts";
+import { didYouMean, plainMessage, type Refused, refused } from "../refused.ts";
 import { TRADE_NAMES, type Business, chooseBusiness, USUAL_LANGUAGE } from "./organizations.ts";
 import { LANGUAGES } from "./phrases/phrases.ts";
 import afterHoursVoicemail from "./scenarios/after-hours-voicemail.json" with { type: "json" };
@@ -115,7 +115,7 @@ export function parseScenario(json: unknown): ParsedScenario {
 function explain(issue: z.core.$ZodIssue): string {
   const place = issue.path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
   const where = place === "" ? "The scenario" : place.replace(/^\./, "");
-  if (issue.code !== "unrecognized_keys") return `${where}: ${issue.message}.`;
+  if (issue.code !== "unrecognized_keys") return `${where}: ${plainMessage(issue)}.`;
   const known = Object.keys((issue.path[0] === "steps" ? stepSchema : scenarioSchema).shape);
   const [key = ""] = issue.keys;
   return `${where}: there is no "${key}" here; there are ${known.join(", ")}.${didYouMean(key, known)}`;

@@ -11,7 +11,13 @@ test("sends signed events with unique ids, and measures how they are acknowledge
   const { code, json } = await run("load", receiver.url, "--secret", secret, "--duration", "300ms", "--json");
   expect(code).toBe(0);
   const result = json();
-  expect(result).toMatchObject({ object: "load", dropped: 0, failures: {}, duplicates: 0 });
+  expect(result).toMatchObject({
+    object: "load",
+    interrupted: false,
+    dropped: 0,
+    failures: {},
+    duplicates: 0,
+  });
   expect(result.acknowledged).toBe(receiver.received.length);
   expect(result.latency_ms.p50).toBeLessThanOrEqual(result.latency_ms.p99);
   expect(result.latency_ms.p99_9).toBeLessThanOrEqual(result.latency_ms.max);
@@ -93,6 +99,7 @@ test("the figures are measured: the rate over the elapsed time, latencies in mil
 
 test.each([
   [0, [], { code: 3, said: "Acknowledged  0 of 0" }],
+  [0, ["--json"], { code: 3, said: '"interrupted":true' }],
   [0, ["--knee"], { code: 3, said: "Interrupted before any rate had held" }],
   [2, ["--knee", "--rate", "10", "--duration", "200ms"], { code: 0, said: "it holds at least 10 events a" }],
 ])("Ctrl-C after %i answers ends load at once, with what was measured: %j", async (most, options, ended) => {

@@ -23,7 +23,9 @@ test("prints addresses, keys, the endpoint's secret and the next steps; logs wha
     }),
   );
   const options = "--port 0 --calls 10 --clock skip --reading limit_out_of_range=clamp".split(" ");
-  const forward = ["--forward-to", receiver.url, "--secret", "whsec_mine", "--events", "call.completed"];
+  const file = `@${join(directory, "secret")}`;
+  writeFileSync(file.slice(1), "whsec_mine\n");
+  const forward = ["--forward-to", receiver.url, "--secret", file, "--events", "call.completed"];
   const faults = ["--scenario", story];
   const served = spawnRun("simulator/main.ts", ["serve", ...options, ...forward, ...faults]);
   await served.line((line) => line.includes("whsec_mine"));
@@ -96,6 +98,8 @@ test.each([
   [["--fault", "slow"], "Unknown fault"],
   [["--scenario", "missing.json"], "The scenario missing.json cannot be read: there is no such file."],
   [["--events", "call.complete"], 'Did you mean "call.completed"?'],
+  [["--secret", "x"], "are for the endpoint of --forward-to"],
+  [["--events", "call.completed"], "are for the endpoint of --forward-to"],
   [
     ["--forward-to", "http://example.com/"],
     "--forward-to http://example.com/: http:// is for localhost only",

@@ -113,7 +113,7 @@ describe("events", () => {
   test("are refused with a message", async () => {
     const { ask } = await startService();
     for (const [body, words] of [
-      [{}, /type/],
+      [{}, /type: expected string, but it is missing/],
       [{ type: "call.complete" }, /Did you mean "call.completed"\?/],
       [{ type: "toString" }, /Unknown event type/],
       [{ type: "call.completed", org_id: "org_none" }, /org_none/],

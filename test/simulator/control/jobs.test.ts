@@ -154,7 +154,14 @@ test("deliveries of a removed endpoint are not counted as lost", async () => {
 
 test("an empty selection, or one of something unknown, is refused", async () => {
   const { ask } = await startWithFailures();
-  for (const body of [{}, { q: undefined }, { stat: "lost" }, { state: "gone" }, { q: "state:gone" }])
+  for (const body of [
+    {},
+    { q: undefined },
+    { q: " " },
+    { stat: "lost" },
+    { state: "gone" },
+    { q: "state:gone" },
+  ])
     expect((await ask("POST", RESEND, body)).status, JSON.stringify(body)).toBe(400);
   // A bare number would be a year, or any period.
   for (const since of ["yesterday", "90", "90.5", "march 90", 90])

@@ -158,7 +158,7 @@ describe("running a scenario", () => {
   const elsewhere = { after_seconds: 1, type: "order.created", organization: "services" };
   test.each(
     Object.entries({
-      "^The scenario: Invalid input: expected object": 7,
+      "^The scenario: expected object": 7,
       "^steps: .*>=1": { ...minimal, steps: [] },
       'there is no "step" here; there are name.*Did you mean "steps"\\?': { ...minimal, step: [] },
       '^steps\\[0\\]: there is no "after_second" here; .*Did you mean "after_seconds"\\?': step({
