@@ -93,16 +93,18 @@ command(program, "backup <file>", "copy the database to a new file while it is i
 
 // Not commander's default command: it would take a misspelt command as its argument, and suggest nothing.
 const words = process.argv.slice(2);
-const isStart = words.every((word) => word === "--watch" || word === "--json");
+const given = words.every((word) => word === "--watch" || word === "--json") ? ["start", ...words] : words;
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    // The receiver continues, whatever becomes of what your app prints.
+    if (given[0] === "start") return;
     // `… | head` closes our output when it has seen enough: that ends the command and is no failure.
     if (code === "EPIPE") process.exit(EXIT.ok);
     if (stream === process.stdout) terminal.complain(`cannot write the output: ${message}`);
     process.exit(EXIT.couldNotRun);
   });
 try {
-  await program.parseAsync(isStart ? ["start", ...words] : words, { from: "user" });
+  await program.parseAsync(given, { from: "user" });
 } catch (error) {
   terminal.complain("This is a bug, please report it:");
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

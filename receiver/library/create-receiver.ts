@@ -137,8 +137,7 @@ async function workHere({
   });
   return {
     wake: () => worker?.wake(),
-    status: () =>
-      problem === undefined ? { state: worker ? "working" : "starting" } : { state: "broken", problem },
+    status: () => (problem ? { state: "broken", problem } : { state: worker ? "working" : "starting" }),
     stop: async (graceMs) => {
       stopping.abort(new Error("stopped"));
       await beginning.then(async ({ drain }) => drain(graceMs)).catch(() => undefined);

@@ -72,11 +72,10 @@ export async function move({ config }: Context, { to }: { to: string }): Promise
     problem = "cannot use the database named by --to";
     await createSchema(database);
     [problem, fix] = ["the copy stopped", "\nWhen that is fixed, run the same command again: it continues."];
-    const moved = await copy(from, database);
-    const { events, jobs, steps } = moved;
+    const { events, jobs, steps } = await copy(from, database);
     const line = `${String(events)} events, ${String(jobs)} jobs and ${String(steps)} steps were copied.`;
     const notes = ["Set DATABASE_URL to the new database and start. Handlers' own tables were not copied."];
-    return { json: moved, lines: [line], notes };
+    return { json: { events, jobs, steps }, lines: [line], notes };
   } catch (error) {
     // Errors of `pg` and of sockets have these names. Others are bugs, errors of SQLite, or explained already.
     if (!(error instanceof Error && /^(?:Aggregate)?error$/i.test(error.name))) throw error;

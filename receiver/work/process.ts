@@ -45,6 +45,8 @@ endWithParent();
 writeFile("/proc/self/oom_score_adj", "800").catch(() => undefined);
 // A terminal signals the whole process group; here only the supervisor decides when to stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+// A handler is not to blame if nothing reads what it prints any more.
+for (const output of [process.stdout, process.stderr]) output.on("error", () => undefined);
 process.on("uncaughtException", endByError);
 process.on("disconnect", () => void exit(0, ORPHANED_MS));
 process.on("message", (message) => {

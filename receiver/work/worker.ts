@@ -134,10 +134,9 @@ export async function startWorker(options: WorkerOptions) {
       const outcome = isCommitted ? "done" : isWritten === false ? "lost" : ending.kind;
       if (isWritten === undefined || outcome === "returned") return;
       const { id, handler, attempt } = job;
-      const type = knownType(job.type);
       const durationMs = clock.monotonicMs() - startedAtMs;
       const error = "error" in ending ? { error: ending.error } : {};
-      onEnded({ handler, id, type, attempt, outcome, durationMs, ...error });
+      onEnded({ handler, id, type: knownType(job.type), attempt, outcome, durationMs, ...error });
     };
 
     const onStuck = async (ending: Ending): Promise<void> => {

@@ -91,6 +91,18 @@ test("a signal during the start stops it cleanly, as soon as it has started", as
   expect(stdout).toMatch(/"msg":"listening".*"msg":"stopped"\}\n$/s);
 });
 
+/** An app that prints. */
+const PRINTS = `
+  setInterval(() => console.log("printed"), 20).unref();
+  process.stdout.once("error", () => process.stderr.write("unread"));`;
+
+test("it continues when nothing reads its output any more", async () => {
+  const receiver = await startWith(preloaded(PRINTS));
+  receiver.child.stdout?.destroy();
+  await until(() => receiver.errors.includes("unread"));
+  expect((await fetch(new URL("/healthz", receiver.url))).status).toBe(200);
+});
+
 test("under npm it stops cleanly once the shell between them has ended, which forwards no signal", async () => {
   const own = { ...preloaded(""), SIGNING_SECRET: SECRET, PORT: "0", ADMIN_PORT: "0" };
   const shell = spawn("sh", ["-c", '"$@"; true', "sh", process.execPath, ...RUN_TYPESCRIPT, MAIN], {

@@ -74,6 +74,17 @@ test("an uncaught error ends the process; the log has its place, but not its mes
   expect(printed()).not.toContain("2125550142");
 });
 
+test("handlers may print although nothing reads it any more", async () => {
+  const unread: SupervisorOptions["fork"] = (path, args, given) => {
+    const child = fork(path, args, { ...given, silent: true });
+    child.stdout?.destroy();
+    return child;
+  };
+  const { send, state, deaths } = await start({}, { fork: unread });
+  for (let times = 0; times < 2; times += 1) await state(await send("lingers"), "done");
+  expect(deaths()).toBe(0);
+});
+
 test("a handler that ignores its deadline fails its job, and the process gives the others back and ends", async () => {
   const { send, state, lines } = await start();
   const other = await send("waits");
