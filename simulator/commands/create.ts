@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "nod
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { nodeIsTooOld } from "../../shared/node-version.ts";
 import { KINDS, type KindName } from "../create/kinds.ts";
 import { nextSteps, projectFiles } from "../create/project.ts";
@@ -23,9 +23,7 @@ export default function createCommand(): Command {
   const command = new Command("create")
     .description("make a receiver to start from, with its tests for GitHub, GitLab and any shell")
     .argument("<folder>", "the folder to create; it may exist if it is empty")
-    .addOption(
-      new Option("--fork", "the reference receiver, all of it, to own (from a checkout of the kit)"),
-    );
+    .option("--fork", "the reference receiver, all of it, to own (from a checkout of the kit)");
   for (const name of NAMES) command.option(`--${name}`, KINDS[name].title);
   return command.option("--json", "print JSON").action((folder: string, flags: Flags) => {
     const output = createOutput(flags);
@@ -47,10 +45,9 @@ function problemWith(target: string): string | undefined {
   // If its parent folder is missing too, the path was probably mistyped.
   if (!existsSync(dirname(target))) return `The folder ${dirname(target)} does not exist: create it first.`;
   if (!existsSync(target)) return undefined;
-  const first = statSync(target).isDirectory() ? readdirSync(target)[0] : basename(target);
-  return first === undefined
-    ? undefined
-    : `${target} is not empty (it has ${first}): name a new or an empty folder.`;
+  if (!statSync(target).isDirectory()) return `${target} is a file: name a new or an empty folder.`;
+  const [first] = readdirSync(target);
+  return first && `${target} is not empty (it has ${first}): name a new or an empty folder.`;
 }
 
 function make(name: KindName, target: string, output: Output): void {

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Help, type Option } from "commander";
 import { printable } from "../../shared/text.ts";
 import { ourCommand } from "../text/invocation.ts";
-import { describeBug } from "../text/errors.ts";
+import { codeOf, describeBug, messageOf } from "../text/errors.ts";
 import { VERSION } from "../processes/version.ts";
 import { COMMANDS } from "./catalogue.ts";
 import { CommandError, EXIT } from "./command-error.ts";
@@ -75,6 +75,8 @@ export function endUnexpectedly(error: unknown): void {
 }
 
 function unexpected(error: unknown): string {
+  if (/^SQLITE_(?:CORRUPT|FULL|IOERR)/.test(codeOf(error)))
+    return `The data file cannot be used (${messageOf(error)}): free space on its disk, or use another --data file.`;
   return printable(`This is a bug in voice-agent-simulator, please report it: ${describeBug(error)}`);
 }
 

@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { listen } from "../../helpers/listen.ts";
 import { run as spawnRun, serve } from "../../helpers/process.ts";
-import { temporaryDirectory } from "../../helpers/simulator.ts";
+import { openSimulator, temporaryDirectory } from "../../helpers/simulator.ts";
 import { RUN_TYPESCRIPT } from "../../helpers/typescript.ts";
 import { run } from "./in-process.ts";
 
@@ -87,6 +87,15 @@ test("a taken port could not be run, and says which other to choose", async () =
   expect(err).toBe(
     `Port ${port} on 127.0.0.1 is taken (another simulator?): stop what runs there, or choose another with --port.\n`,
   );
+});
+
+test("a damaged data file is no bug of ours", async () => {
+  const data = join(temporaryDirectory(), "data.db");
+  await openSimulator({ dataFile: data }).close();
+  // The first pages still say what the file is.
+  writeFileSync(data, readFileSync(data).fill("x", 8_192, 8_292));
+  const { code, err } = await run("serve", "--port", "0", "--data", data);
+  expect([code, err]).toEqual([3, expect.stringMatching(/^The data file cannot be used \(.* malformed\): /)]);
 });
 
 test.each([

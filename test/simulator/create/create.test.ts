@@ -146,7 +146,7 @@ describe("create", () => {
     [["--go"], "missing required argument 'folder'"],
     [["{dir}/none/x", "--go"], "create it first"],
     [["{dir}", "--go"], "is not empty (it has mine.txt)"],
-    [["{dir}/mine.txt", "--go"], "is not empty (it has mine.txt)"],
+    [["{dir}/mine.txt", "--go"], "mine.txt is a file: name a new"],
   ])("%j is wrong usage, and makes nothing", async (words, message) => {
     const full = temporaryDirectory();
     writeFileSync(join(full, "mine.txt"), "mine");
