@@ -6,9 +6,9 @@ import { sampleEnvelope } from "../../../shared/samples.ts";
 import { systemTime } from "../../../simulator/domain/wall-time.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { startService } from "../../helpers/service.ts";
-import { emit, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
+import { answering, emit, openSimulator, register, temporaryDirectory } from "../../helpers/simulator.ts";
 
-const accept = async () => ({ outcome: { status: 200 }, durationMs: 1 });
+const accept = answering(200);
 
 /** A machine so slow that each read of the clock is `stepMs` later than the last one. */
 function slowWall(stepMs: number) {

@@ -5,9 +5,9 @@ import { parseFault } from "../../../simulator/domain/faults.ts";
 import type { Readings } from "../../../simulator/domain/readings.ts";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { startService } from "../../helpers/service.ts";
-import { openSimulator, readingsWith, register } from "../../helpers/simulator.ts";
+import { answering, openSimulator, readingsWith, register } from "../../helpers/simulator.ts";
 
-const send = async () => ({ outcome: { status: 500 }, durationMs: 1 });
+const send = answering(500);
 
 /** Six attempts that all fail, the first `attempts` of them with an injected fault. */
 async function failSixTimes(attempts: number, readings: Partial<Readings> = {}) {

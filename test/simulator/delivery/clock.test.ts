@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startEndpoint } from "../../helpers/endpoint.ts";
 import { DELAYS_SECONDS, startFailing, waitingForTheSecondAttempt } from "../../helpers/failing-delivery.ts";
 import {
+  answering,
   deliveryOf,
   emitOne,
   gapsSeconds,
@@ -39,10 +40,7 @@ describe("moving the clock", () => {
   });
 
   test("in mode skip first reaches a requested time, and only then skips further", async () => {
-    const simulator = openSimulator({
-      clock: "skip",
-      send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
-    });
+    const simulator = openSimulator({ clock: "skip", send: answering(500) });
     register(simulator, "http://localhost:9/");
     const id = emitOne(simulator);
     await simulator.clock.advance(90);

@@ -2,15 +2,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { RETRY_DELAYS_SECONDS } from "../../../simulator/domain/retry-policy.ts";
 import { openDatabase } from "../../../simulator/files/database.ts";
 import { createAhead } from "../../../simulator/domain/ahead.ts";
-import { emit, emitOne, openSimulator, register } from "../../helpers/simulator.ts";
+import { answering, emit, emitOne, openSimulator, register } from "../../helpers/simulator.ts";
 
 const SCHEDULE_SECONDS = RETRY_DELAYS_SECONDS.reduce<number>((sum, seconds) => sum + seconds, 0);
 
 function openFailing() {
-  const simulator = openSimulator({
-    clock: "manual",
-    send: async () => ({ outcome: { status: 500 }, durationMs: 1 }),
-  });
+  const simulator = openSimulator({ clock: "manual", send: answering(500) });
   register(simulator, "http://localhost:1/hook");
   return simulator;
 }

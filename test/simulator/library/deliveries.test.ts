@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createDeliveryControl } from "../../../simulator/library/deliveries.ts";
 import { deliveryDetailView } from "../../../simulator/control/views.ts";
 import { systemTime } from "../../../simulator/domain/wall-time.ts";
-import { emit, openSimulator, register } from "../../helpers/simulator.ts";
+import { answering, emit, openSimulator, register } from "../../helpers/simulator.ts";
 
 test("a list continues after a search that took too long, and ends at its limit", async () => {
   let looks: number | undefined;
@@ -11,7 +11,7 @@ test("a list continues after a search that took too long, and ends at its limit"
     // No time is left for the third row of a list.
     monotonicMs: () => (looks === undefined ? 0 : ++looks > 3 ? 1_000 : 0),
   };
-  const send = async () => ({ outcome: { status: 200 }, durationMs: 1 });
+  const send = answering(200);
   const simulator = openSimulator({ clock: "manual", wall, send });
   const { id: endpointId } = register(simulator, "http://localhost:9/");
   const ids = emit(simulator, "call.completed", 6);
