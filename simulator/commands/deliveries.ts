@@ -139,7 +139,9 @@ export default function deliveriesCommand(): Command {
           String(job.failed),
           timeText(job.created_at),
           Object.entries(job.selection)
-            .map(([name, value]) => `${name}=${String(value)}`)
+            .map(([name, value]) =>
+              Array.isArray(value) ? `${value.length} chosen` : `${name}=${String(value)}`,
+            )
             .join(" "),
         ]),
       );

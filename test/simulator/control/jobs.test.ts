@@ -2,6 +2,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { SimulatorOptions } from "../../../simulator/service/compose.ts";
+import { control } from "../../helpers/control.ts";
 import { startService } from "../../helpers/service.ts";
 import { emit, openSimulator, register, resendAll, temporaryDirectory } from "../../helpers/simulator.ts";
 import { run } from "../commands/in-process.ts";
@@ -247,8 +248,9 @@ test("the command resends by ids or by a selection, and a dry run prints what it
   const rest = await resend("--state", "failed");
   expect(rest.err).toContain("1 sent again.");
   expect((await resend("--state", "lost")).err).toContain("no delivery matches");
+  await control(url, "POST", "/deliveries/resend", { ids: [voicemail, order] });
   expect((await run("deliveries", "jobs", "--simulator", url)).out).toMatch(
-    /job_2 .*0 of 0[^]*job_1 .*1 of 1/,
+    /job_3 .* 2 chosen\n[^]*job_2 .*0 of 0[^]*job_1 .*1 of 1/,
   );
   const neither = await resend();
   expect([neither.code, neither.err]).toEqual([2, expect.stringContaining("--state lost")]);
