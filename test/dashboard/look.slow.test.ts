@@ -14,7 +14,9 @@ test("at 320 to 1440 px nothing that can be pressed is cut, or lies over another
   emit(simulator, "order.created", 6);
   await control(new URL(url).origin, "POST", "/clock/advance", { until: "idle" });
   for (const width of [320, 375, 768, 1024, 1440]) {
-    const page = await browser.openPage(`${url}?state=dead`, { viewport: { width, height: 800 } });
+    const page = await browser.openPage(`${url}?state=dead`, {
+      viewport: { width, height: width < 800 ? 360 : 800 },
+    });
     await page.getByRole("button", { name: "Still lost" }).waitFor();
     await page.getByRole("button", { name: "404" }).or(page.getByText("takes no POST")).first().waitFor();
     const problems = `[...document.querySelectorAll(".list-pane :is(button, select, .search input), .top button")]
@@ -29,5 +31,7 @@ test("at 320 to 1440 px nothing that can be pressed is cut, or lies over another
         return isCut || all.slice(index + 1).some(isOver) ? [one.textContent] : [];
       })`;
     expect(await page.evaluate(problems), String(width)).toEqual([]);
+    await page.locator(".feed-row").last().scrollIntoViewIfNeeded();
+    expect(await page.evaluate("document.querySelector('.scroller').clientHeight")).toBeGreaterThan(150);
   }
 });

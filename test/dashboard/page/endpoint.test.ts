@@ -39,6 +39,7 @@ test("an endpoint is registered, and changed, with exactly what its form says", 
   await known.submit();
   await known.choose("Organization", "");
   await known.submit();
+  expect(toasts.get().at(-1)?.text).toBe("Saved.");
   const url = endpointOf().url;
   expect(sent).toEqual([
     ["POST", "/endpoints", { ...settings, name: "" }],
@@ -58,6 +59,9 @@ test("an endpoint is registered, and changed, with exactly what its form says", 
     ["/endpoints/ep_1/rotate", { overlap_seconds: 86_400 }],
     ["/endpoints/ep_1/rotate", { overlap_seconds: 3_600 }],
   ]);
+  await known.fill("URL", "http://b/");
+  await known.submit();
+  expect(toasts.get().at(-1)?.text).toContain("new address");
 });
 
 test("an address is checked again while nothing listens there, and is not sent while it is refused", async () => {
