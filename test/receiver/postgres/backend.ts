@@ -40,8 +40,13 @@ export async function postgresBackend(): Promise<Backend & { url: string }> {
   };
 }
 
-export async function openPostgres(url: string): Promise<Store> {
-  return openServerStore({ databaseUrl: url, clock: systemClock, isWorker: true, onFatal: () => undefined });
+/** The store of a worker on this database. */
+export async function openPostgres(
+  databaseUrl: string,
+  options: Partial<Parameters<typeof openServerStore>[0]> = {},
+): Promise<Store> {
+  const common = { clock: systemClock, isWorker: true, onFatal: () => undefined };
+  return openServerStore({ databaseUrl, ...common, ...options });
 }
 
 function passed(ms: number): string {

@@ -2,7 +2,6 @@ import { Pool, type PoolClient } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { createDatabase, refusalOf, type Database } from "../../../receiver/postgres/connection.ts";
-import { openServerStore } from "../../../receiver/postgres/index.ts";
 import { createSchema } from "../../../receiver/postgres/schema.ts";
 import { createReceiver, defineHandler } from "../../../receiver/index.ts";
 import type { HandlerDatabase } from "../../../receiver/store/port.ts";
@@ -117,12 +116,7 @@ test.skipIf(noServer())("a transaction over 5 s is rolled back, and its job cont
   const backend = await postgresBackend();
   // Its limit of 5 s is 0.1 s here.
   const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms / 50, run) };
-  const store = await openServerStore({
-    databaseUrl: backend.url,
-    clock,
-    isWorker: true,
-    onFatal: () => undefined,
-  });
+  const store = await openPostgres(backend.url, { clock });
   onTestFinished(async () => store.close());
   await store.jobs.begin([handler()], never);
   const job = await acceptAndClaim(store);
