@@ -38,15 +38,14 @@ export function createHealth(
       const nowMs = clock.monotonicMs();
       if (!probed || nowMs - probed.atMs >= FRESH_MS) probed = { atMs: nowMs, result: probe() };
       const { state = "working" } = workerStatus?.() ?? {};
-      const handlers = state === "working" ? "ok" : state;
       const own = {
         database: await probed.result,
         disk: diskLow ? "below the low-water mark" : "ok",
         draining: draining ? "shutting down" : "ok",
       };
-      const counted = Object.values(role === "worker" ? { ...own, handlers } : own);
-      const checks = workerStatus ? { ...own, handlers } : own;
-      return { ready: counted.every((check) => check === "ok"), checks };
+      const all = { ...own, handlers: state === "working" ? "ok" : state };
+      const counted = Object.values(role === "worker" ? all : own);
+      return { ready: counted.every((check) => check === "ok"), checks: workerStatus ? all : own };
     },
     draining: () => draining,
     startDraining: () => void (draining = true),

@@ -99,6 +99,7 @@ const KNOWN: Record<string, string> = {
   SqliteError: "the database cannot be used; `doctor` says more: …",
   EACCES: FILE,
   ENOTDIR: FILE,
+  ERR_MODULE_NOT_FOUND: "a package is missing: …. For PostgreSQL, install pg and pg-boss.",
   EMFILE: "this process may open too few files; raise `ulimit -n`: …",
   listen: LISTEN,
   bind: LISTEN,

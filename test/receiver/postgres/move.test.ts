@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { loadConfig, type Config } from "../../../receiver/config.ts";
 import { move } from "../../../receiver/postgres/move.ts";
+import { runCommand } from "../helpers/process.ts";
 import { accept, claimOne, event, handler, openStore, openWorker } from "../store-suite/harness.ts";
 import { sqliteBackend } from "../store/sqlite.ts";
 import { openPostgres } from "./backend.ts";
@@ -16,6 +17,15 @@ function configOf(file: string): Config {
   if (!loaded.ok) throw new Error(loaded.problems.join());
   return loaded.config;
 }
+
+test("move without the packages for PostgreSQL says which to install", async () => {
+  const source = `import { registerHooks } from "node:module";
+    registerHooks({ resolve: (name, on, next) => next(name === "pg" ? "pg-none" : name, on) });`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(source)}`;
+  const { code, stderr } = await runCommand(["move", "--to", "postgres://h/db"], { NODE_OPTIONS });
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^[^\n]*package 'pg-none'[^\n]* install pg and pg-boss\.\n$/);
+});
 
 describe.skipIf(noServer())("move", () => {
   test("copies every event with its jobs, attempts, errors and steps, and work continues", async () => {
