@@ -37,6 +37,7 @@ test("--watch works without `start`, and handlers see a changed .env, mistakes t
   await until(() => lines.some((line) => line.includes('"problem":"WORKER_CONCURRENCY must be')));
   dotEnv(3);
   await until(() => handles(3));
+  expect(lines.filter((line) => line.includes("has changed"))).toHaveLength(2);
   child.kill("SIGTERM");
   expect(await exited).toEqual({ code: 0, signal: null });
 });
