@@ -21,7 +21,7 @@ test.each([
 
 test("load ends when it has measured", async () => {
   const { url } = await startEndpoint();
-  const command = ["load", url, "--secret", "whsec_test", "--duration", "100ms"];
+  const command = ["load", url, "--secret", "whsec_test", "--duration", "1s"];
   expect(await startProgram("simulator/main.ts", command).exited).toEqual({ code: 0, signal: null });
 });
 
