@@ -66,7 +66,9 @@ export function createControlClient(flags: SimulatorFlags) {
     const answer = await interruptible((signal) =>
       requestText(url, { method, headers, body: text, signal, mostBytes: LARGEST_ANSWER_BYTES }),
     ).catch((error: unknown) => {
-      if (error instanceof Error && error.name === "AbortError") throw new CommandError(interrupted());
+      const progress = ourCommand("clock", flags);
+      if (error instanceof Error && error.name === "AbortError")
+        throw new CommandError(`Interrupted: the simulator continues. See its progress:  ${progress}`);
       throw new CommandError(
         `No simulator answers at ${flags.simulator} (${messageOf(error)}): start one with ${ourCommand("serve")}, or name yours with --simulator.`,
       );
@@ -86,10 +88,6 @@ export function createControlClient(flags: SimulatorFlags) {
   function listHint(path: string): string {
     const [, noun] = /^\/control\/(endpoints|events|deliveries)\/./.exec(path) ?? [];
     return noun === undefined ? "" : ` List them:  ${ourCommand(noun, flags)}`;
-  }
-
-  function interrupted(): string {
-    return `Interrupted: the simulator continues. See its progress:  ${ourCommand("clock", flags)}`;
   }
 
   return {

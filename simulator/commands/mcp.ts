@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Command } from "commander";
 import { createTools, answerProblem } from "../mcp/tools.ts";
 import { VERSION } from "../processes/version.ts";
@@ -21,17 +22,21 @@ export default function mcpCommand(): Command {
       simulatorUrl(flags.simulator, "/");
       const { McpServer, StdioServerTransport } = await loadSdk();
       const server = new McpServer({ name: "voice-agent-simulator", version: VERSION });
+      const underWay = new Set<Promise<unknown>>();
       for (const { name, description, input, run } of createTools(createControlClient(flags))) {
-        server.registerTool(name, { description, inputSchema: input }, async (given: unknown) =>
-          run(given).catch((error: unknown) => answerProblem(messageOf(error), flags.token)),
-        );
+        server.registerTool(name, { description, inputSchema: input }, (given: unknown) => {
+          const answer = run(given).catch((error: unknown) => answerProblem(messageOf(error), flags.token));
+          underWay.add(answer);
+          return answer.finally(() => underWay.delete(answer));
+        });
       }
-      const ended = new Promise<void>((resolve) => {
-        process.stdin.once("end", resolve);
-        process.stdin.once("close", resolve);
-      });
+      const ended = Promise.withResolvers<void>();
+      for (const event of ["end", "close"]) process.stdin.once(event, () => ended.resolve());
       await server.connect(new StdioServerTransport());
-      await interruptible((signal) => Promise.race([ended, untilAborted(signal)]));
+      // What was asked before the end is answered: the SDK begins a call, and writes its answer, within a turn.
+      const answered = ended.promise.then(() => setImmediate()).then(() => Promise.all(underWay));
+      await interruptible((signal) => Promise.race([answered, untilAborted(signal)]));
+      await setImmediate();
       await server.close();
       // An open input would keep the process running.
       process.stdin.destroy();
@@ -41,11 +46,8 @@ export default function mcpCommand(): Command {
 /** The official SDK is an optional dependency, since it installs a hundred packages that only assistants need. */
 async function loadSdk() {
   try {
-    const [{ McpServer }, { StdioServerTransport }] = await Promise.all([
-      import("@modelcontextprotocol/sdk/server/mcp.js"),
-      import("@modelcontextprotocol/sdk/server/stdio.js"),
-    ]);
-    return { McpServer, StdioServerTransport };
+    const server = await import("@modelcontextprotocol/sdk/server/mcp.js");
+    return { ...server, ...(await import("@modelcontextprotocol/sdk/server/stdio.js")) };
   } catch (error) {
     if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new CommandError(

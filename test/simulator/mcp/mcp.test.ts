@@ -1,12 +1,14 @@
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo } from "node:net";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startSimulator, type RunningSimulator } from "../../../simulator/index.ts";
 import { answer, answerProblem } from "../../../simulator/mcp/tools.ts";
+import { listen } from "../../helpers/listen.ts";
 
 const SECRET = "whsec_nobody_may_read_this";
 const TOKEN = "token-that-stays-here";
@@ -114,11 +116,20 @@ test("answers are bounded, and never repeat the token", () => {
   });
 });
 
-test("ends with its input, and has answered until then", () => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["simulator/main.ts", "mcp"], {
-    input: '{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
-    encoding: "utf8",
+test("ends with its input, and has answered until then", async () => {
+  const slow = createServer((_request, response) => {
+    setTimeout(() => response.end('{"object":"list","data":[],"has_more":false,"next_cursor":null}'), 300);
   });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-  expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: {} });
+  const asked = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "deliveries", arguments: {} },
+  };
+  const words = ["simulator/main.ts", "mcp", "--simulator", (await listen(slow)).url];
+  const running = promisify(execFile)(process.execPath, words);
+  running.child.stdin?.end(`${JSON.stringify(asked)}\n`);
+  const { stdout, stderr } = await running;
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { content: [{ type: "text" }] } });
 });
