@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../receiver/clock.ts";
@@ -236,25 +236,3 @@ test.runIf(ALL && process.platform === "linux")(
     expect(receiver.lines.at(-1)).toContain("stopped");
   },
 );
-
-test.skipIf(!existsSync("/dev/full"))("an unusable output or .env is reported in one line", () => {
-  const cwd = temporaryDirectory();
-  const program = [process.execPath, ...RUN_TYPESCRIPT, MAIN];
-  const env = { ...process.env, SIGNING_SECRET: "whsec_0123456789", RECEIVER_ROLE: "ingest" };
-  const options = { cwd, env, encoding: "utf8" } as const;
-  const said = (script: string) => {
-    const { status, stderr } = spawnSync("sh", ["-c", script, "sh", ...program], options);
-    return [status, stderr];
-  };
-  // Whoever reads the output has seen enough.
-  expect(said('{ "$@" doctor; echo $? >&2; } | true')).toEqual([0, "0\n"]);
-  expect(said('"$@" doctor > /dev/full')).toEqual([
-    3,
-    expect.stringMatching(/^voice-agent-receiver: cannot write the output: .*\n$/),
-  ]);
-  mkdirSync(join(cwd, ".env"));
-  expect(said('"$@" health')).toEqual([
-    2,
-    expect.stringMatching(/^voice-agent-receiver: \.env is not a file .*\n$/),
-  ]);
-});
