@@ -199,9 +199,12 @@ const NOT_FOR_HANDLERS = "SIGNING_SECRET SIGNING_SECRET_FILE ADMIN_TOKEN ADMIN_T
   " ",
 );
 
-/** The environment of a process that loads handlers. Secrets it must not have are empty, so `.env` cannot restore them. */
+/** The environment for handlers: other secrets are empty, so `.env` cannot restore them. Throws if a setting is wrong. */
 export function environmentForHandlers(environment: Environment): NodeJS.ProcessEnv {
-  return { ...environment, ...Object.fromEntries(NOT_FOR_HANDLERS.map((name) => [name, ""])) };
+  const own = { ...environment, ...Object.fromEntries(NOT_FOR_HANDLERS.map((name) => [name, ""])) };
+  const loaded = loadConfig(own, { needsSecret: false });
+  if (!loaded.ok) throw new Error(loaded.problems.join(" "));
+  return own;
 }
 
 function withSecretsFromFiles(environment: Environment, problems: string[]): Environment {

@@ -28,7 +28,7 @@ export type Outcome = {
 };
 
 export type Context = { config: Config };
-/** `environment` reads `.env` again, and throws if it has a mistake now. */
+/** `environment` reads `.env` again. */
 export type StartContext = Context & { environment: () => Environment };
 export type OnStore = Context & { store: Store };
 
@@ -56,10 +56,11 @@ export function withConfig<Given extends unknown[]>(
   return async (...given) => {
     try {
       const ofTheShell = { ...process.env };
-      const { environment, config } = settingsOver(ofTheShell, options);
-      Object.assign(process.env, environment);
-      const again = (): Environment => settingsOver(ofTheShell, options).environment;
-      const outcome = await (await load())({ config, environment: again }, ...given);
+      const environment = (): Environment => environmentOver(ofTheShell);
+      Object.assign(process.env, environment());
+      const loaded = loadConfig(process.env, options);
+      if (!loaded.ok) throw new Refused(loaded.problems.join("\n"));
+      const outcome = await (await load())({ config: loaded.config, environment }, ...given);
       if (!outcome) return;
       if (given.some(asksForJson)) process.stdout.write(`${printableJson(JSON.stringify(outcome.json))}\n`);
       else outcome.lines.forEach(terminal.print);
@@ -76,16 +77,12 @@ export function withConfig<Given extends unknown[]>(
   };
 }
 
-function settingsOver(ofTheShell: Environment, options: { needsSecret?: boolean }) {
-  let environment: Environment;
+function environmentOver(ofTheShell: Environment): Environment {
   try {
-    environment = readEnvironment(ofTheShell);
+    return readEnvironment(ofTheShell);
   } catch (error) {
     throw new Refused(error instanceof Error ? error.message : String(error));
   }
-  const loaded = loadConfig(environment, options);
-  if (!loaded.ok) throw new Refused(loaded.problems.join("\n"));
-  return { environment, config: loaded.config };
 }
 
 const LISTEN =
