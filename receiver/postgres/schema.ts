@@ -52,9 +52,11 @@ const CREATE = `
   -- Of pg-boss's own indexes none finds what runs, is dead or ignored.
   CREATE INDEX receiver_aside ON receiver.job (state, id) WHERE state IN ('active', 'failed', 'cancelled')`;
 
+/** Not by `to_regclass`, which may still answer from a cache of before the wait for the lock. */
 const FIND = `
-  SELECT to_regclass('receiver.events') IS NOT NULL AS "isThere", obj_description(to_regclass('receiver.events')) AS schema,
-    current_setting('server_version_num')::integer AS version`;
+  SELECT max(oid) IS NOT NULL AS "isThere", max(obj_description(oid, 'pg_class')) AS schema,
+    current_setting('server_version_num')::integer AS version
+  FROM pg_class WHERE relname = 'events' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)`;
 type Found = { isThere: 0 | 1; schema: string | null; version: number };
 const LOCK = `SELECT pg_advisory_xact_lock(hashtext($1))`;
 
@@ -83,7 +85,7 @@ export async function addQueue(boss: PgBoss, name: string): Promise<void> {
 /** Creates the tables if they do not exist. If they do, no right to create anything is needed. */
 export async function createSchema(database: Database): Promise<void> {
   const { schema, run, transaction } = database;
-  const find = async (query: Query): Promise<Found | undefined> => (await query<Found>(FIND))[0];
+  const find = async (query: Query): Promise<Found | undefined> => (await query<Found>(FIND, [schema]))[0];
   const before = await find(run);
   if (before && before.version < OLDEST_VERSION) {
     const major = String(Math.floor(before.version / 10_000));

@@ -1,6 +1,5 @@
 import pino from "pino";
-import { createGroupCommit } from "../../receiver/intake/inbox.ts";
-import { createInbox, type Inbox } from "../../receiver/intake/inbox.ts";
+import { createGroupCommit, createInbox, type Inbox } from "../../receiver/intake/inbox.ts";
 import { openSqliteStore } from "../../receiver/store/sqlite.ts";
 import type { Store } from "../../receiver/store/port.ts";
 import type { Handler } from "../../receiver/work/handler.ts";

@@ -5,36 +5,11 @@ import { idOf, HOUR_SECONDS } from "./helpers.ts";
 
 /** Bugs in what is acknowledged, and in how the signature header is read. */
 export const ACKNOWLEDGEMENT: Record<string, Mutant> = {
-  "refuses-transfers": {
-    bug: "answers 400 to a type that it has no use for",
-    plant: { acceptable: ({ type }) => type !== "call.transferred" || 400 },
-    caughtBy: "acknowledgement.call-transferred",
-    cause: "refused",
-  },
-  "refuses-completions": {
-    bug: "answers 400 to completed calls",
-    plant: { acceptable: ({ type }) => type !== "call.completed" || 400 },
-    caughtBy: "acknowledgement.call-completed",
-    cause: "refused",
-  },
-  "refuses-voicemails": {
-    bug: "answers 400 to voicemails",
-    plant: { acceptable: ({ type }) => type !== "voicemail.created" || 400 },
-    caughtBy: "acknowledgement.voicemail-created",
-    cause: "refused",
-  },
-  "refuses-orders": {
-    bug: "answers 400 to orders",
-    plant: { acceptable: ({ type }) => type !== "order.created" || 400 },
-    caughtBy: "acknowledgement.order-created",
-    cause: "refused",
-  },
-  "refuses-bookings": {
-    bug: "answers 400 to bookings",
-    plant: { acceptable: ({ type }) => type !== "booking.created" || 400 },
-    caughtBy: "acknowledgement.booking-created",
-    cause: "refused",
-  },
+  "refuses-transfers": refuses("call.transferred"),
+  "refuses-completions": refuses("call.completed"),
+  "refuses-voicemails": refuses("voicemail.created"),
+  "refuses-orders": refuses("order.created"),
+  "refuses-bookings": refuses("booking.created"),
   "works-before-answering": {
     bug: "handles transfers before it answers",
     plant: { beforeAnswer: ({ type }) => (type === "call.transferred" ? sleep(8_300) : undefined) },
@@ -110,3 +85,12 @@ export const ACKNOWLEDGEMENT: Record<string, Mutant> = {
     cause: "signature_refused",
   },
 };
+
+function refuses(type: string): Mutant {
+  return {
+    bug: `answers 400 to ${type}`,
+    plant: { acceptable: (event) => event.type !== type || 400 },
+    caughtBy: `acknowledgement.${type.replace(".", "-")}`,
+    cause: "refused",
+  };
+}

@@ -1,4 +1,4 @@
-import { Pool, type PoolClient } from "pg";
+import { Client, Pool, type PoolClient } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock, type Clock } from "../../../receiver/clock.ts";
 import { createDatabase, refusalOf, type Database } from "../../../receiver/postgres/connection.ts";
@@ -7,6 +7,7 @@ import { createReceiver, defineHandler } from "../../../receiver/index.ts";
 import type { HandlerDatabase } from "../../../receiver/store/port.ts";
 import { SIGNATURE_HEADER } from "../../../shared/signature.ts";
 import { newBody, SECRET, signatureFor } from "../helpers/events.ts";
+import { until } from "../helpers/until.ts";
 import {
   accept,
   atomically,
@@ -110,6 +111,22 @@ test.skipIf(noServer())("two that start at once on a new database create its tab
   const stores = await Promise.all([openPostgres(url), openPostgres(url)]);
   for (const store of stores) expect(await store.intake.accept([event()])).toMatchObject({ ok: true });
   await Promise.all(stores.map(async (store) => store.close()));
+});
+
+test.skipIf(noServer())("a start that waits for another sees the tables that it made", async () => {
+  const url = await newDatabase(false);
+  const other = new Client(url);
+  await other.connect();
+  await other.query("BEGIN; SELECT pg_advisory_xact_lock(hashtext('receiver'))");
+  const opening = openPostgres(url);
+  const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+  await until(async () => (await other.query(waiting)).rowCount === 1);
+  await other.query(
+    "CREATE SCHEMA receiver; CREATE TABLE receiver.events (); COMMENT ON TABLE receiver.events IS '1'",
+  );
+  await other.query("COMMIT");
+  await other.end();
+  await expect(opening.then(async (store) => store.close())).resolves.toBeUndefined();
 });
 
 test.skipIf(noServer())("a transaction over 5 s is rolled back, and its job continues", async () => {
