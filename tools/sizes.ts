@@ -50,7 +50,7 @@ function packages(): number {
   return Object.values(installed).filter(({ link }) => link !== true).length;
 }
 
-const longest = Math.max(...code(/^(?:shared|receiver|simulator|tools)\/(?!.*\/vendor\/)/).map(linesOf));
+const longest = Math.max(...code(/^/).map(linesOf));
 
 /** Each part, its maximum, and its size today. */
 const GOALS: [part: string, most: number, today: number][] = [
@@ -62,7 +62,7 @@ const GOALS: [part: string, most: number, today: number][] = [
   ["lines of the simulator", 21_500, lines(/^simulator\/(?!dashboard\/)/)],
   ["lines of its dashboard", 9_200, lines(/^simulator\/dashboard\//)],
   ["lines of all tests", 45_000, lines(/^test\//)],
-  ["lines of the longest file of source", 250, longest],
+  ["lines of the longest file", 250, longest],
   ["words of docs/ with the README", 20_000, words(/^(?:README\.md$|docs\/[^/]+\.md$)/)],
   ["words of the README", 800, words(/^README\.md$/)],
   ["words of the changelog", 200, words(/^CHANGELOG\.md$/)],

@@ -36,7 +36,7 @@ const POSTGRES_LINE = /^.*import\("\.\.\/postgres\/server\.ts"\).*\n/m;
  * that defines the store, the table of answers, crashes, and what its handlers, settings and operators meet.
  */
 const KIT_TESTS =
-  /^test\/(?:shared\/(?:contract|drain|host|node-version|server|text)|receiver\/(?:clock|config-files|intake\/(?:adapters|properties|slow-clients)|operations\/(?:doctor|page-bounds|reconcile|rest-client)|store\/(?:causes|private-file)|whole\/(?:output|roles|signals)|work\/(?:bench|call-service|messages|module|process-limits|supervisor)))\.test\.ts$/;
+  /^test\/(?:shared\/(?:contract|drain|host|node-version|server|text)|receiver\/(?:clock|config-files|intake\/(?:adapters|properties|slow-clients)|operations\/(?:doctor|page-bounds|reconcile|rest-client)|store\/(?:causes|private-file)|whole\/(?:output|roles|signals)|work\/(?:bench|call-service|messages|module|limits|supervisor)))\.test\.ts$/;
 
 /** Only in a fork that asked for it. */
 export type Parts = { library: boolean; postgres?: boolean };
