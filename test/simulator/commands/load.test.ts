@@ -101,7 +101,8 @@ test.each([
   [0, [], { code: 3, said: "Acknowledged  0 of 0" }],
   [0, ["--json"], { code: 3, said: '"interrupted":true' }],
   [0, ["--knee"], { code: 3, said: "Interrupted before any rate had held" }],
-  [2, ["--knee", "--rate", "10", "--duration", "200ms"], { code: 0, said: "it holds at least 10 events a" }],
+  // One event, which a busy machine answers within a second, too.
+  [1, ["--knee", "--rate", "1", "--duration", "1s"], { code: 0, said: "it holds at least 1 events a" }],
 ])("Ctrl-C after %i answers ends load at once, with what was measured: %j", async (most, options, ended) => {
   const { code, said } = ended;
   const receiver = await startEndpoint((response, count) => {
