@@ -162,14 +162,14 @@ export function codeOf(error: unknown): string {
 const IS_AWAY = "Check that PostgreSQL is running and that its address is right.";
 const HAS_NO_RIGHT =
   "The role needs CREATE on the database for the first start, or to own both schemas: see docs/scaling.md, Rights.";
-const IS_STANDBY = "It is a standby or read-only: name the primary instead.";
 
 /** Error codes of the server and of sockets. */
 const KNOWN: readonly (readonly [code: RegExp, fix: string, reason?: Unavailable])[] = [
   [/^E(?:CONNREFUSED|NOTFOUND|HOSTUNREACH)$/, IS_AWAY, "connection_lost"],
   [/^E[A-Z]+$/, IS_AWAY],
   [/^42501$/, HAS_NO_RIGHT],
-  [/^25006$/, IS_STANDBY, "read_only"],
+  [/^25006$/, "It is a standby or read-only: name the primary instead.", "read_only"],
+  [/^22P05$/, "Use a database whose encoding is UTF8."],
   [/^53100$/, "", "full"],
   [/^53/, "", "overloaded"],
   [/^57014$/, "", "timeout"],

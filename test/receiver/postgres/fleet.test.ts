@@ -23,7 +23,7 @@ import {
   writeEffect,
 } from "../store-suite/harness.ts";
 import { openPostgres, postgresBackend } from "./backend.ts";
-import { newDatabase, noServer, query } from "./server.ts";
+import { newDatabase, noServer, query, sharedServer } from "./server.ts";
 
 const YESTERDAY = [handler({ types: ["call.completed"], maximumAttempts: 1 })];
 const TODAY = [handler({ key: ["data.object.phone"] }), handler({ name: "new" })];
@@ -52,16 +52,10 @@ describe.skipIf(noServer())("a rolling deploy", () => {
     const done = { state: "done", handled: 1, attempts: 1 };
     for (const id of ids)
       expect(await today.ledger.find(id)).toMatchObject({
-        jobs: [
-          { handler: "everything", ...done },
-          { handler: "new", ...done },
-        ],
+        jobs: ["everything", "new"].map((name) => ({ handler: name, ...done })),
       });
-    const [running = "", held = ""] = await accept(
-      today,
-      event({ object: { phone: "k" } }),
-      event({ object: { phone: "k" } }),
-    );
+    const sameKey = { object: { phone: "k" } };
+    const [running = "", held = ""] = await accept(today, event(sameKey), event(sameKey));
     expect((await claimOne(old)).id).toBe(running);
     expect(await jobOf(today, held)).toMatchObject({ held: true });
   });
@@ -136,13 +130,19 @@ describe.skipIf(noServer())("doctor says what to do if", () => {
     await query(owner, `CREATE ROLE ${name} LOGIN`);
     const url = owner.replace(/\/\/[^@]*@/, `//${name}@`);
     await expect(examine(url)).rejects.toThrow(/permission denied.*The role needs CREATE on the database/s);
-    await query(
-      owner,
-      `DO $$ BEGIN EXECUTE 'GRANT CREATE ON DATABASE ' || current_database() || ' TO ${name}'; END $$`,
-    );
+    await query(owner, `GRANT CREATE ON DATABASE ${new URL(owner).pathname.slice(1)} TO ${name}`);
     // The tests' server does not sync; that must be the only problem reported.
     const { lines } = await examine(url);
     expect(lines.filter((line) => /^\w+ +database (?!.*(?:intact|fsync is off))/.test(line))).toEqual([]);
+  });
+
+  test("the database is not in UTF-8", async () => {
+    const url = `${await newDatabase(false)}_latin1`;
+    await query(
+      await sharedServer(),
+      `CREATE DATABASE ${new URL(url).pathname.slice(1)} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`,
+    );
+    await expect(examine(url)).rejects.toThrow(/Use a database whose encoding is UTF8/);
   });
 
   test("the tables are of another version", async () => {
