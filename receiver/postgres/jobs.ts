@@ -29,7 +29,7 @@ const END = `
       state = (CASE ended.state WHEN 'done' THEN 'completed' WHEN 'dead' THEN 'failed' ELSE 'retry' END)::receiver.job_state,
       start_after = clock_timestamp() + "delayMs" * interval '1 ms',
       -- Without it pg-boss does not count the attempt when the job is claimed again.
-      started_on = CASE WHEN uncounted = 0 THEN job.started_on END,
+      started_on = CASE WHEN uncounted = 0 THEN job.started_on END, retry_count = job.retry_count - greatest(uncounted - 1, 0),
       completed_on = CASE WHEN over THEN clock_timestamp() END,
       -- With it a dead job would hold back the jobs behind it.
       policy = CASE WHEN NOT over THEN job.policy END,

@@ -28,7 +28,7 @@ const LIST = `
     FROM batch JOIN steps ON event = seq JOIN handlers ON number = handler) AS steps`;
 
 const COUNT = `SELECT count(*) AS events, (SELECT value FROM receiver.bookmarks WHERE name = '${MOVED_UP_TO}') AS last FROM receiver.events`;
-/** Inserts a batch whole or not at all. In SQLite, a job that waits behind its key has the largest integer as due time. */
+/** Inserts a batch whole or not at all. In SQLite, a job that waits behind its key is due at the largest integer, one that runs at 0. */
 const ADD = `
   WITH new_events AS (
     INSERT INTO receiver.events (seq, id, alias, type, object_id, source, received_at, duplicates, handled, body)
@@ -39,7 +39,7 @@ const ADD = `
     INSERT INTO receiver.job (id, name, state, policy, singleton_key, retry_count, start_after, completed_on, created_on,
       output, data, ${JOB_POLICY.columns})
     SELECT id, name, state::receiver.job_state, CASE WHEN name LIKE '%/key' AND state = 'created' THEN 'key_strict_fifo' END, ${KEY},
-      coalesce(attempts, 0), to_timestamp(0) + CASE WHEN due < ${String(Number.MAX_SAFE_INTEGER)} THEN due ELSE at END * interval '1 ms',
+      coalesce(attempts, 0), to_timestamp(0) + CASE WHEN due > 0 AND due < ${String(Number.MAX_SAFE_INTEGER)} THEN due ELSE at END * interval '1 ms',
       to_timestamp(0) + finished * interval '1 ms', to_timestamp(0) + at * interval '1 ms' + seq % 1000 * interval '1 microsecond',
       output, jsonb_build_object('since', since), ${JOB_POLICY.values}
     FROM json_to_recordset($2) AS j(id uuid, seq bigint, name text, state text, key text, attempts integer, due bigint, finished bigint,

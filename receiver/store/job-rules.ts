@@ -49,17 +49,15 @@ export function writtenOf(
   atMs: number,
 ) {
   const { kind } = ending;
-  const error = "error" in ending ? ending.error : undefined;
+  const reports = (kind === "dead" && ending.reports) || 0;
+  const error = "error" in ending && { attempt: attempt - reports, atMs, error: ending.error };
   return {
     state: kind === "done" || kind === "dead" ? kind : "waiting",
-    uncounted: kind === "later" || kind === "returned" ? 1 : 0,
+    uncounted: kind === "later" || kind === "returned" ? 1 : reports,
     // A crash sets it too, so that a test that reads the inbox waits for the backoff instead of reporting a lost event.
     deferred: kind === "later" || (kind === "failed" && ending.crashed) ? 1 : 0,
     delayMs: "delayMs" in ending ? ending.delayMs : 0,
-    errors:
-      error === undefined
-        ? errors
-        : JSON.stringify([{ attempt, atMs, error }, ...errorsOf(errors)].slice(0, ERRORS_KEPT)),
+    errors: error ? JSON.stringify([error, ...errorsOf(errors)].slice(0, ERRORS_KEPT)) : errors,
     cause: kind === "dead" ? causeOfError(ending.error) : null,
   } as const;
 }

@@ -115,7 +115,8 @@ export type Ending =
   | { kind: "failed"; error: string; delayMs: number; crashed?: true }
   /** Deferred by its handler: the attempt does not count. */
   | { kind: "later"; error: string; delayMs: number }
-  | { kind: "dead"; error: string }
+  /** `reports`: claims after its last attempt, which only reported its death. They do not count. */
+  | { kind: "dead"; error: string; reports?: number }
   /** Returned by a stopping worker: the attempt does not count, and the job is due at once. */
   | { kind: "returned" };
 

@@ -24,6 +24,7 @@ export type OnDead = (dead: {
 /** An envelope. The intake has checked these two fields. */
 const eventSchema = z.looseObject({ id: z.string(), type: z.string() });
 type DeadEvent = z.infer<typeof eventSchema>;
+type Dead = Extract<Ending, { kind: "dead" }>;
 
 export type AttemptOptions = {
   services?: unknown;
@@ -155,7 +156,8 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
     const nowMs = clock.nowMs();
     if (again === undefined && job.attempt < policy.maximumAttempts)
       return { kind: "failed", error, delayMs: policy.backoffMs(job.attempt) };
-    if (again === undefined || again === "never") return { kind: "dead", error };
+    const reports = Math.max(0, job.attempt - policy.maximumAttempts);
+    if (again === undefined || again === "never") return { kind: "dead", error, reports };
     const leftMs = job.waitingSinceMs + options.config.maximumAgeMs - nowMs;
     if (leftMs <= 0)
       return { kind: "dead", error: `${error} It was deferred for MAX_AGE_HOURS; requeue it to try again.` };
@@ -167,10 +169,9 @@ export function createAttempts(jobs: Jobs, options: AttemptOptions) {
   /** Calls `onDead` before the job is stored as dead: after a crash in between it is called again. */
   async function reportDead(
     { id, handler, attempt, body }: Job,
-    policy: Policy,
-    error: string,
+    { error, reports = 0 }: Dead,
   ): Promise<void> {
-    const attempts = Math.min(attempt, policy.maximumAttempts);
+    const attempts = attempt - reports;
     try {
       const event = eventSchema.parse(JSON.parse(body));
       await within(ON_DEAD_MS, (async () => onDead?.({ event, handler, attempts, error }))(), clock);

@@ -122,7 +122,7 @@ export async function startWorker(options: WorkerOptions) {
 
     const end = async ({ ending: own, isCommitted }: Attempted): Promise<void> => {
       const ending: Ending = isGivingBack && own.kind !== "done" ? { kind: "returned" } : own;
-      if (ending.kind === "dead" && !isCommitted) await reportDead(job, policy, ending.error);
+      if (ending.kind === "dead" && !isCommitted) await reportDead(job, ending);
       // False if it was returned meanwhile.
       if (!running.delete(job)) return;
       // In the same turn as the write: the store combines it with the next claim.

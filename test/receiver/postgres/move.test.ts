@@ -42,15 +42,17 @@ describe.skipIf(noServer())("move", () => {
     const failed = await claimOne(store);
     await store.jobs.recordStep(failed, "charge", '{"n":1}');
     await store.jobs.end(failed, { kind: "failed", error: "busy", delayMs: 0 });
-    const all = [...ids, late.id];
-    const before = await Promise.all(all.map(async (id) => store.ledger.find(id)));
+    const before = await Promise.all(ids.map(async (id) => store.ledger.find(id)));
+    const { receivedAtMs } = await claimOne(store);
     await store.close();
 
     const to = await newDatabase();
     const config = configOf(backend.file);
     expect((await move({ config }, { to })).json).toEqual({ events: 7, jobs: 6, steps: 1 });
     const moved = await openPostgres(to);
-    expect(await Promise.all(all.map(async (id) => moved.ledger.find(id)))).toEqual(before);
+    expect(await Promise.all(ids.map(async (id) => moved.ledger.find(id)))).toEqual(before);
+    const cutOff = { state: "waiting", attempts: 1, nextAttemptAtMs: receivedAtMs };
+    expect(await moved.ledger.find(late.id)).toMatchObject(cutOff);
 
     await moved.jobs.begin(HANDLERS, AbortSignal.timeout(9_000));
     const again = await claimOne(moved);

@@ -49,11 +49,12 @@ describe("onDead", () => {
     const file = await fileOfCrashed("dying", 4);
     const policies = { maxAttempts: 1, backoff: () => 86_400 };
     const dying = handler("dying", (_, id) => void begun.push(id), policies);
-    const { end } = await startTestWorker([dying], { file, onDead: (given) => void dead.push(given) });
+    const { end, store } = await startTestWorker([dying], { file, onDead: (given) => void dead.push(given) });
     const error: unknown = expect.stringContaining("process ended");
     expect(await end(1)).toMatchObject([{ outcome: "dead", error }]);
     expect(begun).toEqual([]);
     expect(dead).toMatchObject([{ handler: "dying", attempts: 1 }]);
+    expect(await store.ledger.list({ state: "dead" }, { limit: 1 })).toMatchObject([{ attempts: 1 }]);
   });
 
   test("without it, the next worker marks the job as dead", async () => {
