@@ -15,8 +15,14 @@ export type ListenResult = { ok: true; server: RunningServer } | Refused;
 
 export async function listen(simulator: Simulator, options: ServerOptions): Promise<ListenResult> {
   const ownHosts = new Set<string>();
+  let isClosing = false;
+  // A request that a stop interrupts fails at the closed database, which is no bug.
+  const onError = (error: unknown) => {
+    if (!isClosing) options.onError(error);
+  };
   const app = loadOnce(simulator, {
     ...options,
+    onError,
     isOwnHost: (host) => ownHosts.has(host),
     // With a token, machines of the network may use any name.
     isNetworkHost: (host) => options.token !== undefined && host !== "" && isWildcard(options.host),
@@ -28,7 +34,7 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
         app.get().then(
           (handle) => void handle(request, response),
           (error: unknown) => {
-            options.onError(error);
+            onError(error);
             response.destroy();
           },
         );
@@ -50,7 +56,11 @@ export async function listen(simulator: Simulator, options: ServerOptions): Prom
   simulator.setBaseUrl(url);
 
   // Streams and kept-alive connections would keep it open forever.
-  return { ok: true, server: { url, port, close: async () => drain(0) } };
+  const close = async () => {
+    isClosing = true;
+    await drain(0);
+  };
+  return { ok: true, server: { url, port, close } };
 }
 
 /** Loads the routes, which take as long as the rest of the simulator, once it listens; requests wait for them. */

@@ -51,6 +51,18 @@ describe("the clock", () => {
   });
 });
 
+test("a stop in the middle of an advance is no bug", async () => {
+  const { ask, server, simulator } = await startService({ clock: "manual" });
+  const stopped = Promise.withResolvers<void>();
+  const silent = await startEndpoint(() => stopped.resolve(server.close().then(simulator.close)));
+  register(simulator, silent.url);
+  emitOne(simulator);
+  await expect(ask("POST", "/clock/advance", { until: "idle" })).rejects.toThrow(
+    /fetch failed|closed|ECONNRESET/,
+  );
+  await stopped.promise;
+});
+
 test("each time that is shown is of the stated clock, and each figure of its own attempt", async () => {
   const wall = createVirtualWall();
   const sent: { body: Buffer; headers: Record<string, string> }[] = [];
@@ -78,16 +90,8 @@ test("each time that is shown is of the stated clock, and each figure of its own
   const id = firstId(emitted.body["deliveries"]);
   await simulator.clock.advance(45);
   const due = await ask("GET", "/clock/ahead");
-  expect(due.body.data).toMatchObject([
-    {
-      kind: "attempt",
-      due_at: iso(scheduleMs + 90_000),
-      count: 1,
-      delivery_id: id,
-      attempt: 2,
-      event_type: "order.created",
-    },
-  ]);
+  const next = { kind: "attempt", attempt: 2, event_type: "order.created", count: 1 };
+  expect(due.body.data).toMatchObject([{ ...next, due_at: iso(scheduleMs + 90_000), delivery_id: id }]);
   expect((await ask("GET", `/deliveries/${id}`)).body).toMatchObject({
     state: "attempting",
     created_at: iso(scheduleMs),
@@ -134,9 +138,7 @@ test("each time that is shown is of the stated clock, and each figure of its own
       body: sent[index]?.body.toString(),
     });
   }
-  expect(JSON.parse(sent[0]?.body.toString() ?? "")).toMatchObject({
-    created: Math.floor(scheduleMs / 1_000),
-  });
+  expect(String(sent[0]?.body)).toContain(`"created":${Math.floor(scheduleMs / 1_000)},`);
   const event = await ask("GET", `/events/${String(body["event_id"])}`);
   expect(event.body).toMatchObject({ created_at: iso(scheduleMs), type: "order.created", origin: "trigger" });
   expect((await ask("GET", "/clock")).body).toMatchObject({
