@@ -19,7 +19,7 @@ const names = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith(".ts") && file !== SELF)
   .map((file) => basename(file, ".ts"));
 
-if (passedOn.includes("--help")) {
+if (passedOn.some((word) => word === "--help" || word === "-h")) {
   process.stdout.write(
     `Usage: npm run bench -- [names] [options of theirs, such as --rounds 2]\n\nBenchmarks: ${names.join(", ")}\n`,
   );
