@@ -9,7 +9,6 @@ import { createCleaner, secretsOf } from "../operations/present.ts";
 import { createRestClient } from "../operations/rest-client.ts";
 import { compose, superviseHandlers } from "../receiver.ts";
 import { openStore } from "../store/open.ts";
-import type { InboxEvent } from "../store/port.ts";
 import { createFetch } from "./fetch.ts";
 import { readOptions, type ReceiverOptions } from "./options.ts";
 import type { Supervisor } from "../work/supervisor.ts";
@@ -26,7 +25,7 @@ export type MountedReceiver = Awaited<ReturnType<typeof createReceiver>>;
  */
 export async function createReceiver<Services = unknown>(options: ReceiverOptions<Services> = {}) {
   const read = readOptions(options, process.env);
-  const { environment, handlers, operatorGuard, logTo: givenLog, pool, ...own } = read;
+  const { environment, handlers, operatorGuard: guard = () => false, logTo: givenLog, pool, ...own } = read;
   const loaded = loadConfig(environment);
   if (!loaded.ok) throw new Error(`createReceiver(): ${loaded.problems.join(" ")}`);
   const { config } = loaded;
@@ -53,9 +52,8 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
     await store.close();
     throw error;
   });
-  const guard = operatorGuard ?? (() => false);
   const page = createOperatorPage({ ...receiver, ledger: store.ledger, log, clock, guard });
-  const event = async (id: string): Promise<InboxEvent | undefined> =>
+  const event = async (id: string) =>
     eventIdSchema.safeParse(id).success ? store.ledger.find(id) : undefined;
   let stopped: Promise<void> | undefined;
   return {
@@ -71,9 +69,8 @@ export async function createReceiver<Services = unknown>(options: ReceiverOption
     event,
     /** The JSON that `verify --observe` reads for an event. */
     handled: async (id: string): Promise<{ handled: number; state?: string; deferred_until?: string }> => {
-      const { handled = 0, state, deferredUntilMs: laterMs } = (await event(id)) ?? {};
-      const later = laterMs && { deferred_until: new Date(laterMs).toISOString() };
-      return { handled, ...(state && { state }), ...later };
+      const { handled = 0, state, deferredUntilMs: ms } = (await event(id)) ?? {};
+      return { handled, ...(state && { state }), ...(ms && { deferred_until: new Date(ms).toISOString() }) };
     },
     /** Metrics in Prometheus's text format. */
     metrics: receiver.metrics.text,
@@ -131,7 +128,10 @@ async function workHere({
     },
   }).then((begun) => (worker = begun));
   // Rejects if a migration fails.
-  await within(BEGINNING_MS, beginning, clock);
+  await within(BEGINNING_MS, beginning, clock).catch(async (error: unknown) => {
+    await created?.close?.();
+    throw error;
+  });
   beginning.catch((err: unknown) => {
     if (!stopping.signal.aborted) log.error({ err }, "the handlers cannot be started");
   });

@@ -62,18 +62,18 @@ test("handlers in an array handle events in this process, with retries, dead let
     .toMatch(/receiver_handling_seconds_count\{[^}]*outcome="dead"[^}]*\} 1/);
 });
 
-test("a receiver that repeatedly fails to start keeps no file open", async () => {
+test("a receiver that repeatedly fails to start keeps no file open, and closes its services", async () => {
   const directory = temporaryDirectory();
-  const broken = defineHandler({
-    name: "broken",
-    type: "one",
-    migrations: ["CREATE TABEL calls"],
-    handle: async () => undefined,
-  });
-  for (const handlers of [[broken], [broken, broken]])
-    await expect(start(handlers, `sqlite:${join(directory, "receiver.db")}`)).rejects.toThrow(
-      /TABEL|Two handlers/,
-    );
+  const databaseUrl = `sqlite:${join(directory, "receiver.db")}`;
+  const migrations = ["CREATE TABEL calls"];
+  const broken = defineHandler({ name: "broken", type: "one", migrations, handle: () => undefined });
+  const closed: number[] = [];
+  for (const handlers of [[broken], [broken, broken]]) {
+    const createServices = async () => ({ services: {}, close: () => void closed.push(handlers.length) });
+    const starting = mount({ handlers, createServices, databaseUrl });
+    await expect(starting).rejects.toThrow(/TABEL|Two handlers/);
+  }
+  expect(closed).toEqual([1, 2]);
   // Closing the last connection deletes the write-ahead log.
   expect(readdirSync(directory).toSorted()).toEqual(["receiver.db", "receiver.db-lock"]);
 });
