@@ -4,7 +4,7 @@ import { scenarioJsonSchema } from "../simulator/domain/world/scenario.ts";
 import { createOpenApiDocument } from "./openapi/document.ts";
 
 /** Regenerates the files made from the schemas, after a change of them: `node tools/openapi.ts`. */
-if (process.argv.includes("--help")) {
+if (process.argv.some((word) => word === "--help" || word === "-h")) {
   process.stdout.write(
     "Usage: npm run openapi\n\nWrites simulator/openapi/openapi.json and simulator/schemas/*.json anew, from the schemas.\n",
   );

@@ -28,7 +28,7 @@ function main(): number {
       only: { type: "string", default: "" },
       minutes: { type: "string", default: "1440" },
       list: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
     },
   });
   if (values.help) {

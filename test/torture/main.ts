@@ -30,7 +30,7 @@ async function main(): Promise<number> {
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       only: { type: "string", default: "" },
       list: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
     },
   });
   const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
