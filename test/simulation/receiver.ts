@@ -15,17 +15,17 @@ export type Running = { process: Process; inbox?: Inbox; worker?: Worker; store?
 
 type Options = { process: Process; disk: Disk; note: (text: string) => void };
 
+function open(process: Process, disk: Disk, { isWorker }: { isWorker: boolean }) {
+  const { clock } = process.clock;
+  return openSqliteStore({ file: disk.file(), clock, isWorker, onFatal: process.kill });
+}
+
 export function startIntake({ process, disk, note, secret }: Options & { secret: string }): Running {
   const running: Running = { process };
   const { clock } = process.clock;
   void process.run(async () => {
     try {
-      const store = await openSqliteStore({
-        file: disk.file(),
-        clock,
-        isWorker: false,
-        onFatal: process.kill,
-      });
+      const store = await open(process, disk, { isWorker: false });
       const inbox = createInbox({
         secrets: [secret],
         clock,
@@ -50,12 +50,7 @@ export function startWorkerProcess({
   const { clock } = process.clock;
   void process.run(async () => {
     try {
-      const store = await openSqliteStore({
-        file: disk.file(),
-        clock,
-        isWorker: true,
-        onFatal: process.kill,
-      });
+      const store = await open(process, disk, { isWorker: true });
       running.store = store;
       running.worker = await startWorker({
         store,
