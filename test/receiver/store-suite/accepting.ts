@@ -96,6 +96,8 @@ export function describeAccepting(name: string, createBackend: CreateBackend): v
       const sent = await accept(intake, event(), event({ type: "order.created" }));
       expect(await intake.ledger.find(sent[0] ?? "")).toMatchObject({ state: "ignored" });
       const both = { ...orders, types: ["order.created", "call.completed"] };
+      // The job that is made now is due after the one that was made with its event.
+      await backend.pass(1);
       await starting.jobs.begin([both, handler()], never);
 
       const { isSqlite } = backend;
