@@ -16,8 +16,7 @@ export type Running = { process: Process; inbox?: Inbox; worker?: Worker; store?
 type Options = { process: Process; disk: Disk; note: (text: string) => void };
 
 function open(process: Process, disk: Disk, { isWorker }: { isWorker: boolean }) {
-  const { clock } = process.clock;
-  return openSqliteStore({ file: disk.file(), clock, isWorker, onFatal: process.kill });
+  return openSqliteStore({ file: disk.file(), clock: process.clock.clock, isWorker, onFatal: process.kill });
 }
 
 export function startIntake({ process, disk, note, secret }: Options & { secret: string }): Running {

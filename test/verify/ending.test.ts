@@ -150,7 +150,12 @@ test("a run ends even if a receiver detached from its command holds its pipes, a
   const url = `http://127.0.0.1:${await freePort()}`;
   const words = ["--url", url, "--observe", `${url}/handled/{id}`, "--only", "crash"];
   const command = [process.execPath, "-e", apart, receiver, pidFile];
-  onTestFinished(() => void process.kill(Number(readFileSync(pidFile, "utf8"))));
+  onTestFinished(async () => {
+    const pid = Number(readFileSync(pidFile, "utf8"));
+    process.kill(pid, "SIGKILL");
+    // It writes to the folder, which is removed next.
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  });
   const { code, stdout } = await verifyCli([...words, "--", ...command], { STORE: join(folder, "apart") });
 
   expect(stdout).toMatch(/PASSED {2}3 passed, 0 failed, 0 advice, 8 unverified/);

@@ -122,9 +122,8 @@ test.skipIf(noServer())("a start that waits for another sees the tables that it 
   const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
   await until(async () => (await other.query(waiting)).rowCount === 1);
   await other.query(
-    "CREATE SCHEMA receiver; CREATE TABLE receiver.events (); COMMENT ON TABLE receiver.events IS '1'",
+    "CREATE SCHEMA receiver; CREATE TABLE receiver.events (); COMMENT ON TABLE receiver.events IS '1'; COMMIT",
   );
-  await other.query("COMMIT");
   await other.end();
   await expect(opening.then(async (store) => store.close())).resolves.toBeUndefined();
 });
