@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { basename, join } from "node:path";
+import { installPackages } from "../tools/install-packages.ts";
 
 /**
  * `npm run bench` runs every benchmark of this folder, each in a separate process; `npm run bench -- delivery load`
@@ -32,11 +33,7 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
-const { status: installed } = spawnSync("npm", ["ci", "--prefix", import.meta.dirname], {
-  stdio: "inherit",
-  shell: process.platform === "win32",
-});
-if (installed !== 0) process.exit(1);
+if (!installPackages(import.meta.dirname)) process.exit(1);
 
 const processors = cpus();
 process.stdout.write(

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { installPackages } from "../../tools/install-packages.ts";
 import { AREAS, type Area } from "./areas.ts";
 import { countByFolder, resultsSchema, survivors, tableOf } from "./figures.ts";
 
@@ -37,8 +38,7 @@ function main(): number {
   }
   const endsAtMs = performance.now() + Number(values.minutes) * 60_000;
   if (!values.list) {
-    const installed = spawnSync("npm", ["ci", "--prefix", "test/mutation"], { stdio: "inherit" });
-    if (installed.status !== 0) return 1;
+    if (!installPackages("test/mutation")) return 1;
     const pieces = AREAS.flatMap((area) => piecesOf(area, values.only));
     for (const { files, tests } of pieces) {
       if (performance.now() < endsAtMs && !play(files, tests)) return 1;
