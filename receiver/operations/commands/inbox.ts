@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, lstatSync, rmSync } from "node:fs";
+import { lstatSync, rmSync } from "node:fs";
 import { systemClock } from "../../clock.ts";
 import type { EventFilter, Ledger } from "../../store/port.ts";
 import { inSnakeCase, presentEvent, redactEnvelope, shownType } from "../present.ts";
@@ -156,7 +156,7 @@ export async function backup({ store: { ledger } }: OnStore, file: string): Prom
   process.umask(0o077);
   await ledger.backup(file).catch((error: unknown) => {
     // A part could be taken for a backup, and may be what has filled the disk.
-    if (existsSync(file)) rmSync(file);
+    rmSync(file, { force: true });
     throw new Refused(`${file} could not be written: ${String(error)}`, EXIT.couldNotRun);
   });
   return { json: { file }, lines: [file] };
